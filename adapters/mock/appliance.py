@@ -1,0 +1,116 @@
+"""What one simulated Solace node shows and accepts, whoever asks: the in-process adapter or the lab's CLI.
+
+The world implements this; nothing here knows how. Values are what a real node would know of itself: ``None`` stands
+for the ``-`` of the CLI's tables, "not applicable on this side".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+RoleName = Literal["active", "standby"]
+BridgeName = Literal["up", "queue-unbound", "down"]
+Outcome = Literal["commit", "rollback"]
+
+
+class Refused(Exception):
+    """The node refuses the command; the text is what it would print."""
+
+
+class NoSuchObject(Refused):
+    """There is no such message VPN, queue or transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class VpnReplication:
+    """One row of ``show message-vpn … replication`` (seed 003, flags legend)."""
+
+    vpn: str
+    admin_up: bool
+    role: RoleName
+    local_bridge: BridgeName | None  # standby only
+    remote_bridge_up: bool | None  # active only
+    queue_bound: bool | None  # active only
+    sync_eligible: bool | None  # active only
+    reject_when_ineligible: bool
+    transaction_mode: Literal["sync", "async"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """The replication queue: messages held now (unacknowledged ones included), megabytes, quota in megabytes."""
+
+    vpn: str
+    messages: int
+    usage_mb: float
+    high_water_mb: float
+    quota_mb: int
+    reject_on_discard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionView:
+    """One transaction; ``consumed`` are (message id, endpoint type, endpoint name), ``in_state_s`` seconds."""
+
+    xid: str
+    vpn: str
+    type: Literal["XA", "LOCAL"]
+    state: Literal["ACTIVE", "SUSPENDED", "IDLE", "PREPARED", "COMPLETE"]
+    replicated: bool
+    client: str
+    client_username: str
+    in_state_s: float
+    messages_published: int
+    messages_consumed: int
+    spooled: int
+    consumed: tuple[tuple[int, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RedundancyView:
+    """What ``show redundancy`` and ``show message-spool`` tell of one node."""
+
+    configured: bool  # False: a node without an HA mate
+    up: bool
+    role: Literal["Primary", "Backup"]
+    mate_router_name: str
+    mate_link_up: bool
+    activity: Literal["Local Active", "Mate Active", "Local Inactive"]
+    spool: Literal["AD-Active", "AD-Standby", "AD-Activating", "AD-NotReady", "AD-Disabled"]
+
+
+class Appliance(Protocol):
+    """One node of a site. Commands are obeyed at once; a node that does not serve refuses changes."""
+
+    @property
+    def router_name(self) -> str: ...
+
+    def vpn_names(self) -> Sequence[str]: ...
+
+    def replication(self, vpn: str) -> VpnReplication:
+        """Raises ``NoSuchObject``."""
+        ...
+
+    def replication_queue(self, vpn: str) -> QueueView:
+        """Raises ``NoSuchObject`` for an unknown VPN, or one that was never replicated."""
+        ...
+
+    def transactions(self, vpn: str) -> Sequence[TransactionView]:
+        """Raises ``NoSuchObject``."""
+        ...
+
+    def redundancy(self) -> RedundancyView: ...
+
+    def set_role(self, vpn: str, role: RoleName) -> None:
+        """Raises ``Refused``."""
+        ...
+
+    def complete_transaction(self, vpn: str, xid: str, outcome: Outcome) -> None:
+        """Heuristic commit or rollback. Raises ``Refused`` unless the transaction is prepared."""
+        ...
+
+    def delete_transaction(self, vpn: str, xid: str) -> None:
+        """Raises ``Refused`` unless the transaction is complete."""
+        ...

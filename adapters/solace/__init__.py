@@ -1,0 +1,1 @@
+"""Solace PubSub+ message VPNs: the CLI over SSH."""

@@ -1,0 +1,1 @@
+"""Sessions over SSH, shared by families. The only home of paramiko."""

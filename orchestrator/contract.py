@@ -1,0 +1,179 @@
+"""The seam to devices: what an adapter is, and what it declares of itself.
+
+The seam takes many services at once, so that one wildcard ``show`` or one paged request serves a thousand lanes.
+One adapter object speaks for one *site*; if the site is an HA pair, finding the serving node is the adapter's work,
+anew for every call of ``probe`` and ``apply``.
+
+Two rules carry the product's promises:
+
+- ``probe`` changes nothing, ever.
+- ``apply`` calls ``permit.check()`` right before each changing command leaves, and says of each call whether the
+  device obeyed, cannot have obeyed, or may have. A failed device is data; only a broken program raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from orchestrator.clock import Clock
+from orchestrator.errors import AdapterError, NoSuchService, NotObeyed, PerhapsObeyed, UnreadableReply
+from orchestrator.readings import Reading
+from orchestrator.site import Site
+
+Args = Mapping[str, str]
+
+
+class Failure(BaseModel):
+    """A reading that was not had. ``kind`` is the error's class name; ``definite`` means the device answered."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    text: str
+    device: str = ""
+    definite: bool = False
+    excerpt: str = ""
+
+    @classmethod
+    def of(cls, error: AdapterError) -> Failure:
+        """The data of an adapter's error; the caller has redacted nothing, the journal's door does."""
+        return cls(
+            kind=type(error).__name__,
+            text=str(error),
+            device=error.device,
+            definite=isinstance(error, NoSuchService),
+            excerpt=error.text if isinstance(error, UnreadableReply) else "",
+        )
+
+
+class Effect(StrEnum):
+    """How a call of an action ended, by the one question that matters: could the device have obeyed?"""
+
+    ACCEPTED = "accepted"  # the device took the command and reported no error; a reading must still confirm it
+    REJECTED = "rejected"  # the device answered no; it did not obey
+    NOT_SENT = "not-sent"  # the command never left; it may be tried again
+    DOUBTFUL = "doubtful"  # it may have obeyed; only a reading can tell
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One action on one service. ``args`` fit the action's declaration."""
+
+    service: str
+    args: Args = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one call ended. ``sent`` are the literal commands that left, in order; ``detail`` is the device's word."""
+
+    call: Call
+    effect: Effect
+    detail: str = ""
+    device: str = ""
+    sent: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, call: Call, error: AdapterError, sent: Sequence[str] = ()) -> Result:
+        """A call that ended with ``error``. A command that left and was refused is REJECTED, not NOT_SENT."""
+        effect = (
+            Effect.DOUBTFUL
+            if isinstance(error, PerhapsObeyed)
+            else Effect.REJECTED
+            if isinstance(error, NoSuchService) or (sent and isinstance(error, NotObeyed))
+            else Effect.NOT_SENT
+        )
+        return cls(call, effect, detail=str(error), device=error.device, sent=tuple(sent))
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSpec:
+    """One argument of an action. ``choices`` empty means any text; ``filled_by`` names what the engine fills in."""
+
+    choices: tuple[str, ...] = ()
+    filled_by: Literal["runbook", "item", "decision"] = "runbook"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """What an adapter declares of an action.
+
+    ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that takes it back, or
+    None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
+    """
+
+    name: str
+    summary: str
+    idempotent: bool
+    commands: Callable[[Call], Sequence[str]]
+    arguments: Mapping[str, ArgumentSpec] = field(default_factory=dict)
+    inverse: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSpec:
+    """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send."""
+
+    name: str
+    summary: str
+    commands: Callable[[Sequence[str]], Sequence[str]]
+
+
+class Permit(Protocol):
+    """The last question before a changing command leaves."""
+
+    def check(self) -> None:
+        """Return if the command may leave now; raise ``Forbidden`` if not."""
+        ...
+
+
+class Secrets(Protocol):
+    """Resolves references to secrets; what it hands out is known to redaction from then on."""
+
+    def reveal(self, reference: object, *, what: str) -> str:
+        """The secret behind ``reference`` (a ``SecretRef``); ``what`` names it in a prompt or an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command."""
+
+    clock: Clock
+    secrets: Secrets
+    read_only: bool = False
+
+
+class Adapter(Protocol):
+    """One site's devices. Not shared between threads: the fleet gives each site one worker."""
+
+    readings: ClassVar[Mapping[str, ReadingSpec]]
+    actions: ClassVar[Mapping[str, ActionSpec]]
+    simulated: ClassVar[bool]
+
+    def __init__(self, site: Site, setting: Setting) -> None: ...
+
+    def open(self) -> None:
+        """Make the session now, so that a wrong password or host key is known early. Raises ``AdapterError``."""
+        ...
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        """One answer for each of ``services``. Raises ``AdapterError`` when the whole request failed."""
+        ...
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        """Do ``action`` for each call, in order, yielding each result as it is known.
+
+        An ``AdapterError`` raised from the iterator speaks for all calls not yet yielded: ``NotObeyed`` says that
+        none of them was sent, anything else that they are in doubt.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the session; never raises for a session that is already gone."""
+        ...

@@ -1,0 +1,42 @@
+"""What a check found: one shape for lint, readiness and validation, printed as text or JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Level(StrEnum):
+    """How much a finding matters. ``unknown`` is a check that could not be made; it is never ``ok``."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    UNKNOWN = "unknown"
+
+
+class Finding(BaseModel):
+    """One thing found. ``code`` is stable for machines; ``message`` is a sentence; ``hint`` says what to do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    level: Level
+    code: str
+    message: str
+    hint: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.file is None else f"{self.file}:{self.line}: " if self.line else f"{self.file}: "
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{where}{self.level}: {self.message}{hint} [{self.code}]"
+
+
+def worst(findings: Iterable[Finding]) -> Level | None:
+    """The level that matters most among ``findings``; None when there are none."""
+    order = [Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE]
+    levels = {finding.level for finding in findings}
+    return next((level for level in order if level in levels), None)

@@ -1,0 +1,216 @@
+"""Runbooks as data: an ordered list of steps, no code, no templating.
+
+DESIGN section 6 is the grammar. A step is of one of four shapes:
+
+- a *check*: only ``require``;
+- an *action*: ``do`` with ``expect``, and an ``undo`` before the point of no return;
+- a *wait*: ``until`` with ``guard`` and what to do when the guard breaks or nothing moves;
+- an *each*: ``for_each`` item of a reading, a person or policy decides, and ``do`` is done to that item.
+
+Whether the words fit an adapter's declarations is checked by ``lint``, not here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+from orchestrator.readings import WhereValue
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
+
+
+def parse_duration(value: object) -> float:
+    """Seconds of ``"60s"``, ``"5m"``, ``"100ms"``, ``"1.5h"``; a bare number has no unit and is refused."""
+    found = _DURATION.match(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("a duration is a number with a unit: 100ms, 60s, 5m, 2h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest exact form that ``parse_duration`` reads back."""
+    for unit in ("d", "h", "m", "s"):
+        if seconds >= _UNITS[unit] and (seconds / _UNITS[unit]).is_integer():
+            return f"{seconds / _UNITS[unit]:.0f}{unit}"
+    return f"{seconds * 1000:g}ms"
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration, json_schema_input_type=str),
+    PlainSerializer(format_duration, return_type=str),
+]
+Side = Literal["source", "target"]
+Choice = Literal["wait", "revert", "escalate", "retry", "stop", "commit", "rollback"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Check(_Strict):
+    """A condition on a reading. ``say`` is what it means for a person when it does not hold."""
+
+    on: Side
+    reading: str
+    where: Mapping[str, WhereValue] = Field(min_length=1)
+    say: str = ""
+
+
+class Do(_Strict):
+    """An action; keys besides ``on`` and ``action`` are its arguments, as text."""
+
+    on: Side
+    action: str
+    args: Mapping[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_arguments(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "args" in data:
+            return data
+        known = {key: value for key, value in data.items() if key in ("on", "action")}
+        return {**known, "args": {key: value for key, value in data.items() if key not in known}}
+
+
+class Undo(_Strict):
+    """How a step is taken back: its own precondition, action and proof."""
+
+    require: tuple[Check, ...] = ()
+    do: Do
+    expect: tuple[Check, ...] = Field(min_length=1)
+
+
+class GuardBreak(_Strict):
+    """What happens when a guard stays broken for longer than ``grace``."""
+
+    grace: Duration
+    gate: str
+    choices: tuple[Choice, ...] = Field(min_length=1)
+    unattended: Choice
+
+
+class Stall(_Strict):
+    """What happens when ``progress`` shows no change for longer than ``after``, though the guard holds."""
+
+    after: Duration
+    gate: str
+    choices: tuple[Choice, ...] = Field(min_length=1)
+    unattended: Choice
+
+
+class Progress(_Strict):
+    """The number that must fall to 0 while waiting: a field of a reading."""
+
+    on: Side
+    reading: str
+    field: str
+
+
+class Poll(_Strict):
+    """Bounds of the time between two readings while waiting."""
+
+    min: Duration = 0.05
+    max: Duration = 2.0
+
+
+class ForEach(_Strict):
+    """The items of a reading a step works through. ``decided_in``: only items that step decided on in this run."""
+
+    on: Side
+    reading: str
+    where: Mapping[str, WhereValue] = Field(min_length=1)
+    decided_in: str | None = None
+
+
+class Decide(_Strict):
+    """A gate for each item: nothing is done to an item before a person or a named policy chose."""
+
+    gate: str
+    choices: tuple[Choice, ...] = Field(min_length=1)
+    unattended: Literal["stop"] = "stop"
+
+
+class Step(_Strict):
+    """One step. Durations are seconds once loaded.
+
+    ``within``: how long a postcondition may take to show. ``patience``: how long an unknown reading is asked again
+    before the step fails. ``settle``: how long after a doubtful action a negative reading is not believed, since the
+    effect may land late. ``delay``: how long items are left to others first. ``timeout`` ends a wait.
+    """
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    title: str
+    require: tuple[Check, ...] = ()
+    do: Do | None = None
+    expect: tuple[Check, ...] = ()
+    undo: Undo | None = None
+    until: tuple[Check, ...] = ()
+    guard: tuple[Check, ...] = ()
+    when_guard_breaks: GuardBreak | None = None
+    when_stalled: Stall | None = None
+    progress: Progress | None = None
+    poll: Poll = Poll()
+    for_each: ForEach | None = None
+    decide: Decide | None = None
+    within: Duration = 15.0
+    patience: Duration = 30.0
+    settle: Duration = 2.0
+    delay: Duration = 0.0
+    timeout: Duration | None = None
+    attempts: int = Field(default=3, ge=1, le=20)
+    point_of_no_return: bool = False
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> Step:
+        if self.until and (self.do or self.for_each):
+            raise ValueError("a step that waits (until) has no do and no for_each")
+        if not (self.require or self.do or self.until):
+            raise ValueError("a step needs at least one of require, do, until")
+        if self.for_each and not self.do:
+            raise ValueError("for_each needs a do")
+        if self.decide and not self.for_each:
+            raise ValueError("decide needs a for_each")
+        if bool(self.guard) != bool(self.when_guard_breaks):
+            raise ValueError("guard and when_guard_breaks come together")
+        if self.when_stalled and not self.progress:
+            raise ValueError("when_stalled needs progress, the number that must fall")
+        return self
+
+    @property
+    def changes(self) -> bool:
+        """Does this step do anything to a device?"""
+        return self.do is not None
+
+
+class Runbook(_Strict):
+    """A procedure for one service in one direction."""
+
+    runbook: str = Field(pattern=r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$")
+    summary: str
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _distinct_steps(self) -> Runbook:
+        ids = [step.id for step in self.steps]
+        for step_id in ids:
+            if ids.count(step_id) > 1:
+                raise ValueError(f"two steps are called {step_id}")
+        return self
+
+    @property
+    def family(self) -> str:
+        """``solace`` of ``solace/controlled``."""
+        return self.runbook.split("/")[0]
+
+    def index_of(self, step_id: str) -> int:
+        """The position of a step. Raises KeyError."""
+        for index, step in enumerate(self.steps):
+            if step.id == step_id:
+                return index
+        raise KeyError(step_id)
