@@ -105,6 +105,7 @@ class ActionSpec:
 
     ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that takes it back, or
     None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
+    ``batch`` is the most calls one request may carry: a reading never waits behind more than these.
     """
 
     name: str
@@ -113,6 +114,7 @@ class ActionSpec:
     commands: Callable[[Call], Sequence[str]]
     arguments: Mapping[str, ArgumentSpec] = field(default_factory=dict)
     inverse: str | None = None
+    batch: int = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,57 @@
+"""What a lane does next. Pure: from plan, lane and moment to events, readings to take, and questions to ask.
+
+The safety argument in prose, before the code:
+
+- A step's action is intended only after every ``require`` was read as true under the present mark.
+- A step is done only after every ``expect`` was read as true *after* the action ended, whatever the device answered.
+- A doubtful action is sent again only after a reading showed, later than ``settle``, that it had no effect.
+- A wait ends only when ``until`` and ``guard`` were read as true in one and the same round.
+- Unknown is never true. It is asked again for ``patience``, and then the step has failed.
+- Before anything was changed a failed step refuses the lane; after that somebody decides, and unattended it reverts;
+  past the point of no return it stops.
+
+``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
+every decision stands on recorded facts.
+"""
+
+from __future__ import annotations
+
+from orchestrator import events as ev
+from orchestrator.decide.act import Task, act
+from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, revert
+from orchestrator.decide.items import each
+from orchestrator.decide.moves import IDLE, Ask, Next, Observe, Request, say
+from orchestrator.decide.wait import require, wait
+from orchestrator.state import Lane, Stage
+
+__all__ = ["IDLE", "Ask", "Next", "Observe", "Request", "decide", "follow"]
+
+
+def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """The next move of ``lane``. ``attended``: a person can be asked."""
+    if lane.ended or lane.outstanding:
+        return IDLE
+    if lane.status == "ready":
+        if lane.abort is not None:
+            return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(lane.abort)))
+        return say(ev.LaneStarted())
+    if lane.abort is not None and lane.stage is not Stage.PROVE:
+        return on_abort(plan, lane, lane.abort)
+    if lane.status == "reverting":
+        return revert(plan, lane, now, attended)
+    if lane.step >= len(plan.runbook.steps):
+        escalated = lane.status == "escalating"
+        return say(ev.LaneEnded(outcome=ev.Outcome.ESCALATED if escalated else ev.Outcome.DONE))
+    step = plan.runbook.steps[lane.step]
+    if lane.stage is Stage.BETWEEN:
+        return say(ev.StepStarted(step=step.id))
+    if lane.stage is Stage.FAILED:
+        return after_failure(plan, lane, step.id, attended)
+    if step.do is not None and step.for_each is None:
+        task = Task(step.id, step.require, step.do, step.expect, step, undo=False)
+        return act(plan, lane, task, now)
+    if lane.stage is Stage.REQUIRE:
+        return require(plan, lane, step, now)
+    if step.for_each is not None:
+        return each(plan, lane, step, step.for_each, now, attended)
+    return wait(plan, lane, step, now, attended)

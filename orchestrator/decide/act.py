@@ -1,0 +1,123 @@
+"""An action and its proof: preconditions, intent, outcome, and a reading that shows what it did. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.decide.judge import again, fresh, judge, observe, patience
+from orchestrator.decide.moves import Next, say
+from orchestrator.runbook import Check, Do, Step
+from orchestrator.state import Intent, Lane, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An action with its proof: a step's own, or its undo."""
+
+    step: str
+    require: tuple[Check, ...]
+    do: Do
+    expect: tuple[Check, ...]
+    limits: Step
+    undo: bool
+
+
+def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
+    """An action: preconditions, intent, and then the proof."""
+    if lane.stage is Stage.PROVE:
+        return _prove(plan, lane, task, now)
+    if task.require:
+        request = observe(lane, task.require)
+        if not fresh(lane):
+            return Next(requests=(request,))
+        verdict = judge(plan, lane, task.require)
+        if verdict.holds is None:
+            return patience(lane, task.limits, verdict, request, now, task.undo)
+        if verdict.holds is False:
+            return say(ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo))
+    return say(intend(lane, task, task.do.args))
+
+
+def intend(lane: Lane, task: Task, args: Mapping[str, str], item: str | None = None, ahead: int = 0) -> ev.Event:
+    attempt = 1 + sum(1 for intent in lane.intents if intent.item == item)
+    return ev.ActionIntended(
+        intent=lane.intended + 1 + ahead,
+        step=task.step,
+        on=task.do.on,
+        action=task.do.action,
+        args=args,
+        attempt=attempt,
+        item=item,
+        undo=task.undo,
+    )
+
+
+def attempts_left(lane: Lane, task: Task, item: str | None = None) -> bool:
+    counted = [intent for intent in lane.intents[lane.attempts_from :] if intent.item == item]
+    return len(counted) < task.limits.attempts
+
+
+def _prove(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
+    """The action ended, somehow. Only a reading says what it did."""
+    last = lane.intents[-1]
+    if last.effect is Effect.NOT_SENT or last.disproved:
+        return _try_again(lane, task, last, now)
+    if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
+        return say(ev.PointOfNoReturnPassed(step=task.step))
+    if not task.expect:  # lint allows this for idempotent actions only
+        return _conclude_blind(lane, task, last, now)
+    request = observe(lane, task.expect)
+    if not fresh(lane):
+        return Next(requests=(request,))
+    verdict = judge(plan, lane, task.expect)
+    waited = now - lane.stage_at
+    if verdict.holds:
+        return say(*_proven(lane, task, last))
+    if verdict.holds is None:
+        return patience(lane, task.limits, verdict, request, now, task.undo)
+    if last.effect is Effect.REJECTED:
+        why = f"{plan.site_name(task.do.on)} refused: {last.detail}"
+        return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
+    if last.effect is Effect.DOUBTFUL and lane.seen_at - lane.stage_at >= task.limits.settle:
+        return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why))
+    if waited >= task.limits.within:
+        why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
+        return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
+    return again(lane, request, now)
+
+
+def _proven(lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
+    note = "" if last.effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {last.effect}"
+    if task.undo:
+        yield ev.UndoDone(step=task.step)
+        return
+    if task.limits.point_of_no_return and lane.status == "running":
+        yield ev.PointOfNoReturnPassed(step=task.step)
+    yield ev.StepDone(step=task.step, reversible=task.limits.undo is not None, note=note)
+
+
+def _try_again(lane: Lane, task: Task, last: Intent, now: float) -> Next:
+    if not attempts_left(lane, task):
+        return say(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+    due = last.ended_at + backoff(last.attempt)
+    return Next(wake=due) if now < due else say(intend(lane, task, task.do.args))
+
+
+def _conclude_blind(lane: Lane, task: Task, last: Intent, now: float) -> Next:
+    """An idempotent action without a proof: its own answer has to do, and a doubt is sent again."""
+    if last.effect is Effect.ACCEPTED:
+        return say(*_proven(lane, task, last))
+    if last.effect is Effect.REJECTED:
+        return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
+    return _try_again(lane, task, last, now)
+
+
+def exhausted(last: Intent) -> str:
+    return f"gave up after {last.attempt} attempts: {last.detail or 'no effect was seen'}"
+
+
+def backoff(attempt: int) -> float:
+    return float(min(0.2 * 2**attempt, 5.0))

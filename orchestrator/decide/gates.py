@@ -1,0 +1,112 @@
+"""Gates: who decides, and what follows from a decision; and turning back, which is one of the answers. Pure."""
+
+from __future__ import annotations
+
+from orchestrator import events as ev
+from orchestrator.decide.act import Task, act
+from orchestrator.decide.moves import IDLE, Ask, Next, say
+from orchestrator.runbook import Choice
+from orchestrator.state import Lane, Stage
+
+
+def answer(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE) -> Next:
+    """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended."""
+    chosen = plan.policy.on_gate.get(gate.gate)
+    if chosen is not None and chosen in gate.choices:
+        return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason="decided beforehand", by="policy")))
+    if attended:
+        return with_questions(lane, meanwhile, attended)
+    ruling = ev.Ruling(choice=gate.unattended, reason="nobody could be asked", by="policy")
+    return say(*follow(plan, lane, gate, ruling))
+
+
+def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
+    """Go on reading while a person thinks: many questions answer themselves."""
+    if not attended or not lane.gates:
+        return polling
+    questions = tuple(Ask(lane.service, gate) for gate in lane.gates)
+    return Next(requests=(*questions, *polling.requests), wake=polling.wake)
+
+
+def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
+    """The events of ``ruling`` on the open ``gate`` of ``lane``."""
+    decided = ev.GateDecided(gate=gate.gate, step=gate.step, ruling=ruling, item=gate.item)
+    match ruling.choice:
+        case "stop":
+            return (decided, _halt(lane, gate.why))
+        case "revert":
+            why = f"{gate.why}; decided by {ruling.by}: revert ({ruling.reason})"
+            return (decided, *turn_back(plan, lane, why))
+        case "escalate":
+            return (decided, ev.Escalated(step=gate.step, at_risk=gate.at_risk, ruling=ruling))
+        case "retry":
+            return (decided, ev.StepRetried(step=gate.step))
+        case _:
+            return (decided,)
+
+
+def _halt(lane: Lane, why: str) -> ev.LaneEnded:
+    outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
+    return ev.LaneEnded(outcome=outcome, reason=why)
+
+
+def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
+    """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
+    if lane.status == "running" and not _may_have_changed(lane):
+        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
+    if lane.status == "running":
+        return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
+    return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
+
+
+def _failure_gate(
+    plan: ev.Plan, lane: Lane, step: str, choices: tuple[Choice, ...], unattended: Choice, attended: bool
+) -> Next:
+    name = "undo-failed" if lane.status == "reverting" else "step-failed"
+    gate = lane.open_gate(name)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    opened = ev.GateOpened(gate=name, step=step, choices=choices, unattended=unattended, why=lane.failure)
+    return say(opened)
+
+
+def _may_have_changed(lane: Lane) -> bool:
+    return lane.changed or any(intent.may_have_obeyed for intent in lane.intents)
+
+
+def aborted(abort: ev.AbortAsked) -> str:
+    """The reason a lane ends with when it was called off."""
+    return f"called off by {abort.by}: {abort.reason}" if abort.reason else f"called off by {abort.by}"
+
+
+def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
+    """Turn back if that is still possible; say so if it is not."""
+    if lane.status != "running":
+        why = "it is already turning back" if lane.status == "reverting" else "it is past the point of no return"
+        return say(ev.AbortDeclined(reason=why))
+    if not _may_have_changed(lane):
+        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
+    return say(*turn_back(plan, lane, aborted(abort)))
+
+
+def turn_back(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
+    """Begin to revert. The present step is taken back as well if its action may have been obeyed."""
+    undo = lane.undo
+    if lane.step < len(plan.runbook.steps):
+        step = plan.runbook.steps[lane.step]
+        if step.undo is not None and any(intent.may_have_obeyed for intent in lane.intents):
+            undo = (*undo, step.id)
+    return (ev.RevertStarted(why=why, undo=undo),)
+
+
+def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
+    """Take back the last change first; each undo has its own precondition and proof."""
+    if not lane.undo:
+        return say(ev.LaneEnded(outcome=ev.Outcome.REVERTED))
+    step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
+    if lane.stage is Stage.FAILED:
+        return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
+    if step.undo is None:
+        return say(ev.UndoDone(step=step.id, skipped="this step has no undo"))
+    task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
+    return act(plan, lane, task, now)

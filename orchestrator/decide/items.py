@@ -1,0 +1,159 @@
+"""Steps that work through items: list, have each decided, act, list again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import assert_never
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.decide.act import Task, attempts_left, backoff, exhausted, intend
+from orchestrator.decide.gates import with_questions
+from orchestrator.decide.judge import SLOWEST_LOOK, Verdict, again, fresh, judge_one, observe, patience
+from orchestrator.decide.moves import Next, Observe, say
+from orchestrator.readings import Transaction, Transactions, describe, matches
+from orchestrator.runbook import Check, Decide, Do, ForEach, Step
+from orchestrator.state import Lane
+
+
+def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, attended: bool) -> Next:
+    """List; leave the items to others for a while if asked to; get a decision for each; act; list again."""
+    assert step.do is not None  # by the runbook's model
+    listing = Check(on=each.on, reading=each.reading, where=each.where)
+    request = observe(lane, (listing,))
+    if not fresh(lane):
+        return Next(requests=(request,))
+    seen = lane.reading(each.on, each.reading)
+    if seen is None or not isinstance(seen.value, Transactions):
+        return patience(lane, step, judge_one(plan, lane, listing), request, now, undo=False)
+    mine = [item for item in seen.value.items if _concerns(lane, each, item)]
+    unclear = [item for item in mine if matches(item, each.where) is None]
+    if unclear:
+        why = f"{plan.site_name(each.on)}: {unclear[0].key}: {describe(unclear[0], list(each.where))}"
+        return patience(lane, step, Verdict(None, why, final=True), request, now, undo=False)
+    items = [item for item in mine if matches(item, each.where)]
+    if not items:
+        return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane)))
+    if now - lane.step_at < step.delay:
+        return again(lane, request, now, min(1.0, step.delay / 5))
+    if step.decide is not None:
+        waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
+        if waiting is not None:
+            return waiting
+    return _act_on_items(lane, step, step.do, items, request, now)
+
+
+def _concerns(lane: Lane, each: ForEach, item: Transaction) -> bool:
+    return each.decided_in is None or (each.decided_in, item.key) in lane.rulings
+
+
+def _count(lane: Lane) -> str:
+    done = len({intent.item for intent in lane.intents})
+    return f"{done} of them" if done else "there are none"
+
+
+def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:
+    """Questions about items that are no longer there."""
+    gone = [gate for gate in lane.gates if gate.item not in listed]
+    return [ev.GateWithdrawn(gate=gate.gate, why="it is no longer listed", item=gate.item) for gate in gone]
+
+
+def _decide_items(
+    plan: ev.Plan,
+    lane: Lane,
+    step: Step,
+    rule: Decide,
+    items: Sequence[Transaction],
+    now: float,
+    attended: bool,
+    request: Observe,
+) -> Next | None:
+    """None once every item has its ruling."""
+    undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
+    if not undecided:
+        return None
+    events: list[ev.Event] = list(_withdraw(lane, {item.key for item in items}))
+    for item in undecided:
+        ruling = plan.policy.transactions.get(item.key)
+        if ruling is not None and ruling.choice in rule.choices:
+            events.append(ev.GateDecided(gate=rule.gate, step=step.id, ruling=ruling, item=item.key))
+        elif attended and lane.open_gate(rule.gate, item.key) is None:
+            events.append(_item_gate(plan, step, rule, item))
+    if events:
+        return say(*events)
+    if not attended:
+        keys = ", ".join(item.key for item in undecided)
+        why = f"{len(undecided)} prepared transactions need a decision: {keys}"
+        return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
+    return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
+
+
+def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Transaction) -> ev.GateOpened:
+    assert step.for_each is not None  # only such a step decides on items
+    about = describe(item, ("type", "state", "client", "published", "consumed"))
+    return ev.GateOpened(
+        gate=rule.gate,
+        step=step.id,
+        choices=(*rule.choices, "stop"),
+        unattended=rule.unattended,
+        why=f"{item.key} at {plan.site_name(step.for_each.on)}: {about}",
+        item=item.key,
+    )
+
+
+def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Transaction], request: Observe, now: float) -> Next:
+    """Every listed item has its decision. Act on those that may be acted on; be patient with the others."""
+    task = Task(step.id, (), do, (), step, undo=False)
+    events: list[ev.Event] = []
+    due: list[float] = []
+    for item in items:
+        standing = _stand(lane, task, item, now)
+        match standing:
+            case ev.StepFailed():
+                return say(standing)
+            case ev.DoubtResolved():
+                events.append(standing)
+            case float():
+                due.append(standing)
+            case None:
+                ahead = sum(isinstance(event, ev.ActionIntended) for event in events)
+                events.append(intend(lane, task, _item_args(lane, step, do, item), item.key, ahead=ahead))
+            case _:
+                assert_never(standing)
+    if events:
+        return say(*events)
+    return again(lane, request, now, max(0.0, min(due) - lane.seen_at))
+
+
+def _stand(lane: Lane, task: Task, item: Transaction, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
+    """What the last attempt on a still listed item means: failure, no effect, wait until then, or None: act."""
+    last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
+    if last is None or (last not in lane.intents[lane.attempts_from :] and last.effect is not Effect.DOUBTFUL):
+        return None
+    failed = partial(ev.StepFailed, step=task.step)
+    if last.disproved or last.effect is Effect.NOT_SENT:
+        if not attempts_left(lane, task, item.key):
+            return failed(why=f"{item.key}: {exhausted(last)}")
+        due = last.ended_at + backoff(last.attempt)
+        return due if now < due else None
+    if last.effect is Effect.REJECTED:
+        return failed(why=f"{item.key} was refused: {last.detail}")
+    limit = task.limits.within if last.effect is Effect.ACCEPTED else task.limits.settle
+    if lane.seen_at - last.ended_at < limit:
+        return (
+            last.ended_at + limit
+            if last.effect is Effect.DOUBTFUL
+            else min(lane.seen_at + 0.5, last.ended_at + limit)
+        )
+    if last.effect is Effect.ACCEPTED:
+        return failed(why=f"{item.key} was accepted and is still listed after {limit:g}s")
+    return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is listed unchanged")
+
+
+def _item_args(lane: Lane, step: Step, do: Do, item: Transaction) -> Mapping[str, str]:
+    """The arguments the runbook gives, the item's key, and the choice where this step decides."""
+    args = {**do.args, "xid": item.key}
+    if step.decide is not None:
+        args["outcome"] = lane.rulings[(step.id, item.key)].choice
+    return args

@@ -1,0 +1,81 @@
+"""Readings as arguments: which are needed, whether they are fresh, what they say of a check. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator import events as ev
+from orchestrator.decide.moves import Next, Observe, say
+from orchestrator.readings import describe, matches
+from orchestrator.runbook import Check, Progress, Step
+from orchestrator.state import Lane
+
+# A device that is not there says so at once; asking it again too often helps nobody.
+_FIRST_LOOK = 0.05
+SLOWEST_LOOK = 2.0
+# Failures that no patience mends: the device (or we) gave a definite answer.
+_FINAL_FAILURES = frozenset({"AuthenticationFailed", "HostKeyRejected", "Forbidden", "NoSuchService"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a round says of some checks: True, False, or None for unknown; ``why`` names the first not true."""
+
+    holds: bool | None
+    why: str = ""
+    final: bool = False
+
+
+def observe(lane: Lane, checks: Sequence[Check], gauge: Progress | None = None) -> Observe:
+    asks = dict.fromkeys((check.on, check.reading) for check in checks)
+    if gauge is not None:
+        asks.setdefault((gauge.on, gauge.reading))
+    return Observe(lane.service, lane.mark, tuple(asks), gauge)
+
+
+def fresh(lane: Lane) -> bool:
+    return lane.seen_mark == lane.mark
+
+
+def again(lane: Lane, request: Observe, now: float, interval: float | None = None) -> Next:
+    """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower."""
+    if interval is None:
+        interval = min(max(_FIRST_LOOK, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
+    due = lane.seen_at + interval
+    return Next(requests=(request,)) if now >= due else Next(wake=due)
+
+
+def judge(plan: ev.Plan, lane: Lane, checks: Sequence[Check]) -> Verdict:
+    """All ``checks`` together: one that is false outweighs one that is unknown."""
+    unknown: Verdict | None = None
+    for check in checks:
+        verdict = judge_one(plan, lane, check)
+        if verdict.holds is False:
+            return verdict
+        if verdict.holds is None and (unknown is None or verdict.final):
+            unknown = verdict
+    return unknown or Verdict(True)
+
+
+def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
+    site = plan.site_name(check.on)
+    seen = lane.reading(check.on, check.reading)
+    if seen is None:
+        return Verdict(None, f"{site}: {check.reading} has not been read")
+    if seen.value is None:
+        text = seen.failure.text if seen.failure else "no answer"
+        final = seen.failure is not None and seen.failure.kind in _FINAL_FAILURES
+        return Verdict(None, f"{site}: {check.reading} is unknown: {text}", final)
+    holds = matches(seen.value, check.where)
+    if holds:
+        return Verdict(True)
+    found = describe(seen.value, list(check.where))
+    return Verdict(holds, f"{site}: {check.say} ({found})" if check.say else f"{site}: {found}")
+
+
+def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
+    """An unknown reading: ask again until patience ends."""
+    if verdict.final or now - lane.known_at >= step.patience:
+        return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo))
+    return again(lane, request, now)

@@ -1,0 +1,45 @@
+"""What a decision consists of: events to record, readings to take, questions to ask. Pure data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator import events as ev
+from orchestrator.runbook import Progress, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """Take these readings, together. ``gauge`` is the number among them that a wait follows."""
+
+    lane: str
+    mark: int
+    asks: tuple[tuple[Side, str], ...]
+    gauge: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Put this question to a person."""
+
+    lane: str
+    gate: ev.GateOpened
+
+
+Request = Observe | Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Either ``events`` to record now, or ``requests`` and the moment ``wake`` at which to decide again anyway."""
+
+    events: tuple[ev.Event, ...] = ()
+    requests: tuple[Request, ...] = ()
+    wake: float | None = None
+
+
+IDLE = Next()
+
+
+def say(*events: ev.Event) -> Next:
+    return Next(events=events)

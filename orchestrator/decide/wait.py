@@ -1,0 +1,109 @@
+"""Checks and waits: goal and guard are read together until both hold in one round. Pure."""
+
+from __future__ import annotations
+
+from orchestrator import events as ev
+from orchestrator.decide.gates import answer, with_questions
+from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, patience
+from orchestrator.decide.moves import Next, Observe, say
+from orchestrator.drain import next_look
+from orchestrator.runbook import Step
+from orchestrator.state import Lane
+
+
+def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
+    """A check, or the preconditions of a wait or of working through items."""
+    if step.require:
+        request = observe(lane, step.require)
+        if not fresh(lane):
+            return Next(requests=(request,))
+        verdict = judge(plan, lane, step.require)
+        if verdict.holds is None:
+            return patience(lane, step, verdict, request, now, undo=False)
+        if verdict.holds is False:
+            return say(ev.StepFailed(step=step.id, why=verdict.why))
+    if step.until or step.for_each:
+        return say(ev.RequirementsMet(step=step.id))
+    return say(ev.StepDone(step=step.id))
+
+
+def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
+    """Read goal and guard together until both hold in one round."""
+    request = observe(lane, (*step.until, *step.guard), step.progress)
+    if not fresh(lane):
+        return Next(requests=(request,))
+    guard = judge(plan, lane, step.guard)
+    if not guard.holds:
+        return _guard_broken(plan, lane, step, guard, request, now, attended)
+    if lane.guard_broke_at is not None:
+        healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
+        return say(*healed, ev.GuardHealed(step=step.id))
+    goal = judge(plan, lane, step.until)
+    if goal.holds:
+        withdrawn = [ev.GateWithdrawn(gate=gate.gate, why="the goal was reached") for gate in lane.gates]
+        return say(*withdrawn, ev.StepDone(step=step.id))
+    if step.timeout is not None and now - lane.step_at >= step.timeout:
+        return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {goal.why}"))
+    unread = goal.holds is None and any(one.failure for one in lane.seen)
+    if goal.holds is None and not lane.gates:
+        if not unread or goal.final or now - lane.known_at >= step.patience:
+            return say(ev.StepFailed(step=step.id, why=goal.why))
+        return again(lane, request, now, step.poll.max)
+    moved = _on_stall(plan, lane, step, now, attended)
+    if moved is not None:
+        return moved
+    interval = next_look(lane.gauge, shortest=step.poll.min, longest=step.poll.max)
+    return with_questions(lane, again(lane, request, now, interval), attended)
+
+
+def _guard_broken(
+    plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, now: float, attended: bool
+) -> Next:
+    rule = step.when_guard_breaks
+    assert rule is not None  # a guard has one, by the runbook's model
+    if lane.guard_broke_at is None:
+        return say(ev.GuardBroke(step=step.id, why=guard.why))
+    polling = again(lane, request, now, step.poll.max)
+    if now - lane.guard_broke_at < rule.grace:
+        return with_questions(lane, polling, attended)
+    gate = lane.open_gate(rule.gate)
+    if gate is None:
+        return say(
+            *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
+            ev.GateOpened(
+                gate=rule.gate,
+                step=step.id,
+                choices=rule.choices,
+                unattended=rule.unattended,
+                why=guard.why,
+                at_risk=_at_risk(lane),
+            ),
+        )
+    return answer(plan, lane, gate, attended, polling)
+
+
+def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
+    """None while the gauge moves."""
+    rule = step.when_stalled
+    if rule is None or not lane.gauge or now - lane.moved_at < rule.after:
+        return None
+    if not lane.stalled:
+        return say(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
+    gate = lane.open_gate(rule.gate)
+    if gate is None:
+        return say(
+            ev.GateOpened(
+                gate=rule.gate,
+                step=step.id,
+                choices=rule.choices,
+                unattended=rule.unattended,
+                why=f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds",
+                at_risk=_at_risk(lane),
+            )
+        )
+    request = observe(lane, (*step.until, *step.guard), step.progress)
+    return answer(plan, lane, gate, attended, again(lane, request, now, step.poll.max))
+
+
+def _at_risk(lane: Lane) -> int | None:
+    return int(lane.gauge[-1][1]) if lane.gauge else None

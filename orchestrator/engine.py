@@ -1,0 +1,333 @@
+"""The loop: decide, record, perform, record. The only place where decisions, the journal and devices meet.
+
+Order inside one turn is the safety argument. What happened since the last turn and everything decided upon it is
+folded into a draft (*legality*: the lifecycle table may refuse), written in one commit together with all intents, in
+which the lease is checked (*durability*), then believed (*memory*), then shown (*observers*), and only then carried
+out. A process killed between any two of these can be resumed: what is not on disk was not sent.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator import events as ev
+from orchestrator.clock import Clock
+from orchestrator.contract import Effect
+from orchestrator.decide import Ask, Observe, Request, decide, follow
+from orchestrator.errors import FailoverError
+from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observation
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import Lease, service_key
+from orchestrator.state import Lane, Run, fold_lane, worst
+
+# How often the inbox is looked at while nothing else happens, seconds.
+INBOX_EVERY = 1.0
+# A lane that decides more than this in one turn decides in a circle.
+_DECISIONS_MAX = 200
+
+Observer = Callable[[ev.Record, Run], None]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What a turn is about to record: events in order, the lanes they lead to, and the actions they intend."""
+
+    run: Run
+    at: float
+    events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    acts: list[Act] = field(default_factory=list)
+
+    def lane(self, service: str) -> Lane:
+        return self.lanes.get(service) or self.run.lanes[service]
+
+    def add(self, service: str, event: ev.Event) -> None:
+        self.lanes[service] = fold_lane(self.lane(service), event, self.at)
+        self.events.append((service, event))
+        if isinstance(event, ev.ActionIntended):
+            self.acts.append(Act(service, event.intent, event.on, event.action, event.args))
+
+    def add_own(self, event: ev.Event) -> None:
+        self.events.append((None, event))
+
+
+class Engine:
+    """Leads one run from where its record stands to its end, or to where it must stop."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        lease: Lease,
+        writer: Writer,
+        run: Run,
+        fleet: Fleet,
+        clock: Clock,
+        *,
+        by: str,
+        attended: bool = False,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.run_state = run
+        self._journal = journal
+        self._lease = lease
+        self._writer = writer
+        self._fleet = fleet
+        self._clock = clock
+        self._by = by
+        self._attended = attended
+        self._observers = observers
+        self._observing: dict[str, int] = {}
+        self._acting: set[tuple[str, int]] = set()
+        self._asking: set[tuple[str, str, str | None]] = set()
+        self._wakes: list[tuple[float, str]] = []
+        self._observer_failures: list[ev.ObserverFailed] = []
+        self._inbox_at = 0.0
+        self._pause = ""
+
+    def pause(self, reason: str) -> None:
+        """Stop at the next safe point: begin nothing new, await what is under way. Safe in a signal handler."""
+        self._pause = reason
+        self._fleet.interrupt()
+
+    def run(self, *, abort: ev.AbortAsked | None = None, policy: ev.Policy | None = None) -> Run:
+        """Lead the run until every lane has ended or a pause was asked for.
+
+        Raises ``LeaseLost`` when another process took over and ``JournalUnavailable`` when nothing can be recorded;
+        nothing is sent after either.
+        """
+        try:
+            self._turn(self._opening(abort, policy), self.run_state.lanes)
+            while self.run_state.open_lanes and not self._pause:
+                self._round()
+            if self.run_state.open_lanes:
+                self._stop_safely()
+            else:
+                self._finish()
+        finally:
+            self._fleet.close()
+        return self.run_state
+
+    def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> _Draft:
+        """The first events of this process: who leads, what is in doubt, which lanes go on."""
+        draft = self._draft()
+        draft.add_own(ev.RunStarted(by=self._by, epoch=self._writer.epoch, attended=self._attended))
+        if policy is not None and policy != self.run_state.plan.policy:
+            draft.add_own(ev.PolicyChanged(policy=policy, by=self._by))
+            self.run_state.plan = self.run_state.plan.model_copy(update={"policy": policy})
+        for service, lane in self.run_state.lanes.items():
+            for intent in lane.outstanding:
+                lost = "the process that sent it ended before the outcome was recorded"
+                draft.add(service, ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail=lost))
+            if lane.status != "ready" and not lane.settled:
+                draft.add(service, ev.LaneResumed(by=self._by))
+            if abort is not None and not draft.lane(service).ended:
+                draft.add(service, abort)
+        return draft
+
+    def _draft(self) -> _Draft:
+        # A machine whose clock was set back between two processes must not make the record run backwards.
+        return _Draft(self.run_state, max(self._clock.now(), self.run_state.last_at))
+
+    # --- one round ------------------------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        completions = self._fleet.collect(self._next_moment())
+        draft = self._draft()
+        touched = dict.fromkeys(self._take_in(draft, completions))
+        touched.update(dict.fromkeys(self._due(draft.at)))
+        touched.update(dict.fromkeys(self._read_inbox(draft)))
+        if touched or draft.events:
+            self._turn(draft, touched)
+        if self._clock.now() >= self._lease.renew_at:
+            self._lease.renew()
+
+    def _next_moment(self) -> float:
+        soonest = min(self._lease.renew_at, self._inbox_at)
+        return min(soonest, self._wakes[0][0]) if self._wakes else soonest
+
+    def _due(self, now: float) -> list[str]:
+        due = []
+        while self._wakes and self._wakes[0][0] <= now:
+            due.append(heapq.heappop(self._wakes)[1])
+        return due
+
+    def _take_in(self, draft: _Draft, completions: Iterable[Completion]) -> list[str]:
+        """Record what came back; the lanes it concerns."""
+        touched = []
+        for done in completions:
+            lane = draft.lane(done.lane)
+            match done:
+                case Observation():
+                    if self._observing.get(done.lane) == done.mark:
+                        del self._observing[done.lane]
+                    draft.add(done.lane, ev.Observed(mark=done.mark, seen=done.seen, gauge=done.gauge))
+                case Ended():
+                    self._acting.discard((done.lane, done.intent))
+                    draft.add(done.lane, _ended(done))
+                case Answer():
+                    self._asking.discard((done.lane, done.gate.gate, done.gate.item))
+                    self._take_answer(draft, lane, done)
+            touched.append(done.lane)
+        return touched
+
+    def _take_answer(self, draft: _Draft, lane: Lane, answer: Answer) -> None:
+        gate = lane.open_gate(answer.gate.gate, answer.gate.item)
+        if gate is None or lane.ended:
+            return  # the question answered itself meanwhile
+        if answer.ruling is None:
+            self._attended = False  # nobody is there after all
+            return
+        for event in follow(self.run_state.plan, lane, gate, answer.ruling):
+            draft.add(lane.service, event)
+
+    def _read_inbox(self, draft: _Draft) -> list[str]:
+        """What other processes ask of this run: calling it off, or answers to its gates."""
+        if draft.at < self._inbox_at:
+            return []
+        self._inbox_at = draft.at + INBOX_EVERY
+        touched = []
+        for request in self._journal.take_requests(self.run_state_id):
+            for service in self._concerned(request):
+                lane = draft.lane(service)
+                if lane.ended:
+                    continue
+                for event in _requested(self.run_state.plan, lane, request):
+                    draft.add(service, event)
+                touched.append(service)
+        return touched
+
+    def _concerned(self, request: Mapping[str, str]) -> list[str]:
+        lane = request.get("lane")
+        return [service for service in self.run_state.lanes if lane is None or service == lane]
+
+    @property
+    def run_state_id(self) -> str:
+        """The run's name."""
+        return self._writer.run
+
+    # --- one turn -------------------------------------------------------------------------------------------------
+
+    def _turn(self, draft: _Draft, touched: Iterable[str]) -> None:
+        requests: list[Request] = []
+        for service in touched:
+            requests.extend(self._advance(draft, service))
+        requests.extend(self._fail_fast(draft))
+        for failure in self._observer_failures:
+            draft.add_own(failure)
+        self._observer_failures.clear()
+        self._record(draft)
+        self._perform(draft.acts, requests)
+
+    def _advance(self, draft: _Draft, service: str) -> Sequence[Request]:
+        """Decide until the lane has to wait for something; what it wants read or asked."""
+        for _ in range(_DECISIONS_MAX):
+            lane = draft.lane(service)
+            move = decide(self.run_state.plan, lane, draft.at, attended=self._attended)
+            if not move.events:
+                if move.wake is not None:
+                    heapq.heappush(self._wakes, (move.wake, service))
+                return move.requests
+            for event in move.events:
+                draft.add(service, event)
+        raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
+
+    def _fail_fast(self, draft: _Draft) -> list[Request]:
+        """One lane that did not get there calls off those that still can turn back."""
+        if not self.run_state.plan.policy.fail_fast:
+            return []
+        failed = next((lane for lane in draft.lanes.values() if lane.outcome not in (None, ev.Outcome.DONE)), None)
+        if failed is None:
+            return []
+        requests: list[Request] = []
+        for service in self.run_state.lanes:
+            lane = draft.lane(service)
+            if lane.status in ("ready", "running") and lane.abort is None:
+                draft.add(service, ev.AbortAsked(by="--fail-fast", reason=f"{failed.service} ended {failed.outcome}"))
+                requests.extend(self._advance(draft, service))
+        return requests
+
+    def _record(self, draft: _Draft) -> None:
+        if not draft.events:
+            return
+        first = self._writer.seq + 1
+        records = [
+            ev.Record.model_construct(run=self._writer.run, seq=first + offset, at=draft.at, lane=lane, event=event)
+            for offset, (lane, event) in enumerate(draft.events)
+        ]
+        self._writer = self._journal.append(self._writer, draft.at, draft.events)
+        self.run_state.lanes.update(draft.lanes)
+        for record in records:
+            if record.lane is None:
+                self.run_state.fold(record)
+        self.run_state.seq, self.run_state.last_at = self._writer.seq, draft.at
+        self._show(records)
+
+    def _show(self, records: Iterable[ev.Record]) -> None:
+        for record in records:
+            for observer in self._observers:
+                try:
+                    observer(record, self.run_state)
+                except Exception as error:  # noqa: BLE001 - one of the two doors: recorded, and never stops a run
+                    name = type(observer).__name__
+                    self._observer_failures.append(ev.ObserverFailed(observer=name, text=str(error)))
+
+    def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
+        fresh: list[Observe | Ask | Act] = list(acts)
+        self._acting.update((act.lane, act.intent) for act in acts)
+        for request in requests:
+            if isinstance(request, Observe):
+                if self._observing.get(request.lane) == request.mark:
+                    continue
+                self._observing[request.lane] = request.mark
+            else:
+                key = (request.lane, request.gate.gate, request.gate.item)
+                if key in self._asking:
+                    continue
+                self._asking.add(key)
+            fresh.append(request)
+        if fresh:
+            self._fleet.submit(fresh)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def _stop_safely(self) -> None:
+        """Await what was sent, record it, decide nothing more."""
+        while self._acting:
+            draft = self._draft()
+            done = self._fleet.collect(self._lease.renew_at)
+            self._take_in(draft, [one for one in done if isinstance(one, Ended)])
+            self._record(draft)
+            if self._clock.now() >= self._lease.renew_at:
+                self._lease.renew()
+        draft = self._draft()
+        draft.add_own(ev.RunPaused(reason=self._pause))
+        self._record(draft)
+        self._lease.release()
+
+    def _finish(self) -> None:
+        lanes = self.run_state.lanes.values()
+        draft = self._draft()
+        draft.add_own(ev.RunFinished(outcome=worst(lane.outcome for lane in lanes if lane.outcome is not None)))
+        self._record(draft)
+        self._lease.release_claims([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
+        self._lease.release()
+
+
+def _ended(done: Ended) -> ev.ActionEnded:
+    result = done.result
+    return ev.ActionEnded(
+        intent=done.intent, effect=result.effect, detail=result.detail, device=result.device, sent=result.sent
+    )
+
+
+def _requested(plan: ev.Plan, lane: Lane, request: Mapping[str, str]) -> tuple[ev.Event, ...]:
+    """The events of a request from the inbox; none for one that no longer fits."""
+    if request["kind"] == "abort":
+        return (ev.AbortAsked(by=request["by"], reason=request.get("reason", "")),)
+    gate = lane.open_gate(request["gate"], request.get("item"))
+    if gate is None or request["choice"] not in gate.choices:
+        return ()
+    ruling = ev.Ruling.model_validate({key: request.get(key, "") for key in ("choice", "reason", "by")})
+    return follow(plan, lane, gate, ruling)

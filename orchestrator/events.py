@@ -1,0 +1,346 @@
+"""Everything that can happen in a run, as closed, immutable records. All state is a fold of these.
+
+An event says what happened, never what should. Events of one lane carry no service name of their own: the record
+around them does (``journal.Record``), and run events have none. Free text in an event has been redacted before it
+got here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from orchestrator.contract import Effect, Failure
+from orchestrator.readings import Reading
+from orchestrator.runbook import Choice, Runbook, Side
+from orchestrator.site import Inventory
+
+
+class Outcome(StrEnum):
+    """How a lane ends (DESIGN section 2), and, as the worst of its lanes, a run."""
+
+    DONE = "done"
+    REVERTED = "reverted"
+    ESCALATED = "escalated"
+    REFUSED = "refused"
+    NEEDS_OPERATOR = "needs-operator"
+    STUCK = "stuck"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Ruling(_Strict):
+    """A decision and why it was made. ``by`` is a person's account name, or ``policy``."""
+
+    choice: Choice
+    reason: str
+    by: str
+
+
+class Policy(_Strict):
+    """What was decided beforehand. ``on_gate``: gate name to choice. ``transactions``: XID to its ruling."""
+
+    on_gate: Mapping[str, Choice] = Field(default_factory=dict)
+    transactions: Mapping[str, Ruling] = Field(default_factory=dict)
+    fail_fast: bool = False
+
+
+class Plan(_Strict):
+    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
+
+    runbook: Runbook
+    inventory: Inventory
+    pair: str
+    source: str
+    target: str
+    services: tuple[str, ...] = Field(min_length=1)
+    policy: Policy = Policy()
+    simulated: bool = False
+
+    def site_name(self, side: Side) -> str:
+        """The inventory's name of a side."""
+        return self.source if side == "source" else self.target
+
+
+class RunCreated(_Strict):
+    kind: Literal["run.created"] = "run.created"
+    plan: Plan
+    by: str
+    version: str
+
+
+class RunStarted(_Strict):
+    """A process took the lease and acts from here on; the first time, and at every resume."""
+
+    kind: Literal["run.started"] = "run.started"
+    by: str
+    epoch: int
+    attended: bool
+
+
+class RunPaused(_Strict):
+    kind: Literal["run.paused"] = "run.paused"
+    reason: str
+
+
+class PolicyChanged(_Strict):
+    kind: Literal["policy.changed"] = "policy.changed"
+    policy: Policy
+    by: str
+
+
+class ObserverFailed(_Strict):
+    """Something that only watches failed. It is recorded, shown, and never stops a fail-over."""
+
+    kind: Literal["observer.failed"] = "observer.failed"
+    observer: str
+    text: str
+
+
+class RunFinished(_Strict):
+    kind: Literal["run.finished"] = "run.finished"
+    outcome: Outcome
+
+
+class LaneStarted(_Strict):
+    kind: Literal["lane.started"] = "lane.started"
+
+
+class LaneResumed(_Strict):
+    """Time and doubt start anew: what was read before the interruption is no longer believed."""
+
+    kind: Literal["lane.resumed"] = "lane.resumed"
+    by: str
+
+
+class AbortAsked(_Strict):
+    kind: Literal["abort.asked"] = "abort.asked"
+    by: str
+    reason: str
+
+
+class AbortDeclined(_Strict):
+    """The lane is past its point of no return, or already on its way back."""
+
+    kind: Literal["abort.declined"] = "abort.declined"
+    reason: str
+
+
+class StepStarted(_Strict):
+    kind: Literal["step.started"] = "step.started"
+    step: str
+
+
+class RequirementsMet(_Strict):
+    kind: Literal["step.ready"] = "step.ready"
+    step: str
+
+
+class Seen(_Strict):
+    """One reading of one side: a value or a failure. ``asked_at`` is when it was asked, seconds since the epoch."""
+
+    on: Side
+    reading: str
+    asked_at: float
+    value: Reading | None = None
+    failure: Failure | None = None
+
+
+class Observed(_Strict):
+    """One round of readings, asked together. ``mark`` is the lane's mark when it was asked: a reading that was
+    asked before the lane moved on is evidence, and never an argument. ``gauge`` is the number a wait follows."""
+
+    kind: Literal["observed"] = "observed"
+    mark: int
+    seen: tuple[Seen, ...]
+    gauge: float | None = None
+
+
+class ActionIntended(_Strict):
+    """On disk before the device hears anything. ``intent`` numbers the lane's intents from 1."""
+
+    kind: Literal["action.intended"] = "action.intended"
+    intent: int
+    step: str
+    on: Side
+    action: str
+    args: Mapping[str, str]
+    attempt: int
+    item: str | None = None
+    undo: bool = False
+
+
+class ActionEnded(_Strict):
+    kind: Literal["action.ended"] = "action.ended"
+    intent: int
+    effect: Effect
+    detail: str = ""
+    device: str = ""
+    sent: tuple[str, ...] = ()
+
+
+class DoubtResolved(_Strict):
+    """A reading showed, after the settle time, that a doubtful action had no effect."""
+
+    kind: Literal["doubt.resolved"] = "doubt.resolved"
+    intent: int
+    evidence: str
+
+
+class PointOfNoReturnPassed(_Strict):
+    kind: Literal["point-of-no-return"] = "point-of-no-return"
+    step: str
+
+
+class StepDone(_Strict):
+    """``reversible``: this step changed something and its undo is owed if the lane turns back."""
+
+    kind: Literal["step.done"] = "step.done"
+    step: str
+    reversible: bool = False
+    note: str = ""
+
+
+class StepFailed(_Strict):
+    kind: Literal["step.failed"] = "step.failed"
+    step: str
+    why: str
+    undo: bool = False
+
+
+class StepRetried(_Strict):
+    kind: Literal["step.retried"] = "step.retried"
+    step: str
+
+
+class GuardBroke(_Strict):
+    kind: Literal["guard.broke"] = "guard.broke"
+    step: str
+    why: str
+
+
+class GuardHealed(_Strict):
+    kind: Literal["guard.healed"] = "guard.healed"
+    step: str
+
+
+class Stalled(_Strict):
+    kind: Literal["drain.stalled"] = "drain.stalled"
+    step: str
+    gauge: float
+
+
+class GateOpened(_Strict):
+    """A decision is needed. ``at_risk``: messages that would be lost by going on; None when not known."""
+
+    kind: Literal["gate.opened"] = "gate.opened"
+    gate: str
+    step: str
+    choices: tuple[Choice, ...]
+    unattended: Choice
+    why: str
+    item: str | None = None
+    at_risk: int | None = None
+
+
+class GateDecided(_Strict):
+    kind: Literal["gate.decided"] = "gate.decided"
+    gate: str
+    step: str
+    ruling: Ruling
+    item: str | None = None
+
+
+class GateWithdrawn(_Strict):
+    """The question answered itself while it was being asked."""
+
+    kind: Literal["gate.withdrawn"] = "gate.withdrawn"
+    gate: str
+    why: str
+    item: str | None = None
+
+
+class Escalated(_Strict):
+    kind: Literal["lane.escalated"] = "lane.escalated"
+    step: str
+    at_risk: int | None
+    ruling: Ruling
+
+
+class RevertStarted(_Strict):
+    """``undo``: the steps to take back, in the order they were done; the last one first."""
+
+    kind: Literal["revert.started"] = "revert.started"
+    why: str
+    undo: tuple[str, ...]
+
+
+class UndoDone(_Strict):
+    """``skipped`` says why a step has nothing to take back, or cannot be taken back; empty when it was."""
+
+    kind: Literal["undo.done"] = "undo.done"
+    step: str
+    skipped: str = ""
+
+
+class LaneEnded(_Strict):
+    kind: Literal["lane.ended"] = "lane.ended"
+    outcome: Outcome
+    reason: str = ""
+
+
+Event = Annotated[
+    RunCreated
+    | RunStarted
+    | RunPaused
+    | PolicyChanged
+    | ObserverFailed
+    | RunFinished
+    | LaneStarted
+    | LaneResumed
+    | AbortAsked
+    | AbortDeclined
+    | StepStarted
+    | RequirementsMet
+    | Observed
+    | ActionIntended
+    | ActionEnded
+    | DoubtResolved
+    | PointOfNoReturnPassed
+    | StepDone
+    | StepFailed
+    | StepRetried
+    | GuardBroke
+    | GuardHealed
+    | Stalled
+    | GateOpened
+    | GateDecided
+    | GateWithdrawn
+    | Escalated
+    | RevertStarted
+    | UndoDone
+    | LaneEnded,
+    Field(discriminator="kind"),
+]
+
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def event_from_json(text: str | bytes) -> Event:
+    """The event a journal line holds. Raises ``pydantic.ValidationError``."""
+    return _EVENTS.validate_json(text)
+
+
+class Record(_Strict):
+    """An event with its place: ``seq`` counts from 1 within the run; ``at`` is seconds since the epoch."""
+
+    run: str
+    seq: int
+    at: float
+    lane: str | None
+    event: Event

@@ -1,0 +1,301 @@
+"""The journal: an append-only, hash-chained record of runs, in SQLite or PostgreSQL, through SQLAlchemy Core.
+
+Every record of a run carries the hash of the one before it; the run's row carries number and hash of the last one,
+so that an edit, a deletion, a reordering or a truncation is found offline. Appending is one transaction that first
+moves the run's row from the writer's own (epoch, sequence) to the next: if another process took the lease, or wrote
+meanwhile, no row matches, nothing is written, and ``LeaseLost`` is raised. That one statement is the fencing of the
+journal: an intent of a powerless writer never gets on disk, so its action never leaves.
+
+Everything that enters passes ``scrub`` first: no secret is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from orchestrator import events as ev
+from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
+
+_GENESIS = "0" * 64
+_BATCH = 1000
+
+METADATA = sa.MetaData()
+RUNS = sa.Table(
+    "runs",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("head", sa.String(64), nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("holder", sa.String(200), nullable=False),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+EVENTS = sa.Table(
+    "events",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("lane", sa.String(64)),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+)
+CLAIMS = sa.Table(
+    "claims",
+    METADATA,
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("run", sa.String(64), nullable=False),
+)
+# What other processes ask of a run: abort, or an answer to a gate. The process that leads it takes and records them.
+INBOX = sa.Table(
+    "inbox",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run", sa.String(64), nullable=False, index=True),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("taken", sa.Boolean, nullable=False, default=False),
+)
+
+_MOVE_HEAD = (
+    sa.update(RUNS)
+    .where(
+        RUNS.c.run == sa.bindparam("b_run"),
+        RUNS.c.epoch == sa.bindparam("b_epoch"),
+        RUNS.c.seq == sa.bindparam("b_seq"),
+    )
+    .values(seq=sa.bindparam("new_seq"), head=sa.bindparam("new_head"))
+)
+_INSERT = sa.insert(EVENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes a run: the epoch of its lease, and the last record it knows of."""
+
+    run: str
+    epoch: int
+    seq: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One line of the list of runs. ``expires_at`` is when the present holder's lease ends, if not renewed."""
+
+    run: str
+    created_at: float
+    seq: int
+    epoch: int
+    holder: str
+    expires_at: float
+
+
+@contextmanager
+def mapped_errors(doing: str) -> Iterator[None]:
+    """Turn the database's errors into ``JournalUnavailable``; ``doing`` completes 'the journal could not …'."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        raise JournalUnavailable(
+            f"the journal could not {doing}: {str(error.orig).strip()}",
+            hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
+        ) from error
+    except sa.exc.SQLAlchemyError as error:
+        raise JournalUnavailable(f"the journal could not {doing}: {error}") from error
+
+
+class Journal:
+    """All runs of one database. Safe for one thread; processes share it through the database's own locks."""
+
+    def __init__(self, url: str, *, scrub: Callable[[str], str] = str) -> None:
+        self.url = url
+        self._scrub = scrub
+        with mapped_errors("be opened"):
+            self.engine = _engine(url)
+            METADATA.create_all(self.engine)
+
+    @classmethod
+    def at(cls, path: Path, *, scrub: Callable[[str], str] = str) -> Journal:
+        """The embedded journal in one SQLite file."""
+        return cls(f"sqlite:///{path}", scrub=scrub)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def create(
+        self,
+        connection: sa.Connection,
+        run: str,
+        created: ev.RunCreated,
+        at: float,
+        *,
+        holder: str,
+        expires_at: float,
+    ) -> Writer:
+        """The first record of a run, inside the transaction that also claims its services."""
+        row, head = self._chain(run, 1, at, None, created, _GENESIS)
+        connection.execute(
+            sa.insert(RUNS).values(
+                run=run, created_at=at, seq=1, head=head, epoch=1, holder=holder, expires_at=expires_at
+            )
+        )
+        connection.execute(_INSERT, [row])
+        return Writer(run, 1, 1, head)
+
+    def append(self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]]) -> Writer:
+        """Write ``events`` (lane or None, event), all or none. Returns the writer to go on with.
+
+        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
+        """
+        rows, head, seq = [], writer.head, writer.seq
+        for lane, event in events:
+            seq += 1
+            row, head = self._chain(writer.run, seq, at, lane, event, head)
+            rows.append(row)
+        move = {"b_run": writer.run, "b_epoch": writer.epoch, "b_seq": writer.seq, "new_seq": seq, "new_head": head}
+        with mapped_errors("be written"), self.engine.begin() as connection:
+            if connection.execute(_MOVE_HEAD, move).rowcount != 1:
+                raise LeaseLost(
+                    f"run {writer.run} is led by another process now",
+                    hint=f"this one stopped; see `failover runs show {writer.run}`",
+                )
+            connection.execute(_INSERT, rows)
+        return Writer(writer.run, writer.epoch, seq, head)
+
+    def _chain(
+        self, run: str, seq: int, at: float, lane: str | None, event: ev.Event, before: str
+    ) -> tuple[Mapping[str, Any], str]:
+        body = self._scrub(event.model_dump_json(exclude_defaults=False))
+        digest = link_hash(before, run, seq, at, lane, body)
+        return {"run": run, "seq": seq, "at": at, "lane": lane, "event": body, "hash": digest}, digest
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def runs(self) -> list[RunRow]:
+        """All runs, newest first."""
+        with mapped_errors("be read"), self.engine.connect() as connection:
+            found = connection.execute(sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc()))
+            return [_run_row(row) for row in found]
+
+    def row(self, run: str) -> RunRow:
+        """One run's line. Raises ``NoSuchRun``."""
+        with mapped_errors("be read"), self.engine.connect() as connection:
+            found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+        if found is None:
+            raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
+        return _run_row(found)
+
+    def writer(self, run: str) -> Writer:
+        """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
+        with mapped_errors("be read"), self.engine.connect() as connection:
+            found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one()
+        return Writer(run, found.epoch, found.seq, found.head)
+
+    def records(self, run: str, *, after: int = 0) -> Iterator[ev.Record]:
+        """The run's records from ``after`` + 1 on, checked link by link. Raises ``NoSuchRun``, ``JournalCorrupt``."""
+        for line in self.lines(run, after=after):
+            yield parse_line(line)
+
+    def lines(self, run: str, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
+        """The stored records as they are, in order, with the chain checked on the way."""
+        head = self.row(run)
+        with mapped_errors("be read"), self.engine.connect() as connection:
+            before = _GENESIS
+            if after:
+                query = sa.select(EVENTS.c.hash).where(EVENTS.c.run == run, EVENTS.c.seq == after)
+                before = connection.execute(query).scalar_one()
+            stored = connection.execution_options(yield_per=_BATCH).execute(
+                sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
+            )
+            seq = after
+            for row in stored.mappings():
+                seq += 1
+                line = dict(row)
+                before = check_link(line, run, seq, before)
+                yield line
+        if seq < head.seq:
+            raise JournalCorrupt(f"run {run}: records {seq + 1} to {head.seq} are missing at the end")
+
+    # --- the inbox ------------------------------------------------------------------------------------------------
+
+    def ask(self, run: str, request: Mapping[str, str]) -> None:
+        """Leave a request for the process that leads ``run``."""
+        body = self._scrub(json.dumps(request, sort_keys=True))
+        with mapped_errors("be written"), self.engine.begin() as connection:
+            connection.execute(sa.insert(INBOX).values(run=run, body=body, taken=False))
+
+    def take_requests(self, run: str) -> list[Mapping[str, str]]:
+        """The requests nobody took yet; each is handed out once."""
+        query = sa.select(INBOX.c.id, INBOX.c.body).where(INBOX.c.run == run, INBOX.c.taken.is_(False))
+        with mapped_errors("be read"), self.engine.connect() as connection:
+            waiting = connection.execute(query.order_by(INBOX.c.id)).all()
+        if waiting:
+            taken = sa.update(INBOX).where(INBOX.c.id.in_([row.id for row in waiting])).values(taken=True)
+            with mapped_errors("be written"), self.engine.begin() as connection:
+                connection.execute(taken)
+        return [json.loads(row.body) for row in waiting]
+
+
+def link_hash(before: str, run: str, seq: int, at: float, lane: str | None, event: str) -> str:
+    """The hash of one record: SHA-256 over the hash before it and every stored field, with unmistakable borders."""
+    return hashlib.sha256(json.dumps([before, run, seq, at, lane, event]).encode()).hexdigest()
+
+
+def check_link(row: Mapping[str, Any], run: str, seq: int, before: str) -> str:
+    """The hash of ``row`` if it is record ``seq`` of ``run`` and follows ``before``. Raises ``JournalCorrupt``."""
+    if row["seq"] != seq:
+        raise JournalCorrupt(f"run {run}: record {seq} is missing or out of order; found {row['seq']}")
+    digest = link_hash(before, run, seq, row["at"], row["lane"], row["event"])
+    if digest != row["hash"]:
+        raise JournalCorrupt(f"run {run}: record {seq} is not what was written")
+    return digest
+
+
+def parse_line(row: Mapping[str, Any]) -> ev.Record:
+    """A stored line as a record. Raises ``JournalCorrupt`` for an event no version of the product wrote."""
+    try:
+        event = ev.event_from_json(row["event"])
+    except ValidationError as error:
+        raise JournalCorrupt(
+            f"run {row['run']}: record {row['seq']} cannot be read: {error.errors()[0]['msg']}"
+        ) from error
+    return ev.Record(run=row["run"], seq=row["seq"], at=row["at"], lane=row["lane"], event=event)
+
+
+def _run_row(row: Any) -> RunRow:
+    return RunRow(row.run, row.created_at, row.seq, row.epoch, row.holder, row.expires_at)
+
+
+def _engine(url: str) -> sa.Engine:
+    engine = sa.create_engine(url)
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _sqlite_connect)
+        sa.event.listen(engine, "begin", _sqlite_begin)
+    return engine
+
+
+def _sqlite_connect(connection: Any, _: Any) -> None:
+    # The driver must not begin transactions by itself: ours begin IMMEDIATE, or two writers could deadlock.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA busy_timeout=5000")
+    cursor.close()
+
+
+def _sqlite_begin(connection: sa.Connection) -> None:
+    reading = connection.get_execution_options().get("yield_per")
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -1,0 +1,179 @@
+"""Who may act: claims on services, and the lease of a run with its epoch.
+
+A *claim* ties a service to one unfinished run, so that two runs never move the same service. A *lease* says which
+process leads a run. Taking it raises the epoch; the journal refuses every append under a lower one, and the permit
+stops a command at the last moment before it leaves. A process that slept through its lease can therefore change
+nothing: its permit has run out by its own clock, and its intents no longer get on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from orchestrator import events as ev
+from orchestrator.clock import Clock
+from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost, NoSuchRun
+from orchestrator.journal import CLAIMS, RUNS, Journal, RunRow, Writer, mapped_errors
+
+LEASE_SECONDS = 15.0
+# A command must not leave so late that its effect could come after somebody else may act.
+_MARGIN = 2.0
+
+
+def holder_name() -> str:
+    """This process: ``host:pid``, and what tells it from another one that gets the same number later."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid} {_identity(pid)}".strip()
+
+
+def _identity(pid: int) -> str:
+    """PID namespace and start time of a process, or empty where the system does not tell."""
+    try:
+        namespace = Path(f"/proc/{pid}/ns/pid").readlink()
+        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+    return f"{namespace}/{start}"
+
+
+def holder_is_dead(holder: str) -> bool:
+    """True only if this very machine can prove that the holder's process is gone; then nobody has to wait."""
+    name, _, identity = holder.partition(" ")
+    host, _, pid = name.rpartition(":")
+    mine = _identity(os.getpid())
+    same_view = identity and mine and identity.split("/")[0] == mine.split("/")[0]
+    if not same_view or host != socket.gethostname() or not pid.isdigit():
+        return False
+    return _identity(int(pid)) != identity
+
+
+def service_key(plan: ev.Plan, service: str) -> str:
+    """The same for every inventory that names the same service on the same devices."""
+    family = plan.runbook.family
+    devices = sorted(
+        f"{device.address or device.name}:{device.port}" + str(site.options.get("world", ""))
+        for site in plan.inventory.sites.values()
+        if site.name in (plan.source, plan.target)
+        for device in site.devices
+    )
+    return f"{family}/{service}@{','.join(devices)}"
+
+
+class Lease:
+    """The right to lead one run, held by this process until ``expires_at``. Made by ``create_run`` and ``take``."""
+
+    def __init__(self, journal: Journal, clock: Clock, run: str, epoch: int, expires_at: float) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.run = run
+        self.epoch = epoch
+        self.expires_at = expires_at
+
+    def check(self) -> None:
+        """Permit: return if a command may leave now, by this process's own clock. Raises ``Forbidden``."""
+        if self._clock.now() > self.expires_at - _MARGIN:
+            raise Forbidden(
+                f"the lease on run {self.run} has run out, so the command was not sent",
+                hint=f"see who leads it: `failover runs show {self.run}`",
+            )
+
+    @property
+    def renew_at(self) -> float:
+        """When to renew: early enough to survive two failed attempts."""
+        return self.expires_at - LEASE_SECONDS * 2 / 3
+
+    def renew(self) -> None:
+        """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if somebody took over."""
+        expires_at = self._clock.now() + LEASE_SECONDS
+        self._set_expiry(expires_at)
+        self.expires_at = expires_at
+
+    def release(self) -> None:
+        """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error."""
+        try:
+            self._set_expiry(0.0)
+        except LeaseLost:
+            return
+
+    def _set_expiry(self, expires_at: float) -> None:
+        change = (
+            sa.update(RUNS).where(RUNS.c.run == self.run, RUNS.c.epoch == self.epoch).values(expires_at=expires_at)
+        )
+        with mapped_errors("be written"), self._journal.engine.begin() as connection:
+            if connection.execute(change).rowcount != 1:
+                raise LeaseLost(f"run {self.run} is led by another process now")
+
+    def release_claims(self, keys: Sequence[str]) -> None:
+        """Services whose lanes ended for good are free for other runs."""
+        gone = sa.delete(CLAIMS).where(CLAIMS.c.run == self.run, CLAIMS.c.service.in_(keys))
+        with mapped_errors("be written"), self._journal.engine.begin() as connection:
+            connection.execute(gone)
+
+
+def create_run(journal: Journal, clock: Clock, run: str, created: ev.RunCreated) -> tuple[Lease, Writer]:
+    """Record a new run, claim its services and lead it: one transaction. Raises ``LeaseHeld``."""
+    now = clock.now()
+    expires_at = now + LEASE_SECONDS
+    keys = {service_key(created.plan, service): service for service in created.plan.services}
+    with mapped_errors("be written"), journal.engine.begin() as connection:
+        _refuse_claimed(connection, keys, now)
+        writer = journal.create(connection, run, created, now, holder=holder_name(), expires_at=expires_at)
+        connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in keys])
+    return Lease(journal, clock, run, writer.epoch, expires_at), writer
+
+
+def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) -> tuple[Lease, Writer]:
+    """Lead an existing run from now on, under a higher epoch; ``services`` is what it still moves, by service key.
+
+    Raises ``LeaseHeld`` while another process leads it, or if another run has claimed one of the services.
+    """
+    now = clock.now()
+    expires_at = now + LEASE_SECONDS
+    with mapped_errors("be written"), journal.engine.begin() as connection:
+        row = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+        if row is None:
+            raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
+        if row.expires_at > now and not holder_is_dead(row.holder):
+            raise LeaseHeld(
+                f"run {run} is led by {row.holder.split()[0]}",
+                hint=f"if that process is gone, its lease ends by itself in {row.expires_at - now:.0f}s",
+            )
+        mine = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == run)
+        held = set(connection.execute(mine).scalars())
+        missing = {key: name for key, name in services.items() if key not in held}
+        _refuse_claimed(connection, missing, now)
+        if missing:
+            connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in missing])
+        change = sa.update(RUNS).where(RUNS.c.run == run, RUNS.c.epoch == row.epoch)
+        moved = connection.execute(change.values(epoch=row.epoch + 1, holder=holder_name(), expires_at=expires_at))
+        if moved.rowcount != 1:
+            raise LeaseHeld(f"another process took run {run} at the same moment")
+        writer = Writer(run, row.epoch + 1, row.seq, row.head)
+    return Lease(journal, clock, run, writer.epoch, expires_at), writer
+
+
+def is_led(row: RunRow, now: float) -> bool:
+    """Does a process lead this run now, as far as its lease tells?"""
+    return row.expires_at > now and not holder_is_dead(row.holder)
+
+
+def _refuse_claimed(connection: sa.Connection, keys: Mapping[str, str], now: float) -> None:
+    if not keys:
+        return
+    # One by one would be a thousand queries for a thousand services; the table holds only unfinished runs.
+    claimed = {row.service: row.run for row in connection.execute(sa.select(CLAIMS)) if row.service in keys}
+    if not claimed:
+        return
+    key, run = next(iter(claimed.items()))
+    row = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+    led = row is not None and row.expires_at > now and not holder_is_dead(row.holder)
+    state = f"which {row.holder.split()[0]} leads" if row is not None and led else "unfinished, and led by nobody"
+    raise LeaseHeld(
+        f"{keys[key]} belongs to run {run}, {state}",
+        hint=f"wait for it, or: `failover resume {run}`, `failover abort {run}`",
+    )

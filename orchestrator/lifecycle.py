@@ -1,0 +1,121 @@
+"""The lifecycle of lanes and runs: one table each, and a referee that lets nothing pass that has no row.
+
+``transitions`` is the referee and nothing more: no automatic transitions, no queue, no callbacks. Effects never
+happen here. The diagrams in ``docs/lifecycle.md`` are rendered from these tables.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from transitions import Machine, MachineError
+
+from orchestrator.errors import IllegalTransition
+
+
+class Row(NamedTuple):
+    """In state ``source``, ``trigger`` leads to ``dest``; ``comment`` says when that happens."""
+
+    source: str
+    trigger: str
+    dest: str
+    comment: str
+
+
+LANE_TABLE: tuple[Row, ...] = (
+    Row("ready", "start", "running", "its first step begins"),
+    Row("ready", "refuse", "refused", "it was called off before it began"),
+    Row("running", "refuse", "refused", "a check failed and nothing had been changed"),
+    Row("running", "commit", "committed", "the step that is the point of no return took effect"),
+    Row("running", "complete", "done", "the last step of a runbook without a point of no return is done"),
+    Row("running", "escalate", "escalating", "the guarantee broke and somebody decided to go on without it"),
+    Row("running", "revert", "reverting", "it turns back"),
+    Row("running", "halt", "needs-operator", "it stopped at a safe place"),
+    Row("committed", "complete", "done", "the last step is done"),
+    Row("committed", "halt", "needs-operator", "it stopped; the only way is forward"),
+    Row("escalating", "complete_escalated", "escalated", "the last step is done, without the guarantee"),
+    Row("escalating", "halt", "needs-operator", "it stopped; the only way is forward"),
+    Row("reverting", "finish_revert", "reverted", "every change was taken back and read back"),
+    Row("reverting", "jam", "stuck", "a change could not be taken back; a person must look"),
+    Row("needs-operator", "resume_running", "running", "a person resumed it"),
+    Row("needs-operator", "resume_committed", "committed", "a person resumed it past the point of no return"),
+    Row("needs-operator", "resume_escalating", "escalating", "a person resumed it after an escalation"),
+    Row("stuck", "resume_reverting", "reverting", "a person looked, and let it try again"),
+)
+
+RUN_TABLE: tuple[Row, ...] = (
+    Row("planned", "start", "running", "a process took the lease"),
+    Row("running", "start", "running", "a process took over from one that died"),
+    Row("running", "pause", "paused", "it was interrupted and stopped at a safe point"),
+    Row("running", "finish", "finished", "every lane has ended"),
+    Row("paused", "start", "running", "it was resumed"),
+    Row("finished", "start", "running", "a lane that needs an operator was resumed"),
+)
+
+LANE_ENDS = frozenset({"done", "reverted", "escalated", "refused", "needs-operator", "stuck"})
+RESUMABLE_ENDS = frozenset({"needs-operator", "stuck"})
+
+END_TRIGGERS = {
+    "refused": "refuse",
+    "done": "complete",
+    "escalated": "complete_escalated",
+    "reverted": "finish_revert",
+    "needs-operator": "halt",
+    "stuck": "jam",
+}
+
+
+class Referee:
+    """Says where a trigger leads, by the table, or raises ``IllegalTransition``."""
+
+    def __init__(self, name: str, table: tuple[Row, ...]) -> None:
+        seen = {(row.source, row.trigger) for row in table}
+        if len(seen) != len(table):
+            # transitions silently ignores a second row with the same source and trigger
+            raise ValueError(f"the {name} table has two rows for one state and trigger")
+        self._name = name
+        self._seat = _Seat()
+        self._machine = Machine(
+            model=self._seat,
+            states=list(dict.fromkeys(state for row in table for state in (row.source, row.dest))),
+            transitions=[[row.trigger, row.source, row.dest] for row in table],
+            initial=table[0].source,
+            auto_transitions=False,
+            queued=False,
+            model_attribute="status",
+        )
+
+    def next(self, status: str, trigger: str) -> str:
+        """The state after ``trigger`` in ``status``. Raises ``IllegalTransition``."""
+        try:
+            self._machine.set_state(status, model=self._seat)
+            moved = self._machine.events[trigger].trigger(self._seat)
+        except (MachineError, KeyError, ValueError) as error:
+            raise IllegalTransition(f"{self._name}: {trigger} is not possible when {status}") from error
+        if not moved:
+            raise IllegalTransition(f"{self._name}: {trigger} moved nothing when {status}")
+        return self._seat.status
+
+
+class _Seat:
+    """Whom the machine asks: it holds one status at a time and nothing else."""
+
+    status: str
+
+
+LANE_REFEREE = Referee("lane", LANE_TABLE)
+RUN_REFEREE = Referee("run", RUN_TABLE)
+
+
+def mermaid(table: tuple[Row, ...]) -> str:
+    """The table as a Mermaid state diagram, for the documentation."""
+    lines = ["stateDiagram-v2", f"    [*] --> {_node(table[0].source)}"]
+    lines += [f"    {_node(row.source)} --> {_node(row.dest)}: {row.trigger}" for row in table]
+    sources = {row.source for row in table}
+    ends = dict.fromkeys(row.dest for row in table if row.dest not in sources)
+    lines += [f"    {_node(end)} --> [*]" for end in ends]
+    return "\n".join(lines) + "\n"
+
+
+def _node(state: str) -> str:
+    return state.replace("-", "_")

@@ -1,0 +1,421 @@
+"""State as a fold of events. Pure: no time of its own, no I/O, no randomness, no decisions.
+
+``Lane`` is immutable; ``fold_lane`` gives the next one. ``Run`` holds the lanes and folds the run's own events.
+A record that the lifecycle table does not allow raises ``IllegalTransition`` before anything else sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.errors import IllegalTransition
+from orchestrator.lifecycle import END_TRIGGERS, LANE_ENDS, LANE_REFEREE, RESUMABLE_ENDS, RUN_REFEREE
+
+# Enough readings of the gauge to see a rate through noise, few enough to follow a change of it.
+GAUGE_SAMPLES = 12
+
+
+class Stage(StrEnum):
+    """Where in its step a lane is."""
+
+    BETWEEN = "between"  # the next step has not begun
+    REQUIRE = "require"  # its preconditions are being read
+    MAIN = "main"  # waiting, or working through items
+    ACT = "act"  # an action is under way; nothing is decided until its outcome is known
+    PROVE = "prove"  # the action ended; a reading must show what it did
+    FAILED = "failed"  # it cannot go on; a gate, or the end of the lane, follows
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed it had no effect."""
+
+    number: int
+    action: str
+    attempt: int
+    item: str | None
+    at: float
+    effect: Effect | None = None
+    ended_at: float = 0.0
+    detail: str = ""
+    disproved: bool = False
+
+    @property
+    def may_have_obeyed(self) -> bool:
+        """Could the device be in another state because of this?"""
+        return not self.disproved and self.effect not in (Effect.REJECTED, Effect.NOT_SENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One service's own passage through the run.
+
+    ``mark`` numbers the stages: a round of readings counts only if it was asked under the present mark.
+    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch.
+    """
+
+    service: str
+    status: str = "ready"
+    step: int = 0
+    stage: Stage = Stage.BETWEEN
+    mark: int = 0
+    stage_at: float = 0.0
+    step_at: float = 0.0
+    seen: tuple[ev.Seen, ...] = ()
+    seen_mark: int = -1
+    seen_at: float = 0.0
+    known_at: float = 0.0  # when a whole round of readings was last had, or the stage began
+    intents: tuple[Intent, ...] = ()
+    intended: int = 0
+    attempts_from: int = 0  # attempts before the last retry by a person do not count against the limit
+    gates: tuple[ev.GateOpened, ...] = ()
+    rulings: Mapping[tuple[str, str], ev.Ruling] = field(default_factory=dict)
+    gauge: tuple[tuple[float, float], ...] = ()
+    moved_at: float = 0.0  # when the gauge last fell, or the wait began
+    stalled: bool = False
+    guard_broke_at: float | None = None
+    failure: str = ""
+    undo: tuple[str, ...] = ()  # ids of steps to take back, the last one first
+    changed: bool = False  # some action of this run took effect on this service, as far as is known
+    escalated_at_risk: int | None = None
+    abort: ev.AbortAsked | None = None
+    came_from: str = ""  # the status before needs-operator or stuck
+    outcome: ev.Outcome | None = None
+    reason: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more is decided for this lane unless a person resumes it."""
+        return self.status in LANE_ENDS
+
+    @property
+    def settled(self) -> bool:
+        """Ended for good: no resume will take it further."""
+        return self.ended and self.status not in RESUMABLE_ENDS
+
+    @property
+    def outstanding(self) -> tuple[Intent, ...]:
+        """Intents whose outcome is not recorded."""
+        return tuple(intent for intent in self.intents if intent.effect is None)
+
+    def open_gate(self, gate: str, item: str | None = None) -> ev.GateOpened | None:
+        """The open question of that name, or None."""
+        return next((one for one in self.gates if one.gate == gate and one.item == item), None)
+
+    def reading(self, on: str, reading: str) -> ev.Seen | None:
+        """What the round under the present mark saw of it, or None."""
+        if self.seen_mark != self.mark:
+            return None
+        return next((one for one in self.seen if one.on == on and one.reading == reading), None)
+
+
+def fold_lane(lane: Lane, event: ev.Event, at: float) -> Lane:
+    """The lane after ``event``, recorded at ``at``. Raises ``IllegalTransition``."""
+    if lane.ended and not isinstance(event, ev.LaneResumed | ev.AbortDeclined | ev.Observed | ev.ActionEnded):
+        raise IllegalTransition(f"{lane.service}: {event.kind} after its end ({lane.status})")
+    fold = _LANE_FOLDS.get(type(event))
+    if fold is None:
+        raise IllegalTransition(f"{event.kind} is not an event of a lane")
+    return fold(lane, event, at)
+
+
+def _enter(lane: Lane, stage: Stage, at: float, **changes: Any) -> Lane:
+    """A new stage: whatever was read before it is stale from here on."""
+    return replace(lane, stage=stage, stage_at=at, known_at=at, mark=lane.mark + 1, seen=(), seen_mark=-1, **changes)
+
+
+def _next_step(lane: Lane, at: float, **changes: Any) -> Lane:
+    return _enter(
+        lane,
+        Stage.BETWEEN,
+        at,
+        step=lane.step + 1,
+        intents=(),
+        attempts_from=0,
+        gates=(),
+        gauge=(),
+        stalled=False,
+        guard_broke_at=None,
+        failure="",
+        **changes,
+    )
+
+
+def _move(lane: Lane, trigger: str) -> str:
+    return LANE_REFEREE.next(lane.status, trigger)
+
+
+def _lane_started(lane: Lane, event: ev.LaneStarted, at: float) -> Lane:
+    return _enter(lane, Stage.BETWEEN, at, status=_move(lane, "start"))
+
+
+def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
+    status = _move(lane, f"resume_{lane.came_from}") if lane.ended else lane.status
+    failed = lane.stage is Stage.FAILED
+    resumed = _enter(
+        lane,
+        Stage.REQUIRE if failed else lane.stage,
+        at,
+        status=status,
+        gauge=(),
+        moved_at=at,
+        stalled=False,
+        outcome=None,
+        reason="",
+        failure="",
+        gates=() if failed or lane.ended else lane.gates,
+        guard_broke_at=None if lane.guard_broke_at is None else at,
+        attempts_from=len(lane.intents) if failed or lane.ended else lane.attempts_from,
+    )
+    return _prove_doubts_first(resumed)
+
+
+def _prove_doubts_first(lane: Lane) -> Lane:
+    """A step that failed in doubt begins with the proof again, never with the action."""
+    in_doubt = lane.intents and lane.intents[-1].may_have_obeyed and lane.intents[-1].item is None
+    return replace(lane, stage=Stage.PROVE) if lane.stage is Stage.REQUIRE and in_doubt else lane
+
+
+def _abort_asked(lane: Lane, event: ev.AbortAsked, at: float) -> Lane:
+    return replace(lane, abort=event)
+
+
+def _abort_declined(lane: Lane, event: ev.AbortDeclined, at: float) -> Lane:
+    return replace(lane, abort=None)
+
+
+def _step_started(lane: Lane, event: ev.StepStarted, at: float) -> Lane:
+    return _enter(lane, Stage.REQUIRE, at, step_at=at, moved_at=at)
+
+
+def _requirements_met(lane: Lane, event: ev.RequirementsMet, at: float) -> Lane:
+    return _enter(lane, Stage.MAIN, at, moved_at=at)
+
+
+def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
+    if event.mark != lane.mark or lane.ended:
+        return lane
+    asked = min(one.asked_at for one in event.seen)
+    known = lane.known_at if any(one.failure for one in event.seen) else asked
+    lane = replace(lane, seen=event.seen, seen_mark=event.mark, seen_at=asked, known_at=known)
+    if event.gauge is None:
+        return lane
+    fell = not lane.gauge or event.gauge < lane.gauge[-1][1]
+    samples = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
+    return replace(lane, gauge=samples, moved_at=at if fell else lane.moved_at, stalled=lane.stalled and not fell)
+
+
+def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
+    intent = Intent(event.intent, event.action, event.attempt, event.item, at)
+    return _enter(lane, Stage.ACT, at, intents=(*lane.intents, intent), intended=event.intent)
+
+
+def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
+    known = {intent.number: intent for intent in lane.intents}
+    if event.intent not in known or known[event.intent].effect is not None:
+        raise IllegalTransition(f"{lane.service}: the end of action {event.intent}, which is not under way")
+    known[event.intent] = replace(known[event.intent], effect=event.effect, ended_at=at, detail=event.detail)
+    lane = replace(lane, intents=tuple(known.values()))
+    if lane.outstanding:
+        return lane
+    changed = lane.changed or any(intent.effect is Effect.ACCEPTED for intent in lane.intents)
+    return _enter(lane, Stage.PROVE, at, changed=changed)
+
+
+def _doubt_resolved(lane: Lane, event: ev.DoubtResolved, at: float) -> Lane:
+    intents = tuple(
+        replace(intent, disproved=True) if intent.number == event.intent else intent for intent in lane.intents
+    )
+    return replace(lane, intents=intents)
+
+
+def _point_of_no_return(lane: Lane, event: ev.PointOfNoReturnPassed, at: float) -> Lane:
+    return replace(lane, status=_move(lane, "commit"))
+
+
+def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
+    undo = (*lane.undo, event.step) if event.reversible else lane.undo
+    return _next_step(lane, at, undo=undo, changed=lane.changed or event.reversible)
+
+
+def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
+    return _enter(lane, Stage.FAILED, at, failure=event.why, gates=())
+
+
+def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
+    retried = _enter(lane, Stage.REQUIRE, at, failure="", gates=(), attempts_from=len(lane.intents), moved_at=at)
+    return _prove_doubts_first(retried)
+
+
+def _guard_broke(lane: Lane, event: ev.GuardBroke, at: float) -> Lane:
+    return replace(lane, guard_broke_at=at)
+
+
+def _guard_healed(lane: Lane, event: ev.GuardHealed, at: float) -> Lane:
+    return replace(lane, guard_broke_at=None, moved_at=at)
+
+
+def _stalled(lane: Lane, event: ev.Stalled, at: float) -> Lane:
+    return replace(lane, stalled=True)
+
+
+def _gate_opened(lane: Lane, event: ev.GateOpened, at: float) -> Lane:
+    return replace(lane, gates=(*lane.gates, event))
+
+
+def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
+    gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
+    lane = replace(lane, gates=gates)
+    if event.item is not None:
+        return replace(lane, rulings={**lane.rulings, (event.step, event.item): event.ruling})
+    if event.ruling.choice == "wait":
+        broke_at = None if lane.guard_broke_at is None else at
+        return replace(lane, guard_broke_at=broke_at, moved_at=at, stalled=False)
+    return lane
+
+
+def _gate_withdrawn(lane: Lane, event: ev.GateWithdrawn, at: float) -> Lane:
+    gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
+    return replace(lane, gates=gates)
+
+
+def _escalated(lane: Lane, event: ev.Escalated, at: float) -> Lane:
+    return _next_step(lane, at, status=_move(lane, "escalate"), escalated_at_risk=event.at_risk)
+
+
+def _revert_started(lane: Lane, event: ev.RevertStarted, at: float) -> Lane:
+    return _enter(
+        lane,
+        Stage.REQUIRE,
+        at,
+        status=_move(lane, "revert"),
+        reason=event.why,
+        undo=event.undo,
+        gates=(),
+        intents=(),
+        attempts_from=0,
+        failure="",
+        abort=None,
+        step_at=at,
+    )
+
+
+def _undo_done(lane: Lane, event: ev.UndoDone, at: float) -> Lane:
+    return _enter(lane, Stage.REQUIRE, at, undo=lane.undo[:-1], intents=(), attempts_from=0, gates=(), step_at=at)
+
+
+def _lane_ended(lane: Lane, event: ev.LaneEnded, at: float) -> Lane:
+    status = _move(lane, END_TRIGGERS[event.outcome])
+    reason = event.reason or lane.reason
+    return replace(
+        lane, status=status, outcome=event.outcome, reason=reason, came_from=lane.status, abort=None, gates=()
+    )
+
+
+_LANE_FOLDS: Mapping[type, Callable[[Lane, Any, float], Lane]] = {
+    ev.LaneStarted: _lane_started,
+    ev.LaneResumed: _lane_resumed,
+    ev.AbortAsked: _abort_asked,
+    ev.AbortDeclined: _abort_declined,
+    ev.StepStarted: _step_started,
+    ev.RequirementsMet: _requirements_met,
+    ev.Observed: _observed,
+    ev.ActionIntended: _action_intended,
+    ev.ActionEnded: _action_ended,
+    ev.DoubtResolved: _doubt_resolved,
+    ev.PointOfNoReturnPassed: _point_of_no_return,
+    ev.StepDone: _step_done,
+    ev.StepFailed: _step_failed,
+    ev.StepRetried: _step_retried,
+    ev.GuardBroke: _guard_broke,
+    ev.GuardHealed: _guard_healed,
+    ev.Stalled: _stalled,
+    ev.GateOpened: _gate_opened,
+    ev.GateDecided: _gate_decided,
+    ev.GateWithdrawn: _gate_withdrawn,
+    ev.Escalated: _escalated,
+    ev.RevertStarted: _revert_started,
+    ev.UndoDone: _undo_done,
+    ev.LaneEnded: _lane_ended,
+}
+
+
+@dataclass(slots=True)
+class Run:
+    """A run and its lanes, by service name, in the order of the plan."""
+
+    plan: ev.Plan
+    status: str = "planned"
+    epoch: int = 0
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    outcome: ev.Outcome | None = None
+    seq: int = 0
+    last_at: float = 0.0
+
+    def fold(self, record: ev.Record) -> None:
+        """Take in one record. Raises ``IllegalTransition`` and is then unchanged."""
+        if record.lane is not None:
+            self.lanes[record.lane] = fold_lane(self.lanes[record.lane], record.event, record.at)
+        else:
+            self._fold_own(record.event)
+        self.seq, self.last_at = record.seq, record.at
+
+    def _fold_own(self, event: ev.Event) -> None:
+        match event:
+            case ev.RunStarted():
+                self.status, self.epoch = RUN_REFEREE.next(self.status, "start"), event.epoch
+                self.outcome = None
+            case ev.RunPaused():
+                self.status = RUN_REFEREE.next(self.status, "pause")
+            case ev.RunFinished():
+                self.status, self.outcome = RUN_REFEREE.next(self.status, "finish"), event.outcome
+            case ev.PolicyChanged():
+                self.plan = self.plan.model_copy(update={"policy": event.policy})
+            case ev.ObserverFailed():
+                pass
+            case _:
+                raise IllegalTransition(f"{event.kind} is not an event of a run")
+
+    @property
+    def open_lanes(self) -> list[Lane]:
+        """Lanes that have not ended."""
+        return [lane for lane in self.lanes.values() if not lane.ended]
+
+
+def begin(created: ev.Record) -> Run:
+    """The run its first record describes. Raises ``IllegalTransition`` if that is not ``run.created``."""
+    if not isinstance(created.event, ev.RunCreated):
+        raise IllegalTransition(f"a run begins with run.created, not with {created.event.kind}")
+    plan = created.event.plan
+    lanes = {service: Lane(service) for service in plan.services}
+    return Run(plan, lanes=lanes, seq=created.seq, last_at=created.at)
+
+
+def fold(records: Iterable[ev.Record]) -> Run:
+    """The state all ``records`` lead to, from ``run.created`` on."""
+    stream = iter(records)
+    run = begin(next(stream))
+    for record in stream:
+        run.fold(record)
+    return run
+
+
+# From best to worst; a run is as good as the worst of its lanes.
+SEVERITY = (
+    ev.Outcome.DONE,
+    ev.Outcome.REFUSED,
+    ev.Outcome.REVERTED,
+    ev.Outcome.ESCALATED,
+    ev.Outcome.NEEDS_OPERATOR,
+    ev.Outcome.STUCK,
+)
+
+
+def worst(outcomes: Iterable[ev.Outcome]) -> ev.Outcome:
+    """The outcome of a run whose lanes ended with ``outcomes`` (at least one)."""
+    return max(outcomes, key=SEVERITY.index)
