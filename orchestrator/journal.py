@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, N
 
 _GENESIS = "0" * 64
 _BATCH = 1000
+# The events an export of a run that nobody leads ends with.
+_RESTING = frozenset({"run.finished", "run.paused"})
 
 METADATA = sa.MetaData()
 RUNS = sa.Table(
@@ -261,6 +263,25 @@ def check_link(row: Mapping[str, Any], run: str, seq: int, before: str) -> str:
     if digest != row["hash"]:
         raise JournalCorrupt(f"run {run}: record {seq} is not what was written")
     return digest
+
+
+def check_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Exported records of one run, from its first on, each checked against the one before it.
+
+    A file that was cut off at its end is noticed by its last record: a run that ended says so. Raises
+    ``JournalCorrupt``, or ``KeyError`` for a line that is no record.
+    """
+    before, run, seq, last = _GENESIS, None, 0, ""
+    for line in lines:
+        run, seq = run or line["run"], seq + 1
+        if line["run"] != run:
+            raise JournalCorrupt(f"run {run}: record {seq} belongs to run {line['run']}")
+        before, last = check_link(line, run, seq, before), line["event"]
+        yield line
+    if run is None:
+        raise JournalCorrupt("there is no record at all")
+    if json.loads(last)["kind"] not in _RESTING:
+        raise JournalCorrupt(f"run {run}: record {seq} is not an end; the export was made early, or is cut off")
 
 
 def parse_line(row: Mapping[str, Any]) -> ev.Record:

@@ -72,6 +72,7 @@ class Site(_Strict):
     devices: tuple[Device, ...] = Field(min_length=1)
     login: Login | None = None
     known_hosts: str | None = None
+    simulated: bool = Field(default=False, description="a lab's site; every output then says so")
     command_timeout: float = Field(default=15.0, gt=0, description="seconds for one command's whole answer")
     connect_timeout: float = Field(default=10.0, gt=0, description="seconds for one connection attempt")
     options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")

@@ -1,1 +1,1 @@
-"""The simulated sites: their world, the adapter that reaches it in-process, and the lab that serves it on real ports."""
+"""The simulated sites: their world, the in-process adapter that reaches it, and its lab on real ports."""

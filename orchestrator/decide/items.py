@@ -73,16 +73,17 @@ def _decide_items(
     undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
     if not undecided:
         return None
+    asks = attended and plan.policy.on_gate.get(rule.gate) != "stop"
     events: list[ev.Event] = list(_withdraw(lane, {item.key for item in items}))
     for item in undecided:
         ruling = plan.policy.transactions.get(item.key)
         if ruling is not None and ruling.choice in rule.choices:
             events.append(ev.GateDecided(gate=rule.gate, step=step.id, ruling=ruling, item=item.key))
-        elif attended and lane.open_gate(rule.gate, item.key) is None:
+        elif asks and lane.open_gate(rule.gate, item.key) is None:
             events.append(_item_gate(plan, step, rule, item))
     if events:
         return say(*events)
-    if not attended:
+    if not asks:
         keys = ", ".join(item.key for item in undecided)
         why = f"{len(undecided)} prepared transactions need a decision: {keys}"
         return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))

@@ -1,0 +1,99 @@
+"""What a validation may be told: the options of one run, and every assumption about behaviour AMPS does not document.
+
+An assumption is a named setting with a default. The report lists the ones that were in force, so that nobody takes
+an inference for a fact. Nothing here reads files or the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Assumptions(_Strict):
+    """Behaviour that 60East does not document. Each field is one assumption; its description says what is assumed."""
+
+    overlapping_entries: Literal["union", "first"] = Field(
+        default="union",
+        description="several Topic entries of one Destination match a topic: an exclusion in any of them counts "
+        "(union), or only the first entry counts (first)",
+    )
+    passthrough_match: Literal["search", "fullmatch"] = Field(
+        default="search",
+        description="PassThrough may match anywhere in the group's name (search), or must match all of it "
+        "(fullmatch)",
+    )
+    key_order_matters: bool = Field(
+        default=True, description="the same Key elements in another order are another key definition"
+    )
+    cascade_counts_way_back: bool = Field(
+        default=True,
+        description="the cascade check also looks at the downstream instance's way back to this instance",
+    )
+    queue_underlying_needs_queue: bool = Field(
+        default=True, description="queue_underlying fails too when the downstream instance has no such queue at all"
+    )
+    queue_needs_same_kind: bool = Field(
+        default=False, description="the queue check wants Queue on both sides, or GroupLocalQueue on both sides"
+    )
+    only_logged_topics: bool = Field(
+        default=True,
+        description="a regular expression in a Destination stands for topics that the source's own transaction log "
+        "records; a topic that is written out is validated in any case",
+    )
+    topic_without_name: Literal["every-topic", "none"] = Field(
+        default="every-topic",
+        description="a Destination Topic without a Name stands for every topic of its message type, or for none",
+    )
+    dotted_names: bool = Field(
+        default=True,
+        description="an expression whose only special character is the dot, such as orders.v1, is meant as a name",
+    )
+    host_names_instance: bool = Field(
+        default=True, description="an address whose host, or its first label, equals an instance's name leads to it"
+    )
+    unique_port: bool = Field(
+        default=True,
+        description="an address leads to the only instance given whose replication transport has the port",
+    )
+    include_base: Literal["including-file", "main-file", "working-directory"] = Field(
+        default="including-file", description="what a relative path in an Include is relative to"
+    )
+
+
+class TopicName(_Strict):
+    """A topic that exists although no configuration writes it out."""
+
+    name: str
+    message_type: str
+
+
+class ValidateOptions(_Strict):
+    """One validation.
+
+    ``variables`` are the values of ``${NAME}`` (AMPS: ``-DNAME=value`` or the environment; the caller decides which
+    of them to pass). ``topics`` are further topics that exist; with ``topics_complete`` there are no others, and
+    nothing is left undecided for topics nobody wrote down. ``hosts`` says under which host names an instance is
+    reached. ``failover_sets`` lists instances that clients fail over between, beyond those of one group.
+    """
+
+    variables: Mapping[str, str] = Field(default_factory=dict)
+    topics: tuple[TopicName, ...] = ()
+    topics_complete: bool = False
+    hosts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    failover_sets: tuple[tuple[str, ...], ...] = ()
+    extra_rules: bool = True
+    suggest_exclusions: bool = False
+    intended: tuple[str, ...] = Field(
+        default=(), description="instances whose asymmetry is meant, for suggest_exclusions; none named means any"
+    )
+    rolling_from: tuple[str, ...] = Field(
+        default=(), description="files of the configuration in force now: plan the change from it to the given files"
+    )
+    assumptions: Assumptions = Assumptions()

@@ -1,0 +1,31 @@
+"""The world's account in figures, for the end of a simulated run. Read by reports, never by anything that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.mock.worlds import WORLDS
+from orchestrator.clock import Clock
+from orchestrator.site import Site
+
+
+def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
+    """For each service: messages lost, duplicated and out of order, and seconds (rounded up) with two active sites.
+
+    Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
+    """
+    world = WORLDS.acquire(str(site.options["world"]), clock)
+    try:
+        with world.request():
+            tallies = {service: world.tally(service) for service in services}
+    finally:
+        WORLDS.release(world)
+    return {
+        service: {
+            "lost": tally.lost,
+            "duplicated": tally.duplicated,
+            "out_of_order": tally.out_of_order,
+            "both_active_intervals": len(tally.both_active),
+        }
+        for service, tally in tallies.items()
+    }

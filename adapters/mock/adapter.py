@@ -1,0 +1,313 @@
+"""The adapter of the simulated sites: the contract, answered in process by a world's nodes.
+
+It does what a real adapter has to do and no more: it finds the serving node anew for each request, turns what the
+node shows into readings, and says of each command whether it can have been obeyed. It never looks at the world's
+account, and never at anything a node's management would not show.
+
+A site's options: ``world``, see ``worlds``. Each request and each command takes the site's ``latency``, one half
+before the node hears of it and one half after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
+
+from adapters.mock import wording
+from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
+from adapters.mock.faults import AnswerFault
+from adapters.mock.mischief import Seen
+from adapters.mock.node import SimulatedAppliance
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator.contract import (
+    ActionSpec,
+    ArgumentSpec,
+    Call,
+    Effect,
+    Failure,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+)
+from orchestrator.errors import (
+    AdapterError,
+    AuthenticationFailed,
+    CommandRejected,
+    CommandTimedOut,
+    ConnectionLost,
+    DefinitionError,
+    Forbidden,
+    NoSuchService,
+    NotServing,
+    Unreachable,
+    UnreadableReply,
+)
+from orchestrator.readings import (
+    Bridge,
+    DeviceHealth,
+    QueueDepth,
+    Reading,
+    ReplicationStatus,
+    Role,
+    Transaction,
+    Transactions,
+    TransactionState,
+)
+from orchestrator.site import Site
+
+_BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
+_TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
+_CUT_OFF = "Message VPN                      A C B R Q S M T\r\n-------------------------------- - - -"
+_GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
+
+
+class MockAdapter:
+    """One simulated site."""
+
+    readings: ClassVar[Mapping[str, ReadingSpec]] = {
+        "replication": ReadingSpec("replication", "roles and bridge", wording.show_replication),
+        "replication_queue": ReadingSpec(
+            "replication_queue", "what is held for the mate", wording.show_replication_queue
+        ),
+        "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
+        "health": ReadingSpec("health", "which node serves", wording.show_health),
+    }
+    actions: ClassVar[Mapping[str, ActionSpec]] = {
+        "set_role": ActionSpec(
+            "set_role",
+            "give a message VPN a replication role",
+            idempotent=True,
+            commands=wording.set_role,
+            arguments={"role": ArgumentSpec(choices=("active", "standby"))},
+            inverse="set_role",
+        ),
+        "complete_transaction": ActionSpec(
+            "complete_transaction",
+            "commit or roll back a prepared transaction heuristically",
+            idempotent=False,
+            commands=wording.complete_transaction,
+            arguments={
+                "xid": ArgumentSpec(filled_by="item"),
+                "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
+            },
+        ),
+        "delete_transaction": ActionSpec(
+            "delete_transaction",
+            "delete a heuristically completed transaction",
+            idempotent=False,
+            commands=wording.delete_transaction,
+            arguments={"xid": ArgumentSpec(filled_by="item")},
+        ),
+    }
+    simulated: ClassVar[bool] = True
+
+    def __init__(self, site: Site, setting: Setting) -> None:
+        self._site = site
+        self._setting = setting
+        self._held: World | None = None
+
+    def open(self) -> None:
+        world = self._world
+        self._pause()
+        with world.request():
+            login = Seen("login", self._site.name)
+            fault = world.answer_fault(login)
+            world.notice(login)
+            if not any(world.reachable(self._site.name, device.name) for device in self._site.devices):
+                raise Unreachable(f"no node of {self._site.name} answers", device=self._site.name)
+            if fault is not None:
+                raise AuthenticationFailed(
+                    f"{self._site.devices[0].name} does not accept the account", device=self._site.devices[0].name
+                )
+        self._pause()
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        if reading not in self.readings:
+            raise DefinitionError(f"the simulated sites have no reading {reading}")
+        self._pause()
+        seen = Seen("read", self._site.name, reading, tuple(services))
+        with self._world.request():
+            fault = self._world.answer_fault(seen)
+            answers = {} if _is_lost(fault) else self._read(reading, services)
+        if fault is not None:
+            raise self._spoil(fault, self._site.name)
+        self._pause()
+        return answers
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        if self._setting.read_only:
+            raise Forbidden("this session may only read", device=self._site.name)
+        if action not in self.actions:
+            raise DefinitionError(f"the simulated sites have no action {action}")
+        return (self._do(action, call, permit) for call in calls)
+
+    def close(self) -> None:
+        world, self._held = self._held, None
+        if world is not None:
+            WORLDS.release(world)
+
+    # Reading
+
+    def _read(self, reading: str, services: Sequence[str]) -> dict[str, Reading | Failure]:
+        if reading == "health":
+            health = self._health()
+            return dict.fromkeys(services, health)
+        node = self._serving()
+        return {service: self._read_one(reading, node, service) for service in services}
+
+    def _read_one(self, reading: str, node: SimulatedAppliance, service: str) -> Reading | Failure:
+        try:
+            match reading:
+                case "replication":
+                    return _status(node, service)
+                case "replication_queue":
+                    queue = node.replication_queue(service)
+                    return QueueDepth(messages=queue.messages, usage_mb=queue.usage_mb, quota_mb=queue.quota_mb)
+                case _:
+                    return Transactions(items=tuple(_transaction(view) for view in node.transactions(service)))
+        except NoSuchObject as error:
+            return Failure.of(NoSuchService(str(error), device=node.router_name))
+
+    def _health(self) -> DeviceHealth:
+        """Of the serving node; when none serves, of the site."""
+        views = {node.router_name: node.redundancy() for node in self._reachable()}
+        claims = [name for name, view in views.items() if view.activity == "Local Active"]
+        if not claims:
+            return DeviceHealth(serving=False, spool_active=False)
+        view = views[claims[0]]
+        return DeviceHealth(
+            node=claims[0],
+            serving=len(claims) == 1,
+            spool_active=view.spool == "AD-Active",
+            mate_node=view.mate_router_name or None,
+            redundancy_up=view.up if view.configured else None,
+        )
+
+    def _serving(self) -> SimulatedAppliance:
+        """The one node with the active message spool. Raises ``Unreachable`` or ``NotServing``."""
+        nodes = self._reachable()
+        serving = [node for node in nodes if node.redundancy().spool == "AD-Active"]
+        if len(serving) == 1:
+            return serving[0]
+        if serving:
+            names = " and ".join(node.router_name for node in serving)
+            raise NotServing(f"{names} both say that they serve", device=self._site.name)
+        if len(nodes) < len(self._site.devices):
+            raise Unreachable(
+                f"no reachable node of {self._site.name} serves, and not all answer", device=self._site.name
+            )
+        raise NotServing(f"no node of {self._site.name} serves", device=self._site.name)
+
+    def _reachable(self) -> list[SimulatedAppliance]:
+        """The nodes whose management answers, in the inventory's order. Raises ``Unreachable`` when none does."""
+        site, world = self._site.name, self._world
+        found = [world.appliance(site, device.name) for device in self._site.devices]
+        answering = [node for node in found if world.reachable(site, node.router_name)]
+        if not answering:
+            raise Unreachable(f"no node of {site} answers", device=site)
+        return answering
+
+    # Changing
+
+    def _do(self, action: str, call: Call, permit: Permit) -> Result:
+        sent = tuple(self.actions[action].commands(call))
+        self._pause()
+        with self._world.request():
+            node = self._serving()
+            seen = Seen("command", self._site.name, action, (call.service,), call.args)
+            fault = self._world.answer_fault(seen)
+            permit.check()
+            error = self._command(node, action, call, fault)
+        if error is None and fault is not None:
+            error = self._spoil(fault, node.router_name)
+        self._pause()
+        if error is not None:
+            return Result.of(call, error, sent)
+        return Result(call, Effect.ACCEPTED, device=node.router_name, sent=sent)
+
+    def _command(
+        self, node: SimulatedAppliance, action: str, call: Call, fault: AnswerFault | None
+    ) -> AdapterError | None:
+        """Let the node obey, unless the command is lost or late; returns the node's own no."""
+        if _is_lost(fault):
+            return None
+        if fault is not None and fault.kind == "late":
+            self._world.obey_later(self._site.name, node.router_name, action, call.args, call.service, fault.late)
+            return None
+        try:
+            node.obey(action, call.service, call.args)
+        except Refused as error:
+            if fault is not None:
+                return None
+            known = call.service in node.vpn_names()
+            return (CommandRejected if known else NoSuchService)(str(error), device=node.router_name)
+        except Unreachable as error:
+            return ConnectionLost(f"{error}, after the command had left", device=node.router_name)
+        return None
+
+    # The session
+
+    @property
+    def _world(self) -> World:
+        if self._held is None:
+            reference = self._site.options.get("world")
+            if not isinstance(reference, str):
+                raise DefinitionError(f"site {self._site.name} needs the option world: a file, or memory:NAME")
+            world = WORLDS.acquire(reference, self._setting.clock)
+            try:
+                for device in self._site.devices:
+                    world.appliance(self._site.name, device.name)
+            except DefinitionError:
+                WORLDS.release(world)
+                raise
+            self._held = world
+        return self._held
+
+    def _pause(self) -> None:
+        self._setting.clock.sleep(self._world.centre(self._site.name).layout.latency / 2)
+
+    def _spoil(self, fault: AnswerFault, device: str) -> AdapterError:
+        """The error that a broken answer ends in; one that never comes is waited for as long as the site allows."""
+        match fault.kind:
+            case "lose reply":
+                return ConnectionLost(f"{device} closed the session before its answer was complete", device=device)
+            case "truncate reply":
+                return UnreadableReply(f"the answer of {device} was cut off", text=_CUT_OFF, device=device)
+            case "garbage reply":
+                return UnreadableReply(f"the answer of {device} makes no sense", text=_GARBAGE, device=device)
+            case _:
+                self._setting.clock.sleep(self._site.command_timeout)
+                return CommandTimedOut(f"{device} did not answer in time", device=device)
+
+
+def _is_lost(fault: AnswerFault | None) -> bool:
+    return fault is not None and fault.kind == "lose request"
+
+
+def _status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
+    row = node.replication(service)
+    return ReplicationStatus(
+        enabled=row.admin_up,
+        role=Role(row.role),
+        bridge=None if row.local_bridge is None else _BRIDGES[row.local_bridge],
+        remote_bridge_up=row.remote_bridge_up,
+        queue_bound=row.queue_bound,
+        sync_eligible=row.sync_eligible,
+        reject_when_ineligible=row.reject_when_ineligible,
+        transaction_mode=row.transaction_mode,
+    )
+
+
+def _transaction(view: TransactionView) -> Transaction:
+    return Transaction(
+        xid=view.xid,
+        state=TransactionState(view.state.lower()),
+        type=_TYPES[view.type],
+        replicated=view.replicated,
+        client=view.client,
+        published=view.messages_published,
+        consumed=view.messages_consumed,
+        in_state_s=view.in_state_s,
+    )

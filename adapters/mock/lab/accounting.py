@@ -1,0 +1,84 @@
+"""The command log of one node: every line it received, in order, from whom, and in which mode.
+
+It is the witness of tests ("a dry-run sent nothing that changes"), so it records before a line is obeyed and never
+leaves one out. It must not decide anything.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from orchestrator.clock import Clock, iso
+
+Kind = Literal["show", "mode", "change", "answer", "invalid", "empty"]
+RECORDS_KEPT = 200_000  # a lab may run for days; the file, if asked for, keeps all
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRecord:
+    """One line. ``moment`` is seconds since the epoch; ``mode`` is ``exec``, ``enabled`` or ``configure/…``.
+
+    ``kind`` is how the CLI understood it: it reads, changes modes or settings of the session, changes the node,
+    answers a question, is no command, or is empty.
+    """
+
+    moment: float
+    user: str
+    origin: str
+    session: int
+    mode: str
+    kind: Kind
+    line: str
+
+
+class CommandLog:
+    """The log of one node, shared by all its sessions. Safe between threads."""
+
+    def __init__(self, clock: Clock, *, file: Path | None = None) -> None:
+        self._clock = clock
+        self._file = file
+        self._guard = threading.Lock()
+        self._records: deque[CommandRecord] = deque(maxlen=RECORDS_KEPT)
+        self._sessions = 0
+
+    def new_session(self) -> int:
+        """A number for one more session, from 1."""
+        with self._guard:
+            self._sessions += 1
+            return self._sessions
+
+    def record(self, *, user: str, origin: str, session: int, mode: str, kind: Kind, line: str) -> None:
+        """Write down a line that arrived just now."""
+        with self._guard:
+            record = CommandRecord(self._clock.now(), user, origin, session, mode, kind, line)
+            self._records.append(record)
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"time": iso(record.moment), **asdict(record)}) + "\n")
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions there have been."""
+        with self._guard:
+            return self._sessions
+
+    @property
+    def records(self) -> tuple[CommandRecord, ...]:
+        """All records still kept, oldest first."""
+        with self._guard:
+            return tuple(self._records)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The received lines, oldest first."""
+        return tuple(record.line for record in self.records)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The received lines that would change the node, obeyed or refused, oldest first."""
+        return tuple(record.line for record in self.records if record.kind == "change")

@@ -1,0 +1,82 @@
+"""The files of a running lab: an inventory that names its nodes, and the password the inventory refers to.
+
+Both are written whole or not at all, and are readable by their owner only. The YAML is written as text, every value
+in double quotes (JSON strings are YAML), because this package must not import a YAML library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ADAPTER = "solace-cli"
+PAIR = "trading"
+
+_HEAD = """\
+# The SIMULATED sites of a lab. It wrote this file when it started; the ports answer while it runs.
+# Host keys are pinned: a stranger on one of these ports is refused.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as an inventory lists it. ``host_key`` is ``<type> <base64>``."""
+
+    name: str
+    address: str
+    port: int
+    host_key: str
+    router_name: str
+
+
+def inventory_text(
+    sites: Mapping[str, Sequence[Node]], services: Sequence[str], *, username: str, password_file: Path
+) -> str:
+    """The inventory as YAML. The first site is the home site of the pair."""
+    lines = [_HEAD + "sites:"]
+    for site, nodes in sites.items():
+        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(ADAPTER)}", "    devices:"]
+        for node in nodes:
+            lines += [
+                f"      - name: {_quoted(node.name)}",
+                f"        address: {_quoted(node.address)}",
+                f"        port: {node.port}",
+                f"        host_key: {_quoted(node.host_key)}",
+                f"        router_name: {_quoted(node.router_name)}",
+            ]
+        lines += [
+            "    login:",
+            f"      username: {_quoted(username)}",
+            "      password:",
+            f"        file: {_quoted(str(password_file))}",
+        ]
+    lines += [
+        "pairs:",
+        f"  - name: {_quoted(PAIR)}",
+        f"    sites: [{', '.join(_quoted(site) for site in sites)}]",
+        "    services:",
+        *(f"      - {_quoted(service)}" for service in services),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put ``text`` into ``path``, mode 0600, at once: a reader sees the old file or the new one."""
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp makes it 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(unfinished).replace(path)
+    except OSError:
+        Path(unfinished).unlink(missing_ok=True)
+        raise

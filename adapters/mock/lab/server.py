@@ -1,0 +1,292 @@
+"""The lab: one SSH server for each simulated node, on this machine's loopback address only.
+
+It writes an inventory that pins every host key and refers to the password by file, so that the real adapters can be
+pointed at it like at any site. It must not know what drives the appliances, and never listens on another address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+
+from adapters.mock.appliance import Appliance
+from adapters.mock.lab.accounting import CommandLog
+from adapters.mock.lab.cli import CliSession
+from adapters.mock.lab.edition import SEED, Edition
+from adapters.mock.lab.inventory import Node, inventory_text, write_private
+from adapters.mock.lab.plans import Level
+from adapters.mock.lab.sockets import SocketServer
+from adapters.ssh.server import AUTH_METHODS, Account, AuthMethod, Login, SshServer
+from adapters.ssh.server_key import server_key
+from adapters.ssh.server_shell import Chaos
+from orchestrator.clock import Clock, SystemClock
+from orchestrator.errors import DefinitionError, Unreachable
+
+NodeKey = tuple[str, str]  # site, node
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The one account of a lab. Without a password of yours, one is made up at each start.
+
+    ``public_keys`` are ``<type> <base64>``. ``level`` ``read-only`` cannot enter configure and admin.
+    """
+
+    username: str = "operator"
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
+    public_keys: tuple[str, ...] = ()
+    level: Level = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class LabSettings:
+    """What few callers need.
+
+    ``services`` are listed in the inventory's pair; None means every message VPN that all nodes know. ``latency_s``
+    passes before each answer. ``hold`` is entered around everything done to an appliance (``World.request``); without
+    one, a lock of the lab keeps sessions apart. A node that is not ``reachable`` (``World.reachable``) turns clients
+    away and breaks their sessions. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files``
+    keeps the command logs in the directory as JSON Lines.
+    """
+
+    edition: Edition = SEED
+    methods: Sequence[AuthMethod] = AUTH_METHODS
+    latency_s: float = 0.0
+    services: Sequence[str] | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    hold: Callable[[], AbstractContextManager[object]] | None = None
+    reachable: Callable[[str, str], bool] = lambda site, node: True
+    with_sockets: bool = False
+    with_log_files: bool = False
+
+
+class Lab:
+    """Simulated nodes on real ports. Use as a context manager, or call ``stop``."""
+
+    def __init__(self, nodes: Mapping[NodeKey, _NodeServer], inventory_path: Path, credentials: Credentials) -> None:
+        self._nodes = dict(nodes)
+        self.inventory_path = inventory_path
+        self.credentials = credentials
+        self._is_over = threading.Event()
+
+    @classmethod
+    def start(
+        cls,
+        appliances: Mapping[NodeKey, Appliance],
+        *,
+        directory: Path,
+        host: str = "127.0.0.1",
+        ports: Mapping[NodeKey, int] | None = None,
+        credentials: Credentials | None = None,
+        settings: LabSettings | None = None,
+    ) -> Lab:
+        """Serve every appliance, the first site being the home site; ready when this returns.
+
+        ``directory`` gets the inventory (``lab.yaml``), the password, and the host keys, which are kept for the next
+        start. A node without an entry in ``ports`` takes a free one. Raises ``DefinitionError``.
+        """
+        who = credentials if credentials is not None else Credentials()
+        how = settings if settings is not None else LabSettings()
+        _check(appliances, host)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home = directory.resolve()
+        lock = threading.RLock()
+        hold = how.hold if how.hold is not None else lambda: lock
+        servers: dict[NodeKey, _NodeServer] = {}
+        try:
+            for key, appliance in appliances.items():
+                address = (host, (ports or {}).get(key, 0))
+                servers[key] = _NodeServer(key, appliance, home, address, who, replace(how, hold=hold))
+                servers[key].start()
+            lab = cls(servers, home / "lab.yaml", who)
+            lab._write_files(appliances, how.services)
+        except BaseException:
+            for server in servers.values():
+                server.stop()
+            raise
+        return lab
+
+    def wait(self) -> None:
+        """Serve until ``stop`` is called by another thread, or a signal raises here."""
+        self._is_over.wait()
+
+    def serve_until(self, stop: threading.Event) -> None:
+        """Serve until ``stop`` is set, then end."""
+        stop.wait()
+        self.stop()
+
+    def stop(self) -> None:
+        """End every session and close every port. Files stay. Does nothing the second time."""
+        for node in self._nodes.values():
+            node.stop()
+        self._is_over.set()
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def nodes(self) -> tuple[NodeKey, ...]:
+        """Site and name of every node, the home site first."""
+        return tuple(self._nodes)
+
+    def address(self, site: str, node: str) -> tuple[str, int]:
+        """Host and port of a node."""
+        return self._nodes[site, node].ssh.address
+
+    def host_key(self, site: str, node: str) -> str:
+        """The node's public host key, ``<type> <base64>``."""
+        return self._nodes[site, node].ssh.host_key_line
+
+    def log(self, site: str, node: str) -> CommandLog:
+        """What the node received."""
+        return self._nodes[site, node].log
+
+    def chaos(self, site: str, node: str) -> Chaos:
+        """Where mishaps for the node are ordered."""
+        return self._nodes[site, node].ssh.chaos
+
+    def socket_path(self, site: str, node: str) -> Path:
+        """The node's socket, for ``python -m adapters.mock.lab.shell --socket``; there only ``with_sockets``."""
+        return self._nodes[site, node].socket_path
+
+    def take_down(self, site: str, node: str) -> None:
+        """The node is gone: sessions break, the port refuses."""
+        self._nodes[site, node].stop()
+
+    def bring_up(self, site: str, node: str) -> None:
+        """The node is back, on the same port and with the same key."""
+        self._nodes[site, node].start()
+
+    def _write_files(self, appliances: Mapping[NodeKey, Appliance], services: Sequence[str] | None) -> None:
+        sites: dict[str, list[Node]] = {}
+        for (site, name), server in self._nodes.items():
+            host, port = server.ssh.address
+            router = appliances[site, name].router_name
+            sites.setdefault(site, []).append(Node(name, host, port, server.ssh.host_key_line, router))
+        password_file = self.inventory_path.with_name("password")
+        write_private(password_file, self.credentials.password)
+        text = inventory_text(
+            sites,
+            services if services is not None else _common_vpns(appliances),
+            username=self.credentials.username,
+            password_file=password_file,
+        )
+        write_private(self.inventory_path, text)
+
+
+class _NodeServer:
+    """One node: its SSH server, perhaps a socket, and its command log."""
+
+    def __init__(
+        self,
+        key: NodeKey,
+        appliance: Appliance,
+        directory: Path,
+        address: tuple[str, int],
+        credentials: Credentials,
+        settings: LabSettings,
+    ) -> None:
+        name = "-".join(key)
+        self._key = key
+        self._appliance = appliance
+        self._credentials = credentials
+        self._settings = settings
+        self._socket: SocketServer | None = None
+        self.socket_path = directory / f"{name}.sock"
+        self.log = CommandLog(
+            settings.clock, file=directory / f"{name}.commands.jsonl" if settings.with_log_files else None
+        )
+        self.ssh = SshServer(
+            self._shell_of_login,
+            [Account(credentials.username, credentials.password, credentials.public_keys)],
+            server_key(directory / f"{name}.hostkey"),
+            host=address[0],
+            port=address[1],
+            methods=settings.methods,
+            latency_s=settings.latency_s,
+            admits=self._is_reachable,
+        )
+
+    def start(self) -> None:
+        try:
+            self.ssh.start()
+        except OSError as error:
+            host, port = self.ssh.address
+            raise DefinitionError(
+                f"{'-'.join(self._key)} cannot listen on {host} port {port}: {error.strerror}",
+                hint="choose another port",
+            ) from error
+        if self._settings.with_sockets and self._socket is None:
+            self._socket = SocketServer(
+                self.socket_path, self._shell_of_user, chaos=self.ssh.chaos, latency_s=self._settings.latency_s
+            )
+
+    def stop(self) -> None:
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            socket.stop()
+        self.ssh.stop()
+
+    def _shell_of_login(self, login: Login) -> CliSession:
+        return self._session(login.username, f"ssh {login.peer} {login.method}")
+
+    def _shell_of_user(self, user: str) -> CliSession:
+        return self._session(user, "socket")
+
+    def _session(self, user: str, origin: str) -> CliSession:
+        return CliSession(
+            self._appliance,
+            self.log,
+            user=user,
+            origin=origin,
+            level=self._credentials.level,
+            edition=self._settings.edition,
+            hold=self._hold,
+        )
+
+    def _is_reachable(self) -> bool:
+        return self._settings.reachable(*self._key)
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        assert self._settings.hold is not None, "the lab fills it in"
+        with self._settings.hold():
+            if not self._is_reachable():
+                raise Unreachable(f"the simulated node {'-'.join(self._key)} is gone")
+            yield
+
+
+def _check(appliances: Mapping[NodeKey, Appliance], host: str) -> None:
+    try:
+        is_here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise DefinitionError(
+            f"a lab listens on a loopback address, and {host} is none",
+            hint="use 127.0.0.1; to reach it from elsewhere, forward a port over SSH",
+        )
+    sites = {site for site, _ in appliances}
+    if len(sites) != 2:
+        raise DefinitionError(f"a lab has two sites, and not {len(sites)}")
+    for name in (name for key in appliances for name in key):
+        if not _FILE_NAME.fullmatch(name):
+            raise DefinitionError(f"{name!r} cannot be the name of a site or node of a lab")
+
+
+def _common_vpns(appliances: Mapping[NodeKey, Appliance]) -> list[str]:
+    known = [appliance.vpn_names() for appliance in appliances.values()]
+    return [name for name in known[0] if all(name in others for others in known)]

@@ -1,0 +1,206 @@
+"""Messages as numbers: sets and queues of publish-sequence numbers, kept as intervals.
+
+A backlog of a hundred thousand messages is one interval, so the world's arithmetic costs the same for one message as
+for a million. All intervals are half-open: ``(3, 7)`` is 3, 4, 5, 6. Nothing here knows of time, sites or devices,
+and nothing here may ever loop over single messages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+Run = tuple[int, int]
+
+
+def overlap(one: Run, other: Run) -> Run | None:
+    """The numbers that both runs have, or None."""
+    start, stop = max(one[0], other[0]), min(one[1], other[1])
+    return (start, stop) if start < stop else None
+
+
+class Numbers:
+    """A set of whole numbers: sorted, disjoint, non-adjacent intervals."""
+
+    __slots__ = ("_starts", "_stops", "count")
+
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
+        self._starts: list[int] = []
+        self._stops: list[int] = []
+        self.count = 0
+        for start, stop in runs:
+            self.add(start, stop)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(zip(self._starts, self._stops, strict=True))
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Numbers) and self._starts == other._starts and self._stops == other._stops
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        return f"Numbers({list(self)!r})"
+
+    @property
+    def highest(self) -> int | None:
+        """The greatest member, or None."""
+        return self._stops[-1] - 1 if self._stops else None
+
+    def add(self, start: int, stop: int) -> None:
+        """Make every number from ``start`` up to and without ``stop`` a member."""
+        if start >= stop:
+            return
+        if self._stops and self._stops[-1] == start:  # the next messages in order: nearly always so
+            self._stops[-1] = stop
+            self.count += stop - start
+            return
+        first = bisect_left(self._stops, start)
+        last = bisect_right(self._starts, stop)
+        if first < last:
+            start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
+        self.count += stop - start - self._size(first, last)
+        self._starts[first:last] = [start]
+        self._stops[first:last] = [stop]
+
+    def discard(self, start: int, stop: int) -> None:
+        """Make none of these numbers a member."""
+        first, last = self._touched(start, stop)
+        if first >= last or start >= stop:
+            return
+        left, right = self._starts[first], self._stops[last - 1]
+        rest = [run for run in ((left, min(start, right)), (max(stop, left), right)) if run[0] < run[1]]
+        self.count += sum(b - a for a, b in rest) - self._size(first, last)
+        self._starts[first:last] = [a for a, _ in rest]
+        self._stops[first:last] = [b for _, b in rest]
+
+    def within(self, start: int, stop: int) -> list[Run]:
+        """The members among these numbers."""
+        first, last = self._touched(start, stop)
+        if start >= stop:
+            return []
+        return [(max(start, self._starts[i]), min(stop, self._stops[i])) for i in range(first, last)]
+
+    def without(self, other: Numbers) -> Numbers:
+        """A new set: the members that ``other`` does not have."""
+        rest = Numbers(self)
+        for start, stop in other:
+            rest.discard(start, stop)
+        return rest
+
+    def clear(self) -> None:
+        """Make the set empty."""
+        self._starts.clear()
+        self._stops.clear()
+        self.count = 0
+
+    def _touched(self, start: int, stop: int) -> tuple[int, int]:
+        return bisect_right(self._stops, start), bisect_left(self._starts, stop)
+
+    def _size(self, first: int, last: int) -> int:
+        return sum(self._stops[i] - self._starts[i] for i in range(first, last))
+
+
+class Runs:
+    """A queue of numbers in order of arrival. A number may stand in it more than once: each is a copy."""
+
+    __slots__ = ("_runs", "count")
+
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
+        self._runs: deque[Run] = deque()
+        self.count = 0
+        for start, stop in runs:
+            self.push(start, stop)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def __repr__(self) -> str:
+        return f"Runs({list(self)!r})"
+
+    def push(self, start: int, stop: int) -> None:
+        """Put these numbers at the end, in rising order."""
+        if start >= stop:
+            return
+        self.count += stop - start
+        if self._runs and self._runs[-1][1] == start:
+            start = self._runs.pop()[0]
+        self._runs.append((start, stop))
+
+    def extend(self, runs: Iterable[Run]) -> None:
+        """Put each of ``runs`` at the end."""
+        for start, stop in runs:
+            self.push(start, stop)
+
+    def pop(self, wanted: int) -> list[Run]:
+        """Take up to ``wanted`` numbers from the front."""
+        taken: list[Run] = []
+        while wanted > 0 and self._runs:
+            start, stop = self._runs.popleft()
+            cut = min(stop, start + wanted)
+            taken.append((start, cut))
+            if cut < stop:
+                self._runs.appendleft((cut, stop))
+            wanted -= cut - start
+            self.count -= cut - start
+        return taken
+
+    def slice(self, first: int, last: int) -> list[Run]:
+        """The numbers at positions ``first`` up to and without ``last``, counted from the front; all stay."""
+        found: list[Run] = []
+        at = 0
+        for start, stop in self._runs:
+            if at >= last:
+                break
+            piece = overlap((start, stop), (start + first - at, start + last - at))
+            if piece is not None:
+                found.append(piece)
+            at += stop - start
+        return found
+
+    def remove(self, runs: Iterable[Run]) -> Runs:
+        """Take out the frontmost copy of each number in ``runs``; returns those that had no copy here."""
+        missing = Runs()
+        for run in runs:
+            missing.extend(self._remove_one(run))
+        return missing
+
+    def clear(self) -> None:
+        """Make the queue empty."""
+        self._runs.clear()
+        self.count = 0
+
+    def _remove_one(self, run: Run) -> list[Run]:
+        wanted = [run]
+        kept: list[Run] = []
+        while wanted and self._runs:
+            here = self._runs.popleft()
+            pieces, wanted = _subtract(here, wanted)
+            kept.extend(pieces)
+        self._runs.extendleft(reversed(kept))
+        self.count -= (run[1] - run[0]) - sum(stop - start for start, stop in wanted)
+        return wanted
+
+
+def _subtract(here: Run, wanted: list[Run]) -> tuple[list[Run], list[Run]]:
+    """What is left of ``here`` without ``wanted``, and what of ``wanted`` was not in ``here``; both in order."""
+    left: list[Run] = []
+    missing: list[Run] = []
+    at = here[0]
+    for want in wanted:
+        common = overlap(here, want)
+        if common is None:
+            missing.append(want)
+            continue
+        left.append((at, common[0]))
+        at = common[1]
+        missing.extend(((want[0], common[0]), (common[1], want[1])))
+    left.append((at, here[1]))
+    return [run for run in left if run[0] < run[1]], [run for run in missing if run[0] < run[1]]

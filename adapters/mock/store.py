@@ -1,0 +1,116 @@
+"""The file a world is kept in, so that a simulated device remembers what it obeyed when a process dies.
+
+A whole file or none: written beside, then renamed over. A second file, ``….lock``, keeps two processes from writing
+at once; it is never removed, because removing it would let two holders in. Nothing here knows what a world means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import ConnectionLost, Unreachable
+
+_FORMAT = "failover world 1"
+
+
+class WorldFile:
+    """One world on disk, mode 0600."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+        self._seen: tuple[int, int, int] | None = None
+
+    @property
+    def hint(self) -> str:
+        """What a person can do about a file that cannot be used."""
+        return f"delete {self.path} to start the simulated sites anew"
+
+    def lock(self) -> None:
+        """Keep other processes out until ``unlock``. Raises ``Unreachable`` when the folder cannot be used."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside = self.path.with_name(self.path.name + ".lock")
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._unusable(f"cannot be locked: {error.strerror}") from error
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        self._lock = handle
+
+    def unlock(self) -> None:
+        """Let others in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def changed(self) -> bool:
+        """Has somebody else written the file since we last read or wrote it?"""
+        return self._signature() != self._seen
+
+    def read(self) -> dict[str, Any]:
+        """The world's data. Raises ``Unreachable`` when there is none, or it is not a world."""
+        try:
+            seen = self._signature()
+            text = self.path.read_text(encoding="utf-8")
+            data = json.loads(text)
+        except FileNotFoundError as error:
+            raise self._unusable("does not exist") from error
+        except OSError as error:
+            raise self._unusable(f"cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise self._unusable("is not a world, or was cut off") from error
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise self._unusable("is not a world of this version")
+        self._seen = seen
+        return data
+
+    def write(self, data: dict[str, Any], *, durable: bool) -> None:
+        """Put ``data`` in place of what was there. ``durable`` also survives a loss of power.
+
+        Raises ``ConnectionLost``: whatever the devices obeyed is then known to this process only.
+        """
+        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with open(handle, "w", encoding="utf-8") as out:  # noqa: PTH123 - a descriptor, made with its mode
+                json.dump({"format": _FORMAT, **data}, out, separators=(",", ":"))
+                out.flush()
+                if durable:
+                    os.fsync(out.fileno())
+            os.replace(beside, self.path)  # noqa: PTH105 - the pair of os.open above
+            if durable:
+                self._sync_folder()
+            self._seen = self._signature()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise ConnectionLost(
+                f"the simulated world could not be saved to {self.path}: {error.strerror}"
+            ) from error
+
+    def damaged(self, error: Exception) -> Unreachable:
+        """The error for a file whose parts do not fit together."""
+        return self._unusable(f"is damaged ({type(error).__name__}: {error})")
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _signature(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _unusable(self, what: str) -> Unreachable:
+        return Unreachable(f"the simulated world {self.path} {what}", hint=self.hint)

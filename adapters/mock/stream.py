@@ -1,0 +1,233 @@
+"""The messages of one VPN on their way: published, spooled, queued for the mate, carried, consumed, acknowledged.
+
+Between two changes of state the rates are constant, so any length of time is one step of arithmetic on intervals,
+whatever the backlog. Who is connected to whom is decided in ``vpn``; nothing here changes a role or a connection.
+Sources: facts/solace.md sections 4.1 and 1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.mock.account import Ledger
+from adapters.mock.layout import VpnLayout, WorldLayout
+from adapters.mock.numbers import Numbers, Run, Runs
+from adapters.mock.side import Side, load_runs
+
+_MEGABYTE = 1_048_576
+
+
+@dataclass(slots=True)
+class Rates:
+    """What moves until the next change of state, in messages a second, and where."""
+
+    feed: float = 0.0  # into ``inlet``
+    inlet: Side | None = None
+    carry: float = 0.0  # out of the queue of ``drained``
+    drained: Side | None = None
+    eat: float = 0.0  # out of the spool of ``outlet``
+    outlet: Side | None = None
+
+
+class Stream:
+    """All messages of one VPN. Message ``n`` is synchronous when ``n`` is a multiple of ``sync_every``."""
+
+    __slots__ = (
+        "_carried",
+        "_eaten",
+        "_fed",
+        "consumed_at",
+        "layout",
+        "ledger",
+        "next_number",
+        "outbox",
+        "rates",
+        "sides",
+        "unacked",
+        "world",
+    )
+
+    def __init__(self, layout: VpnLayout, world: WorldLayout, sides: Mapping[str, Side], ledger: Ledger) -> None:
+        self.layout = layout
+        self.world = world
+        self.sides = sides
+        self.ledger = ledger
+        self.rates = Rates()
+        self.next_number = 1
+        self.unacked = Numbers()  # sent, and not acknowledged to the publisher
+        self.outbox = Runs()  # to be sent again before anything new
+        self.consumed_at = 0.0
+        self._fed = self._carried = self._eaten = 0.0  # fractions of a message
+
+    @property
+    def quota_messages(self) -> int:
+        """How many messages the replication queue can hold."""
+        return self.layout.quota_mb * _MEGABYTE // self.layout.message_bytes
+
+    def mate(self, side: Side) -> Side:
+        """The same VPN at the other site."""
+        one, other = self.sides.values()
+        return other if side is one else one
+
+    def begin(self, active: Side) -> None:
+        """Put the messages in place that exist when time starts."""
+        layout, standby = self.layout, self.mate(active)
+        held = max(layout.backlog, layout.unconsumed)
+        queued, waiting = held - layout.backlog + 1, held - layout.unconsumed + 1
+        self.next_number = held + 1
+        self.ledger.acknowledge(1, held + 1)
+        self.ledger.received.add(1, waiting)
+        active.queue.push(queued, held + 1)
+        active.spool.push(waiting, held + 1)
+        active.acks.push(queued, waiting)
+        active.high_water = active.queue.count
+        standby.spool.push(waiting, queued)
+
+    def move(self, start: float, stop: float) -> None:
+        """Let the time from ``start`` to ``stop`` pass at the present rates."""
+        passed = stop - start
+        if passed <= 0:
+            return
+        carried = self._whole_carried(passed)
+        asked = self._publish(passed, carried)
+        self._carry(carried)
+        self._settle_asked(asked)
+        self._consume(start, stop)
+        for side in self.sides.values():
+            self._propagate(side, stop)
+
+    def acknowledge(self, runs: Iterable[Run]) -> None:
+        """Tell the publisher that these are safe."""
+        for start, stop in runs:
+            self.ledger.acknowledge(start, stop)
+            if self.unacked:
+                self.unacked.discard(start, stop)
+
+    def acknowledge_all(self) -> None:
+        """Tell the publisher that everything it waits for is safe."""
+        self.acknowledge(list(self.unacked))
+
+    def resend(self) -> None:
+        """The publisher has a new connection: it begins with what was never acknowledged."""
+        self.outbox = Runs(self.unacked)
+
+    def _whole_carried(self, passed: float) -> int:
+        self._carried += self.rates.carry * passed
+        whole = int(self._carried)
+        self._carried -= whole
+        return whole
+
+    def _publish(self, passed: float, carried: int) -> Runs:
+        """Spool and queue what the publisher sends; returns what waits for the mate before it is acknowledged."""
+        side = self.rates.inlet
+        asked = Runs()
+        if side is None or not self.rates.feed:
+            return asked
+        self._fed += self.rates.feed * passed
+        wanted = int(self._fed)
+        self._fed -= wanted
+        room = wanted
+        if side.admin_up:
+            room = max(0, self.quota_messages - side.queue.count + (carried if self.rates.drained is side else 0))
+            if self.layout.reject_on_discard:
+                wanted = min(wanted, room)
+        sent = Runs(self.outbox.pop(wanted))
+        fresh = wanted - sent.count
+        sent.push(self.next_number, self.next_number + fresh)
+        self.next_number += fresh
+        side.spool.extend(sent)
+        if not side.admin_up:
+            self.acknowledge(sent)
+            return asked
+        queued = sent.slice(0, room)
+        side.discarded += max(0, sent.count - room)
+        side.queue.extend(queued)
+        if not (side.eligible and self.layout.sync_every):
+            self.acknowledge(sent)
+            return asked
+        self.acknowledge(sent.slice(room, sent.count))
+        asked.extend(queued)
+        return asked
+
+    def _carry(self, carried: int) -> None:
+        """Move messages over the bridge: they arrive at the mate first, and leave the queue once acknowledged."""
+        side = self.rates.drained
+        if side is None:
+            return
+        gone = min(carried, side.queue.count)
+        left = side.queue.count - gone
+        ahead = min(left, self.world.window, int(self.rates.carry * self.world.link_latency))
+        lead = max(side.lead - gone, ahead)
+        arrived = side.queue.slice(side.lead, gone + lead)
+        side.lead = lead
+        self.mate(side).spool.extend(arrived)
+        popped = side.queue.pop(gone)
+        if self.layout.sync_every and self.rates.inlet is side:
+            self.acknowledge(popped)
+        side.high_water = max(side.high_water, side.queue.count)
+
+    def _settle_asked(self, asked: Runs) -> None:
+        """Of the messages just sent, those still queued: asynchronous ones are safe, synchronous ones wait."""
+        side, every = self.rates.inlet, self.layout.sync_every
+        if side is None or not asked:
+            return
+        still = min(asked.count, side.queue.count)
+        for start, stop in asked.slice(asked.count - still, asked.count):
+            if every == 1:
+                self._wait(start, stop)
+                continue
+            at = start
+            for number in range(-(-start // every) * every, stop, every):  # few: eligible means a short queue
+                self.acknowledge([(at, number)])
+                self._wait(number, number + 1)
+                at = number + 1
+            self.acknowledge([(at, stop)])
+
+    def _wait(self, start: int, stop: int) -> None:
+        self.unacked.add(start, stop)
+
+    def _consume(self, start: float, stop: float) -> None:
+        side = self.rates.outlet
+        if side is None:
+            return
+        self._eaten += self.rates.eat * (stop - start)
+        wanted = int(self._eaten)
+        self._eaten -= wanted
+        taken = side.spool.pop(wanted)
+        if not taken:
+            return
+        self.ledger.deliver(taken)
+        self.consumed_at = stop
+        if side.admin_up:
+            side.acks.extend(taken)
+
+    def _propagate(self, side: Side, now: float) -> None:
+        """Tell the mate what was consumed at ``side``, while the mate's bridge is bound to it."""
+        if self.rates.drained is not side:
+            return
+        mate = self.mate(side)
+        quiet = now - self.consumed_at >= self.world.ack_after
+        told = side.acks.count if quiet else side.acks.count // self.world.ack_batch * self.world.ack_batch
+        mate.early.extend(side.acks.pop(told))
+        if mate.early:
+            mate.early = mate.spool.remove(mate.early)
+
+    def dump(self) -> dict[str, Any]:
+        """Plain data for the world's file."""
+        return {
+            "next_number": self.next_number,
+            "unacked": list(self.unacked),
+            "outbox": list(self.outbox),
+            "consumed_at": self.consumed_at,
+            "fractions": [self._fed, self._carried, self._eaten],
+        }
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
+        self.next_number = int(data["next_number"])
+        self.unacked = Numbers(load_runs(data["unacked"]))
+        self.outbox = Runs(load_runs(data["outbox"]))
+        self.consumed_at = float(data["consumed_at"])
+        self._fed, self._carried, self._eaten = (float(part) for part in data["fractions"])

@@ -1,0 +1,62 @@
+"""The CLI lines that an appliance would be sent, for plans and journals of the simulated sites.
+
+Seed 003 and facts/solace.md section 3.8. Nothing here is sent anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.contract import Call
+
+REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
+
+
+def quoted(name: str) -> str:
+    """A name as the CLI takes it: in double quotes when it holds a blank."""
+    return f'"{name}"' if " " in name else name
+
+
+def set_role(call: Call) -> Sequence[str]:
+    """Seed 003, controlled fail-over, steps 2 and 5."""
+    vpn = quoted(call.service)
+    return ("configure", f"message-vpn {vpn}", f"replication state {call.args['role']}")
+
+
+def complete_transaction(call: Call) -> Sequence[str]:
+    """Seed 003, uncontrolled fail-over, step 4.3. ``outcome`` is commit or rollback."""
+    outcome = call.args.get("outcome", "<outcome>")
+    return (*_spool(call), f"{outcome}-transaction xid {call.args.get('xid', '<xid>')}")
+
+
+def delete_transaction(call: Call) -> Sequence[str]:
+    """Seed 003, controlled fail-over, step 6."""
+    return (*_spool(call), f"delete-transaction xid {call.args.get('xid', '<xid>')}")
+
+
+def show_replication(services: Sequence[str]) -> Sequence[str]:
+    """One line for one VPN, one wildcard for several."""
+    return (f"show message-vpn {_one(services)} replication",)
+
+
+def show_replication_queue(services: Sequence[str]) -> Sequence[str]:
+    """Seed 003, controlled fail-over, step 3; ``detail`` because newer versions else print a table of flags."""
+    return (f"show queue {REPLICATION_QUEUE} message-vpn {_one(services)} detail",)
+
+
+def show_transactions(services: Sequence[str]) -> Sequence[str]:
+    """All states: completed ones have to be seen too."""
+    return (f"show transaction message-vpn {_one(services)} detail",)
+
+
+def show_health(services: Sequence[str]) -> Sequence[str]:
+    """Of the node, whatever the services."""
+    return ("show redundancy", "show message-spool")
+
+
+def _one(services: Sequence[str]) -> str:
+    return quoted(services[0]) if len(services) == 1 else "*"
+
+
+def _spool(call: Call) -> Sequence[str]:
+    return ("admin", f"message-spool message-vpn {quoted(call.service)}")

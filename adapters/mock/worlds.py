@@ -1,0 +1,66 @@
+"""Which world a simulated site belongs to, so that both sites of a process share one.
+
+A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for one that somebody registered.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from adapters.mock.world import World
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+
+_MEMORY = "memory:"
+
+
+class Worlds:
+    """The worlds of one process: those registered by name, and those of files somebody has open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._registered: dict[str, World] = {}
+        self._open: dict[tuple[Path, int], tuple[World, int]] = {}
+
+    def register(self, name: str, world: World) -> str:
+        """Make ``world`` known; returns what a site's option ``world`` has to say. Raises ``DefinitionError``."""
+        with self._lock:
+            if name in self._registered:
+                raise DefinitionError(f"a simulated world named {name} is already registered")
+            self._registered[name] = world
+        return _MEMORY + name
+
+    def forget(self, name: str) -> None:
+        """Make the name unknown again; sessions that use the world keep it."""
+        with self._lock:
+            self._registered.pop(name, None)
+
+    def acquire(self, reference: str, clock: Clock) -> World:
+        """The world a site's option names. Raises ``DefinitionError``, or ``Unreachable`` for an unusable file."""
+        with self._lock:
+            if reference.startswith(_MEMORY):
+                name = reference.removeprefix(_MEMORY)
+                if name not in self._registered:
+                    raise DefinitionError(f"no simulated world named {name} is registered")
+                return self._registered[name]
+            key = (Path(reference).expanduser().absolute(), id(clock))
+            world, users = self._open.get(key) or (World.load(key[0], clock), 0)
+            self._open[key] = (world, users + 1)
+            return world
+
+    def release(self, world: World) -> None:
+        """One user less; the last one of a file brings it up to now."""
+        with self._lock:
+            for key, (kept, users) in list(self._open.items()):
+                if kept is world and users > 1:
+                    self._open[key] = (kept, users - 1)
+                elif kept is world:
+                    del self._open[key]
+                    break
+            else:
+                return
+        world.close()
+
+
+WORLDS = Worlds()

@@ -1,0 +1,156 @@
+"""One site's Solace nodes, spoken to over SSH and their CLI. It decides nothing, and repeats no change.
+
+Each call of ``probe`` and ``apply`` is one step: it finds the serving node anew, then speaks to that one. Sessions
+stay open between calls; nothing that was read does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import ClassVar
+
+from pydantic import ValidationError
+
+from adapters.solace.actions import ACTIONS, perform
+from adapters.solace.names import checked_service
+from adapters.solace.nodes import Node, Nodes
+from adapters.solace.readings import READINGS, Answers, read_queues, read_replication, read_transactions
+from adapters.ssh.connect import SshConnector
+from adapters.ssh.credentials import SshOptions
+from adapters.ssh.line import Connect
+from adapters.ssh.session import ShellSession
+from orchestrator.contract import ActionSpec, Call, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.errors import (
+    AuthenticationFailed,
+    DefinitionError,
+    Forbidden,
+    HostKeyRejected,
+    PerhapsObeyed,
+    Unreachable,
+)
+from orchestrator.readings import Reading
+from orchestrator.site import Device, Site
+
+
+class SolaceOptions(SshOptions):
+    """What a site's ``options`` may say to this adapter: whether an SSH agent or the usual key files are tried."""
+
+
+Dial = Callable[[Device], Connect]
+_READERS = {"replication": read_replication, "replication_queue": read_queues, "transactions": read_transactions}
+
+
+class SolaceCliAdapter:
+    """The contract's adapter for Solace PubSub+ over the CLI.
+
+    ``dial`` gives each device's way to a line, and ``random`` spreads the pauses between attempts; both have their
+    place in tests. Raises ``DefinitionError`` for options it does not know.
+    """
+
+    readings: ClassVar[Mapping[str, ReadingSpec]] = READINGS
+    actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
+    simulated: ClassVar[bool] = False
+
+    def __init__(
+        self, site: Site, setting: Setting, *, dial: Dial | None = None, random: Random | None = None
+    ) -> None:
+        self._site = site
+        self._setting = setting
+        options = _options_of(site)
+
+        def over_ssh(device: Device) -> Connect:
+            return SshConnector(device, site, secrets=setting.secrets, clock=setting.clock, options=options)
+
+        way_to = dial or over_ssh
+        spread = random or Random()
+        self._nodes = Nodes(
+            [
+                Node(device, site, way_to(device), clock=setting.clock, random=spread, read_only=setting.read_only)
+                for device in site.devices
+            ],
+            site,
+        )
+
+    def open(self) -> None:
+        """Make every node's session. Raises if any refuses the account or shows a wrong key, or if all are away."""
+        unreachable: list[Unreachable] = []
+        for node in self._nodes:
+            try:
+                node.session.open()
+            except (AuthenticationFailed, HostKeyRejected):
+                raise
+            except Unreachable as error:
+                unreachable.append(error)
+        if len(unreachable) == len(self._site.devices):
+            raise unreachable[0]
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        """See ``contract.Adapter``. A name that must not become a command is a failure of that service alone."""
+        if reading not in READINGS:
+            raise ValueError(f"solace-cli has no reading {reading}")
+        answers: Answers = {}
+        for service in services:
+            try:
+                checked_service(service)
+            except Forbidden as error:
+                answers[service] = Failure.of(error)
+        asked = [service for service in dict.fromkeys(services) if service not in answers]
+        if not asked:
+            return answers
+        if reading == "health":
+            health = self._nodes.health()
+            return answers | dict.fromkeys(asked, health)
+        node = self._nodes.serving(thorough=False)
+        return answers | _READERS[reading](node, asked)
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""
+        if action not in ACTIONS:
+            raise ValueError(f"solace-cli has no action {action}")
+        if self._setting.read_only:
+            raise Forbidden(
+                f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
+                device=self._site.name,
+            )
+        return self._apply(action, calls, permit)
+
+    def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        if not calls:
+            return
+        shell = self._serving_shell()
+        for number, call in enumerate(calls, start=1):
+            yield perform(shell, action, call, permit)
+            if number < len(calls) and not shell.is_connected:
+                # The pair may have switched: who serves is a question for a new step, not for a new session.
+                raise Unreachable(
+                    f"the session with {shell.device.name} broke; {len(calls) - number} more were not sent",
+                    device=shell.device.name,
+                )
+
+    def _serving_shell(self) -> ShellSession:
+        """The serving node's session. Nothing that changes has been sent yet, so no error here is a doubt."""
+        try:
+            shell = self._nodes.serving(thorough=True).shell
+        except PerhapsObeyed as error:
+            raise Unreachable(f"which node serves is not known: {error}", device=error.device) from error
+        if shell is None:
+            raise Forbidden("this session only reads", device=self._site.name)
+        return shell
+
+    def close(self) -> None:
+        """End every session."""
+        for node in self._nodes:
+            node.session.close()
+
+
+def _options_of(site: Site) -> SolaceOptions:
+    try:
+        return SolaceOptions.model_validate(site.options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(SolaceOptions.model_fields)
+        raise DefinitionError(
+            f"options of site {site.name}: {where}: {first['msg']}", hint=f"solace-cli knows: {known}"
+        ) from error

@@ -1,0 +1,18 @@
+"""How the Solace CLI talks: prompt, pager, question (facts/solace.md section 3.1).
+
+Assumption: paging is switched off by ``no paging``, for the session only. Where a version does not know the command,
+the pager is answered page by page.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adapters.ssh.terminal import Dialect
+
+SOLACE = Dialect(
+    prompt=re.compile(r"(?P<name>[^\s<>#()]+)(?:\((?P<mode>[^)]*)\))?(?P<sign>[>#]) ?"),
+    pager=re.compile(r"---Press any key to continue, or .q. to quit---"),
+    question=re.compile(r"\(y/n\)\s*\??\s*$", re.IGNORECASE),
+    setup=("no paging",),
+)

@@ -1,0 +1,165 @@
+"""``show redundancy [detail]`` and ``show message-spool`` as values (seed 003 step 4.2, facts sections 3.5 and 3.6).
+
+Labels first, then a table of two columns, primary and backup virtual router. Its cells are cut by the rule's columns,
+since cells are often blank. The seed's text writes ``AD-Not Ready`` where its sample prints ``AD-NotReady``: states
+are compared without blanks and case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adapters.solace.refusals import unreadable
+from adapters.solace.tables import Span, label_in, lines_of, rule_in
+
+
+class Activity(StrEnum):
+    """What a virtual router does on this node."""
+
+    LOCAL_ACTIVE = "Local Active"
+    LOCAL_INACTIVE = "Local Inactive"
+    MATE_ACTIVE = "Mate Active"
+    SHUTDOWN = "Shutdown"
+
+
+class Spool(StrEnum):
+    """The state of the message spool."""
+
+    ACTIVE = "AD-Active"
+    STANDBY = "AD-Standby"
+    ACTIVATING = "AD-Activating"
+    NOT_READY = "AD-NotReady"
+    DISABLED = "AD-Disabled"
+    UNKNOWN = "AD-Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualRouter:
+    """One column of the table; None for a blank cell or a row that is not there."""
+
+    activity: Activity | None
+    spool: Spool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Redundancy:
+    """What one node says of itself. ``configured`` is False on a node that has no HA mate.
+
+    ``up`` is the group's status; older appliances do not show it. ``link_up``: link and hello to the mate.
+    """
+
+    configured: bool
+    up: bool | None
+    link_up: bool | None
+    mate_router: str | None
+    primary: VirtualRouter
+    backup: VirtualRouter
+
+    def serves(self, *, alone: bool) -> bool | None:
+        """Does this node serve? None when only ``show message-spool`` can tell.
+
+        A virtual router that is Local Active with an active spool serves, in either column: a healthy pair may rest
+        on its backup for ever (facts/solace.md section 2.4). ``alone``, a node without redundancy serves.
+        """
+        routers = (self.primary, self.backup)
+        spools = [router.spool for router in routers if router.activity is Activity.LOCAL_ACTIVE]
+        if Spool.ACTIVE in spools or (alone and not self.configured):
+            return True
+        return None if None in spools else False
+
+    @property
+    def spool_active(self) -> bool | None:
+        """Is the message spool active on this node? None when no cell tells."""
+        told = [router.spool for router in (self.primary, self.backup) if router.spool not in (None, Spool.UNKNOWN)]
+        return Spool.ACTIVE in told if told else None
+
+    @property
+    def group_up(self) -> bool | None:
+        """Is the pair whole? Unknown for a node that is alone, and for an older appliance whose links are up."""
+        if not self.configured:
+            return None
+        if self.up is not None:
+            return self.up
+        return False if self.link_up is False else None
+
+
+_CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "shutdown": False}
+_UP = {"up": True, "down": False}
+_COLUMNS = re.compile(r"\s+Primary Virtual Router\s+Backup Virtual Router")
+
+
+def parse_redundancy(text: str, device: str = "") -> Redundancy:
+    """What ``show redundancy [detail]`` says. Raises ``CommandRejected`` or ``UnreadableReply``."""
+    lines = lines_of(text)
+    at = next((i for i, line in enumerate(lines) if _COLUMNS.fullmatch(line)), None)
+    rule = rule_in(lines[at + 1]) if at is not None and at + 1 < len(lines) else None
+    if at is None or rule is None or len(rule) != 2:
+        raise unreadable("the table of virtual routers, or its rule, is missing", text, device)
+    labels = _labels(lines[:at])
+    configured = _CONFIGURED.get(_plain(labels.get("Configuration Status", "")))
+    if configured is None:
+        raise unreadable("no Configuration Status that is known", text, device)
+    rows = _rows(lines[at + 2 :], rule)
+    if "Activity Status" not in rows:
+        raise unreadable("the row Activity Status is missing", text, device)
+    links = [_UP.get(_plain(labels.get(label, ""))) for label in ("ADB Link To Mate", "ADB Hello To Mate")]
+    primary, backup = (_router(rows, column, text, device) for column in (0, 1))
+    return Redundancy(
+        configured=configured,
+        up=_UP.get(_plain(labels.get("Redundancy Status", ""))),
+        link_up=None if None in links else all(links),
+        mate_router=labels.get("Mate Router Name") or None,
+        primary=primary,
+        backup=backup,
+    )
+
+
+def parse_message_spool(text: str, device: str = "") -> Spool:
+    """The "Operational Status" of ``show message-spool``. Raises ``CommandRejected`` or ``UnreadableReply``."""
+    found = _labels(lines_of(text)).get("Operational Status")
+    if found is None:
+        raise unreadable("the label Operational Status is missing", text, device)
+    spool = _SPOOLS.get(_plain(found))
+    if spool is None:
+        raise unreadable(f"'{found}' is no state of a message spool", text, device)
+    return spool
+
+
+def _plain(value: str) -> str:
+    return value.replace(" ", "").lower()
+
+
+_ACTIVITIES = {_plain(activity): activity for activity in Activity}
+_SPOOLS = {_plain(spool): spool for spool in Spool}
+
+
+def _labels(lines: list[str]) -> dict[str, str]:
+    """The labels at the left edge; ``detail`` repeats some of them, indented, for each link."""
+    found: dict[str, str] = {}
+    labels = [label for label in map(label_in, lines) if label is not None]
+    edge = min((label.indent for label in labels), default=0)
+    for label in labels:
+        if label.indent == edge:
+            found.setdefault(label.name, label.value)
+    return found
+
+
+def _rows(lines: list[str], rule: tuple[Span, ...]) -> dict[str, tuple[str, str]]:
+    """Label to cells, first come first; ``detail`` has further sections below whose labels end in a colon."""
+    rows: dict[str, tuple[str, str]] = {}
+    for line in lines:
+        label = line[: rule[0].start].strip()
+        rows.setdefault(label, (line[rule[0].start : rule[1].start].strip(), line[rule[1].start :].strip()))
+    return rows
+
+
+def _router(rows: dict[str, tuple[str, str]], column: int, text: str, device: str) -> VirtualRouter:
+    activity = rows["Activity Status"][column]
+    spool = rows.get("Message Spool Status", ("", ""))[column]
+    if activity and _plain(activity) not in _ACTIVITIES:
+        raise unreadable(f"'{activity}' is no activity of a virtual router", text, device)
+    if spool and _plain(spool) not in _SPOOLS:
+        raise unreadable(f"'{spool}' is no state of a message spool", text, device)
+    return VirtualRouter(_ACTIVITIES.get(_plain(activity)), _SPOOLS.get(_plain(spool)))

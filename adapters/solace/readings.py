@@ -1,0 +1,172 @@
+"""The readings of the CLI: which ``show`` commands serve them, and what a reading of many services costs.
+
+One command serves many services where the CLI has one: a wildcard for replication states, one for replication
+queues, no name at all for transactions. Every service asked for gets an answer of its own; one that is absent from a
+readable answer is definitely absent, and a whole answer that cannot be read raises.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from adapters.solace.names import quoted
+from adapters.solace.nodes import Node
+from adapters.solace.parse_queue import REPLICATION_QUEUE, parse_queues
+from adapters.solace.parse_replication import parse_replication
+from adapters.solace.parse_transactions import Listed, parse_transactions
+from orchestrator.contract import Failure, ReadingSpec
+from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
+
+T = TypeVar("T")
+Answers = dict[str, Reading | Failure]
+
+SHOW_REDUNDANCY = "show redundancy"
+
+
+def read_replication(node: Node, services: Sequence[str]) -> Answers:
+    """``replication`` of each of ``services``, by one command. Raises when the answer as a whole is none."""
+    try:
+        rows = parse_replication(node.read(_show_replication(services)), node.device.name)
+    except NoSuchService as error:
+        return {service: Failure.of(error) for service in services}
+    return {service: _row(rows, service, node) for service in services}
+
+
+def read_queues(node: Node, services: Sequence[str]) -> Answers:
+    """``replication_queue`` of each of ``services``.
+
+    Assumption: ``message-vpn *`` shows every message VPN's queue in one answer (facts/solace.md section 2.1 has the
+    wildcard for names in ``show``; no source prints this one). A device that does not know it, and a service that
+    is not in its answer, are asked one by one: a missing queue is then the device's own word.
+    """
+    found: Mapping[str, QueueDepth] = {}
+    if len(services) > 1:
+        try:
+            found = parse_queues(node.read(_show_queue("*")), node.device.name)
+        except (CommandRejected, NoSuchService, UnreadableReply):
+            found = {}
+    return {service: found[service] if service in found else _read_queue(node, service) for service in services}
+
+
+def read_transactions(node: Node, services: Sequence[str]) -> Answers:
+    """``transactions`` of each of ``services``: all of them, in every state.
+
+    The table form is read, since only it can say "none". For many services it is asked without a name, which lists
+    every message VPN's; then the table of replication states tells which services exist. Client and counts come from
+    the ``detail`` form, asked for only where a prepared transaction waits for somebody's decision.
+    """
+    if len(services) == 1:
+        return {services[0]: _one(node, services[0])}
+    existing = read_replication(node, services)
+    listed = parse_transactions(node.read("show transaction"), node.device.name)
+    by_vpn = _by_vpn(listed)
+    answers: Answers = {}
+    for service in services:
+        exists = existing[service]
+        answers[service] = exists if isinstance(exists, Failure) else _detailed(node, service, by_vpn[service])
+    return answers
+
+
+def _show_replication(services: Sequence[str]) -> str:
+    return f"show message-vpn {_one_or_all(services)} replication"
+
+
+def _show_queue(vpn: str) -> str:
+    return f"show queue {REPLICATION_QUEUE} message-vpn {vpn} detail"
+
+
+def _show_transactions(services: Sequence[str]) -> list[str]:
+    if len(services) == 1:
+        return [f"show transaction message-vpn {quoted(services[0])}"]
+    return [_show_replication(services), "show transaction"]
+
+
+def _one_or_all(services: Sequence[str]) -> str:
+    return quoted(services[0]) if len(services) == 1 else "*"
+
+
+def _row(rows: Mapping[str, ReplicationStatus], service: str, node: Node) -> Reading | Failure:
+    return rows[service] if service in rows else _absent(service, node)
+
+
+def _absent(service: str, node: Node) -> Failure:
+    name = node.device.name
+    return Failure.of(NoSuchService(f"{name} lists message VPNs, and {service} is not among them", device=name))
+
+
+def _read_queue(node: Node, service: str) -> QueueDepth | Failure:
+    """One service's queue. An error about this service alone is its answer; a broken session is everybody's."""
+    name = node.device.name
+    text = node.read(_show_queue(quoted(service)))
+    try:
+        found = parse_queues(text, name)
+        if service not in found:
+            raise UnreadableReply(
+                f"{name} shows another message VPN's queue than {service}'s", text=text, device=name
+            )
+        return found[service]
+    except AdapterError as error:
+        return Failure.of(error)
+
+
+def _one(node: Node, service: str) -> Transactions | Failure:
+    text = node.read(f"show transaction message-vpn {quoted(service)}")
+    try:
+        listed = parse_transactions(text, node.device.name)
+    except AdapterError as error:
+        return Failure.of(error)
+    strangers = [one for one in listed if one.vpn != service]
+    if strangers:
+        why = f"{node.device.name} lists a transaction of {strangers[0].vpn} where {service} was asked for"
+        return Failure.of(UnreadableReply(why, text=text, device=node.device.name))
+    return _detailed(node, service, listed)
+
+
+def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transactions:
+    """The transactions, with client and counts for those that wait for a decision, if the device tells."""
+    items = [one.transaction for one in listed]
+    if not any(item.state is TransactionState.PREPARED and item.replicated is not False for item in items):
+        return Transactions(items=tuple(items))
+    text = node.read(f"show transaction message-vpn {quoted(service)} state PREPARED detail")
+    try:
+        told = {one.transaction.xid: one.transaction for one in parse_transactions(text, node.device.name)}
+    except AdapterError:
+        told = {}  # they are known to be there all the same; what is not known of them stays unknown
+    extra = {
+        xid: {"client": one.client, "published": one.published, "consumed": one.consumed} for xid, one in told.items()
+    }
+    return Transactions(items=tuple(item.model_copy(update=extra.get(item.xid, {})) for item in items))
+
+
+def _by_vpn(listed: Sequence[Listed]) -> Mapping[str, list[Listed]]:
+    found: dict[str, list[Listed]] = defaultdict(list)
+    for one in listed:
+        found[one.vpn].append(one)
+    return found
+
+
+def _reading(name: str, summary: str, shows: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
+    return ReadingSpec(name, summary, lambda services: [SHOW_REDUNDANCY, *shows(services)])
+
+
+READINGS: Mapping[str, ReadingSpec] = {
+    "replication": _reading(
+        "replication",
+        "Replication state of the message VPN as this site sees it",
+        lambda services: [_show_replication(services)],
+    ),
+    "replication_queue": _reading(
+        "replication_queue",
+        "Messages in the replication queue, held for the mate",
+        lambda services: [_show_queue(_one_or_all(services))],
+    ),
+    "transactions": _reading(
+        "transactions",
+        "Transactions of the message VPN, in every state",
+        _show_transactions,
+    ),
+    "health": _reading("health", "Which node serves, and whether its message spool does", lambda services: []),
+}

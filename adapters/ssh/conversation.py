@@ -1,0 +1,246 @@
+"""One log-in's worth of questions and answers with a CLI. It must never take one command's answer for another's.
+
+What makes an answer this command's answer (facts/real-systems.md, OpenSSH S2 and S3):
+
+- The device's name is learned from its answer to an empty line, never guessed from a banner; from then on only
+  prompts that start with exactly that name, and end exactly as they did then, are prompts.
+- An answer begins with the echo of its command and ends with a prompt. Without the echo there is no answer.
+- After a time-out, a loss, or anything unexplained, the conversation is broken: it is closed, and nothing more is
+  said in it. A late answer to an old command then finds nobody listening.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NoReturn
+
+from adapters.ssh.line import Line
+from adapters.ssh.terminal import Dialect, Prompt
+from adapters.ssh.translate import printable
+from orchestrator.clock import Clock
+from orchestrator.errors import (
+    CommandRejected,
+    CommandTimedOut,
+    ConnectionLost,
+    Forbidden,
+    Unreachable,
+    UnreadableReply,
+)
+
+ANSWER_BYTES_MAX = 8 * 1024 * 1024
+LINE_MAX = 400  # the terminal is wider than this and a prompt together, so an echo never wraps
+_TAIL = 2048  # the unfinished last line is looked for in so many bytes
+_QUIET_S = 0.1  # nothing for so long after a prompt: the device has nothing more to say
+_NUDGE_S = 1.0  # nothing for so long without a prompt: press return once more
+_ENTER = b"\r"
+
+
+class Conversation:
+    """Questions and answers on one line. ``prompt`` is where the device stands now."""
+
+    def __init__(
+        self, line: Line, *, device: str, dialect: Dialect, clock: Clock, timeout_s: float, may_change: bool
+    ) -> None:
+        self._line = line
+        self._device = device
+        self._dialect = dialect
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._may_change = may_change
+        self._prompt: Prompt | None = None
+        self._ending = ""  # what follows the prompt's sign: a blank, or nothing
+        self._broken = False
+
+    @property
+    def prompt(self) -> Prompt:
+        """The last prompt. Only after ``log_in``."""
+        if self._prompt is None:
+            raise RuntimeError("nobody has logged in")
+        return self._prompt
+
+    def close(self) -> None:
+        """End it; nothing can be said in it any more."""
+        self._broken = True
+        self._line.close()
+
+    def is_usable(self) -> bool:
+        """Is the device waiting for a command, as far as we can see? Anything unexpected it said breaks the talk."""
+        if self._broken or self._prompt is None or not self._line.is_open:
+            return False
+        try:
+            if self._is_idle_talk(_decode(self._line.receive(0))):
+                return True
+        except ConnectionLost:
+            pass  # it broke while nobody was talking: nothing was lost with it
+        self.close()
+        return False
+
+    def log_in(self, within_s: float) -> None:
+        """Learn the device's name. Raises ``Unreachable`` or ``ConnectionLost``.
+
+        The name is known when an empty line is answered by nothing but one and the same prompt, and then silence.
+        """
+        deadline = self._clock.now() + within_s
+        candidate, since = "", b""
+        while True:
+            left = deadline - self._clock.now()
+            if left <= 0 or len(since) > ANSWER_BYTES_MAX:
+                self.close()
+                raise Unreachable(
+                    f"{self._device} shows no prompt that can be recognised within {within_s:g} s;"
+                    f" last: '{printable(_decode(since[-_TAIL:]), 120)}'",
+                    device=self._device,
+                    hint="is the address that of the management port, and is the account's shell the CLI?",
+                )
+            tail = self._dialect.last_line(_decode(since[-_TAIL:]))
+            is_prompt = self._dialect.prompt_in(tail) is not None
+            chunk = self._line.receive(min(left, _QUIET_S if is_prompt else _NUDGE_S))
+            if chunk:
+                since += chunk
+                continue
+            if self._dialect.pager.search(tail):
+                self._line.send(self._dialect.pager_answer.encode())
+                since = b""
+                continue
+            if is_prompt and tail == candidate and self._says_only(_decode(since), tail):
+                break
+            candidate, since = (tail if is_prompt else ""), b""
+            self._line.send(_ENTER)
+        self._prompt = self._dialect.prompt_in(candidate)
+        self._ending = candidate[len(candidate.rstrip()) :]
+
+    def _says_only(self, text: str, prompt: str) -> bool:
+        said = [line for line in self._dialect.lines(text) if line.strip()]
+        return all(line == prompt.rstrip() for line in said)
+
+    def exchange(self, command: str, *, answer: Literal["y", "n"] = "n") -> str:
+        """What the device says to ``command``: the lines between its echo and the next prompt.
+
+        A yes/no question is answered by ``answer``; ``n`` then raises ``CommandRejected`` with the question. Raises
+        ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
+        ``ConnectionLost`` or ``UnreadableReply`` when it may have been obeyed; after these the talk is over.
+        """
+        check_line(command, device=self._device)
+        if not (self._may_change or command.startswith(self._dialect.reading) or command in self._dialect.setup):
+            raise Forbidden(f"`{command}` is not sent in a session that only reads", device=self._device)
+        if not self.is_usable():
+            raise Unreachable(
+                f"the session with {self._device} is over; `{command}` was not sent", device=self._device
+            )
+        try:
+            self._line.send(command.encode() + _ENTER)
+            try:
+                heard, questions = self._listen(command, answer)
+            except Unreachable as error:  # only our key for a pager or question did not leave: the command had
+                raise ConnectionLost(str(error), device=self._device) from error
+            return self._answer_in(command, heard, questions, answer)
+        except (ConnectionLost, CommandTimedOut, UnreadableReply, Unreachable):
+            self.close()
+            raise
+
+    def _listen(self, command: str, answer: str) -> tuple[str, list[str]]:
+        """Everything up to the next prompt, and the questions met on the way."""
+        deadline = self._clock.now() + self._timeout_s
+        heard = bytearray()
+        questions: list[str] = []
+        echo = command.encode()
+        echoed, answered = False, -2
+        while True:
+            left = deadline - self._clock.now()
+            chunk = self._line.receive(left) if left > 0 else b""
+            if not chunk:
+                self._fail_in_time(command, heard)
+            heard += chunk
+            if len(heard) > ANSWER_BYTES_MAX:
+                self._fail_in_size(command, heard)
+            tail = self._dialect.last_line(_decode(bytes(heard[-_TAIL:])))
+            echoed = echoed or _echo_ends(heard, echo)
+            here = heard.rfind(b"\n")  # each line is answered once, even while the device still writes on it
+            if self._dialect.pager.search(tail):
+                if here != answered:
+                    self._line.send(self._dialect.pager_answer.encode())
+                answered = here
+            elif echoed and self._dialect.question.search(tail):
+                if here != answered:
+                    questions.append(tail.strip())
+                    self._line.send((answer if len(questions) == 1 else "n").encode() + _ENTER)
+                answered = here
+            elif echoed and self._is_prompt(tail):
+                return _decode(bytes(heard)), questions
+
+    def _is_prompt(self, tail: str) -> bool:
+        return tail.endswith(self._ending) and self._dialect.prompt_in(tail, self.prompt.name) is not None
+
+    def _answer_in(self, command: str, heard: str, questions: list[str], answer: str) -> str:
+        """Cut the echo and the prompt off; note the prompt. What stands before the echo must be idle talk."""
+        lines = self._dialect.lines(heard)
+        at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), None)
+        if at is None or not self._is_idle_talk("\n".join(lines[:at])):
+            raise UnreadableReply(
+                f"{self._device} said something else before it answered `{command}`", text=heard, device=self._device
+            )
+        self._prompt = self._dialect.prompt_in(self._dialect.last_line(heard), self.prompt.name)
+        body = [line for line in lines[at + 1 : -1] if line.strip() not in questions and not self._asked(line)]
+        if len(questions) > 1:
+            raise UnreadableReply(
+                f"{self._device} asks more than one question at `{command}`", text=heard, device=self._device
+            )
+        if questions and answer == "n":
+            raise CommandRejected(
+                f"{self._device} asks at `{command}`: {printable(questions[0])} It was answered with n.",
+                device=self._device,
+                hint="this command is not known to ask a question; find out at the device why it does",
+            )
+        return "\n".join(body)
+
+    def _asked(self, line: str) -> bool:
+        """Is this a question's line with the echo of our answer behind it?"""
+        return self._dialect.question.search(line.removesuffix("y").removesuffix("n")) is not None
+
+    def _is_echo(self, line: str, command: str) -> bool:
+        if not line.endswith(command.rstrip()):
+            return False
+        before = line[: len(line) - len(command.rstrip())].strip()
+        return not before or self._dialect.prompt_in(before, self.prompt.name) is not None
+
+    def _is_idle_talk(self, text: str) -> bool:
+        """Nothing but blank lines and our own prompts: the answer to a return pressed once too often."""
+        lines = (line for line in self._dialect.lines(text) if line.strip())
+        return all(self._dialect.prompt_in(line, self.prompt.name) is not None for line in lines)
+
+    def _fail_in_time(self, command: str, heard: bytearray) -> NoReturn:
+        last = printable(_decode(bytes(heard[-_TAIL:]))[-120:])
+        raise CommandTimedOut(
+            f"{self._device} did not answer `{command}` completely within {self._timeout_s:g} s; last: '{last}'",
+            device=self._device,
+        )
+
+    def _fail_in_size(self, command: str, heard: bytearray) -> NoReturn:
+        shown = f"{_decode(bytes(heard[:_TAIL]))}\n[…]\n{_decode(bytes(heard[-_TAIL:]))}"
+        raise UnreadableReply(
+            f"{self._device} answered `{command}` with more than {ANSWER_BYTES_MAX} bytes",
+            text=shown,
+            device=self._device,
+        )
+
+
+def check_line(command: str, *, device: str) -> None:
+    """Refuse a line that is more, or other, than one command. Raises ``Forbidden``; nothing has left then.
+
+    The second line of defence: names were checked before they were put into a command (``site.SERVICE_NAME``).
+    """
+    if not command.strip():
+        raise Forbidden("an empty line is not a command", device=device)
+    if not command.isprintable():
+        raise Forbidden(f"a command with a control character is not sent: '{printable(command)}'", device=device)
+    if len(command) > LINE_MAX:
+        raise Forbidden(f"a command of {len(command)} characters is not sent; at most {LINE_MAX}", device=device)
+
+
+def _echo_ends(heard: bytearray, echo: bytes) -> bool:
+    """Has the whole echo, and the end of its line, come?"""
+    at = heard.find(echo)
+    return at >= 0 and heard.find(b"\n", at + len(echo)) >= 0
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")

@@ -1,0 +1,85 @@
+"""What a session proves itself with: private keys from files, an agent, or the usual places.
+
+Nothing is looked for unless it is configured. A passphrase never appears in an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import paramiko
+from paramiko.ssh_exception import PasswordRequiredException
+from pydantic import BaseModel, ConfigDict, Field
+
+from adapters.ssh.translate import FOREIGN
+from orchestrator.errors import AuthenticationFailed
+from orchestrator.site import Login
+
+_USUAL_PLACES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
+
+
+class SshOptions(BaseModel):
+    """What a site's ``options`` may say about SSH. Both are off: a key nobody named must not open a device."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    allow_agent: bool = Field(default=False, description="try the keys of the running SSH agent")
+    look_for_keys: bool = Field(default=False, description="try the key files in ~/.ssh")
+
+
+def keys_of(login: Login, options: SshOptions, passphrase: str | None, *, device: str) -> Iterator[paramiko.PKey]:
+    """The keys to try, in order: the key file, the agent's, those in the usual places.
+
+    Raises ``AuthenticationFailed`` when the named key file cannot be used.
+    """
+    if login.key_file is not None:
+        yield load_key(login.key_file, passphrase, device=device)
+    if options.allow_agent:
+        yield from _agent_keys()
+    if options.look_for_keys:
+        for place in _USUAL_PLACES:
+            if Path(place).expanduser().is_file():
+                yield from _load_quietly(place, passphrase)
+
+
+def load_key(file: str, passphrase: str | None, *, device: str) -> paramiko.PKey:
+    """The private key in ``file``. Raises ``AuthenticationFailed``, saying what is wrong with the file."""
+    path = Path(file).expanduser()
+    locked = False
+    for kind in (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey):
+        try:
+            return kind.from_private_key_file(str(path), passphrase)
+        except PasswordRequiredException:
+            locked = True
+        except OSError as error:
+            raise AuthenticationFailed(
+                f"the key file {path} cannot be read: {error.strerror or error}", device=device
+            ) from error
+        except FOREIGN:
+            continue  # another kind of key, or a wrong passphrase: the last word is below
+    if locked and passphrase is None:
+        raise AuthenticationFailed(
+            f"the key file {path} needs a passphrase",
+            device=device,
+            hint="give the login a password: with a key file it is the key's passphrase",
+        )
+    raise AuthenticationFailed(
+        f"the key file {path} cannot be used: it is no private key, or the passphrase is wrong", device=device
+    )
+
+
+def _load_quietly(file: str, passphrase: str | None) -> Iterator[paramiko.PKey]:
+    """A key nobody named may be unusable without that being an error."""
+    try:
+        yield load_key(file, passphrase, device="")
+    except AuthenticationFailed:
+        return
+
+
+def _agent_keys() -> Iterator[paramiko.PKey]:
+    agent = paramiko.Agent()
+    try:
+        yield from agent.get_keys()
+    finally:
+        agent.close()

@@ -1,0 +1,46 @@
+"""An SSH server's own key: read from its file, or made there once. It is never sent anywhere, nor printed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import paramiko
+
+from orchestrator.errors import DefinitionError
+
+KEY_BITS = 3072
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKey:
+    """A server's identity. ``line`` is its public half, ``<type> <base64>``, as an inventory pins it."""
+
+    line: str
+    private: paramiko.PKey = field(repr=False)
+
+
+def server_key(path: Path) -> ServerKey:
+    """The key in ``path``; made there first when there is none (RSA, readable by its owner only).
+
+    Keys of any type that OpenSSH writes are read. Raises ``DefinitionError`` when the file is not a private key.
+    """
+    if not path.exists():
+        _write_new_key(path)
+    try:
+        key = paramiko.PKey.from_path(path)
+    except (paramiko.SSHException, OSError, ValueError) as error:
+        raise DefinitionError(f"{path} cannot be read as a private key: {error}") from error
+    path.chmod(0o600)
+    return ServerKey(line=f"{key.get_name()} {key.get_base64()}", private=key)
+
+
+def _write_new_key(path: Path) -> None:
+    # Not paramiko's own file writer: the key must never exist half written, nor readable for a moment.
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        paramiko.RSAKey.generate(KEY_BITS).write_private_key(file)
+    unfinished.replace(path)

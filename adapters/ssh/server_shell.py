@@ -1,0 +1,302 @@
+"""The server's side of a line-oriented shell: echo, line editing, latency, and the mishaps that tests order.
+
+It speaks over any ``Wire`` (an SSH channel, a socket) with any ``Shell`` (what the lines mean). It must never know a
+vendor's command, and never sleep without listening for the order to stop.
+"""
+
+from __future__ import annotations
+
+import codecs
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from orchestrator.errors import AdapterError
+
+Wants = Literal["line", "key", "nothing"]
+MishapKind = Literal["drop-before", "drop-after", "cut-short", "freeze-before", "freeze-after", "garbage"]
+
+LINE_MAX = 4096  # characters; what is typed beyond is ignored, as by a terminal driver
+GARBAGE = "\ufffd\x07~#>{%garbage%}<#~\x00\n"
+_FROZEN_GLANCE_S = 0.1  # how often a frozen terminal looks whether the server stops
+
+_ETX, _EOT, _BEL, _BS, _NAK, _ESC, _DEL = "\x03", "\x04", "\x07", "\x08", "\x15", "\x1b", "\x7f"
+
+
+class Shell(Protocol):
+    """What answers at a terminal. Texts end their lines with ``\\n``; the last line is the next prompt.
+
+    A shell whose device is gone raises ``AdapterError``: the connection then breaks without a word.
+    """
+
+    @property
+    def wants(self) -> Wants:
+        """What comes next: a line, a single key (pager, question), or nothing more: the shell has ended."""
+        ...
+
+    def greet(self) -> str:
+        """The login banner and the first prompt."""
+        ...
+
+    def take_line(self, line: str) -> str:
+        """The answer to a finished line, and the next prompt. The line has no end mark."""
+        ...
+
+    def take_key(self, key: str) -> str:
+        """The answer to one key. It is not echoed: a shell that wants to see it returns it."""
+        ...
+
+    def interrupt(self) -> str:
+        """Ctrl-C: forget what was begun. The next prompt."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The size of the terminal, in characters. May come from another thread."""
+        ...
+
+
+class Wire(Protocol):
+    """Bytes both ways. ``receive`` blocks, and gives ``b""`` at the end; ``send`` raises OSError when it cannot."""
+
+    def receive(self) -> bytes: ...
+
+    def send(self, data: bytes) -> None: ...
+
+    def drop(self) -> None:
+        """Break the whole connection off, without a goodbye."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """Something that goes wrong at the ``nth`` line (from now on) which contains ``matching``.
+
+    - ``drop-before``: the connection breaks, and the shell never gets the line.
+    - ``drop-after``: the shell obeys, and the connection breaks before a word of the answer.
+    - ``cut-short``: the shell obeys, half of the answer arrives, the connection breaks.
+    - ``freeze-before``: nothing happens until ``Chaos.thaw``; then the line takes effect, late.
+    - ``freeze-after``: the shell obeys, and the answer arrives only after ``Chaos.thaw``.
+    - ``garbage``: the shell obeys; the answer is replaced by rubbish, the next prompt is whole.
+    """
+
+    kind: MishapKind
+    matching: str = ""
+    nth: int = 1
+
+
+class Chaos:
+    """The mishaps in store for one server, over all its connections. Each happens once. Safe between threads."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Condition()
+        self._planned: list[tuple[Mishap, int]] = []  # with the number of matching lines still to come
+        self._happened: list[Mishap] = []
+        self._frozen: deque[threading.Event] = deque()
+
+    def plan(self, *mishaps: Mishap) -> None:
+        """Put mishaps in store; lines are counted from this moment."""
+        with self._guard:
+            self._planned += [(mishap, mishap.nth) for mishap in mishaps]
+
+    @property
+    def happened(self) -> tuple[Mishap, ...]:
+        """The mishaps that struck, in order."""
+        with self._guard:
+            return tuple(self._happened)
+
+    def strike(self, line: str) -> Mishap | None:
+        """The mishap of this line, if any; at most one. Every line must be shown here exactly once."""
+        with self._guard:
+            struck: Mishap | None = None
+            kept: list[tuple[Mishap, int]] = []
+            for mishap, left in self._planned:
+                left -= mishap.matching in line
+                if left <= 0 and struck is None:
+                    struck = mishap
+                else:
+                    kept.append((mishap, left))
+            self._planned = kept
+            if struck is not None:
+                self._happened.append(struck)
+            return struck
+
+    def freeze(self, stop: threading.Event) -> bool:
+        """Block until ``thaw``; False when the server stops instead."""
+        thawed = threading.Event()
+        with self._guard:
+            self._frozen.append(thawed)
+            self._guard.notify_all()
+        while not thawed.wait(_FROZEN_GLANCE_S):
+            if stop.is_set():
+                return False
+        return True
+
+    def wait_frozen(self, timeout_s: float) -> bool:
+        """Wait until a terminal is frozen; False when none was within ``timeout_s``."""
+        with self._guard:
+            return self._guard.wait_for(lambda: bool(self._frozen), timeout_s)
+
+    def thaw(self) -> None:
+        """Let every frozen terminal go on."""
+        with self._guard:
+            while self._frozen:
+                self._frozen.popleft().set()
+
+
+class LineEditor:
+    """Characters in, echo and finished lines out. Backspace, Ctrl-U; arrow keys and other controls are ignored."""
+
+    def __init__(self) -> None:
+        self._typed: list[str] = []
+        self._in_sequence = ""  # what has come of an escape sequence
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._typed
+
+    def clear(self) -> None:
+        """Forget the line."""
+        self._typed.clear()
+        self._in_sequence = ""
+
+    def type(self, char: str) -> tuple[str, str | None]:
+        """The echo of ``char``, and the line if it ended one."""
+        if self._in_sequence or char == _ESC:
+            self._swallow(char)
+            return "", None
+        if char in "\r\n":
+            line = "".join(self._typed)
+            self.clear()
+            return "\n", line
+        if char in (_BS, _DEL):
+            return ("\b \b" if self._typed and self._typed.pop() else ""), None
+        if char == _NAK:
+            echo = "\b \b" * len(self._typed)
+            self.clear()
+            return echo, None
+        if char < " ":
+            return "", None
+        if len(self._typed) >= LINE_MAX:
+            return _BEL, None
+        self._typed.append(char)
+        return char, None
+
+    def _swallow(self, char: str) -> None:
+        # ECMA-48: ESC [ parameters, ended by a character from @ to ~; any other ESC takes one character more.
+        self._in_sequence += char
+        is_csi = self._in_sequence.startswith("\x1b[")
+        if (is_csi and len(self._in_sequence) > 2 and "@" <= char <= "~") or (
+            not is_csi and len(self._in_sequence) >= 2
+        ):
+            self._in_sequence = ""
+
+
+class _Broken(Exception):
+    """It is over: a mishap broke the connection, or the server stops."""
+
+
+class ServerTerminal:
+    """One shell served over one wire, character by character, until either side ends it."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        shell: Shell,
+        *,
+        chaos: Chaos | None = None,
+        latency_s: float = 0.0,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self._wire = wire
+        self._shell = shell
+        self._chaos = chaos if chaos is not None else Chaos()
+        self._latency_s = latency_s
+        self._stop = stop if stop is not None else threading.Event()
+        self._editor = LineEditor()
+        self._unsent: list[str] = []
+        self._after_cr = False
+
+    def run(self) -> None:
+        """Greet, then answer until the shell ends, the client leaves, or the server stops. Never raises for these."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        try:
+            self._say(self._shell.greet())
+            self._flush()
+            while not self._is_over() and (data := self._wire.receive()):
+                for char in decoder.decode(data):
+                    self._take(char)
+                    if self._is_over():
+                        break
+                self._flush()
+        except AdapterError:
+            self._wire.drop()
+        except (OSError, EOFError, _Broken):
+            return
+
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or self._shell.wants == "nothing"
+
+    def _take(self, char: str) -> None:
+        is_line_end_twice = char == "\n" and self._after_cr  # CR LF is one key
+        self._after_cr = char == "\r"
+        if is_line_end_twice:
+            return
+        if char == _ETX:
+            self._editor.clear()
+            self._say("^C\n" + self._shell.interrupt())
+        elif char == _EOT and self._editor.is_empty:
+            raise _Broken
+        elif self._shell.wants == "key":
+            self._say(self._shell.take_key("\n" if char == "\r" else char))
+        else:
+            echo, line = self._editor.type(char)
+            self._say(echo)
+            if line is not None:
+                self._finish(line)
+
+    def _finish(self, line: str) -> None:
+        mishap = self._chaos.strike(line)
+        kind = None if mishap is None else mishap.kind
+        if kind == "drop-before":
+            self._break_off()
+        elif kind == "freeze-before":
+            self._freeze()
+        answer = self._shell.take_line(line)
+        if kind == "drop-after":
+            self._break_off()
+        elif kind == "freeze-after":
+            self._freeze()
+        elif kind == "cut-short":
+            self._say(answer[: len(answer) // 2])
+            self._flush()
+            self._break_off()
+        elif kind == "garbage":
+            answer = GARBAGE + answer[answer.rfind("\n") + 1 :]
+        self._wait()
+        self._say(answer)
+
+    def _wait(self) -> None:
+        if self._latency_s > 0:
+            self._flush()  # the echo comes at once, the answer late
+            if self._stop.wait(self._latency_s):
+                raise _Broken
+
+    def _freeze(self) -> None:
+        self._flush()
+        if not self._chaos.freeze(self._stop):
+            raise _Broken
+
+    def _break_off(self) -> None:
+        self._wire.drop()
+        raise _Broken
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._unsent.append(text)
+
+    def _flush(self) -> None:
+        if self._unsent:
+            text = "".join(self._unsent).replace("\n", "\r\n")
+            self._unsent.clear()
+            self._wire.send(text.encode("utf-8"))

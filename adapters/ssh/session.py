@@ -1,0 +1,157 @@
+"""Shell sessions as a family uses them: one that can only show, and one that can also change.
+
+The read-only session is a type of its own, and has no method by which a changing line could leave: promise 6 is a
+matter of types, not of a flag somebody must remember.
+
+A session connects when it is first used, and again whenever the talk before broke. It never repeats a command: a line
+whose answer was lost is the caller's doubt, to be resolved by reading.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adapters.ssh.conversation import Conversation, check_line
+from adapters.ssh.line import Connect
+from adapters.ssh.terminal import Dialect, Prompt
+from orchestrator.clock import Clock
+from orchestrator.errors import (
+    CommandRejected,
+    Forbidden,
+    HostKeyRejected,
+    PerhapsObeyed,
+    Unreachable,
+    UnreadableReply,
+)
+from orchestrator.site import Device
+
+
+class ShowSession:
+    """A session that shows. ``timeout_s``: seconds for one command's whole answer."""
+
+    _may_change: ClassVar[bool] = False
+
+    def __init__(self, device: Device, connect: Connect, *, dialect: Dialect, clock: Clock, timeout_s: float) -> None:
+        self.device = device
+        self._connect = connect
+        self._dialect = dialect
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._talk: Conversation | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        """Is there a talk that can be used as it is?"""
+        return self._talk is not None and self._talk.is_usable()
+
+    def open(self) -> None:
+        """Connect now, unless connected. Raises ``Unreachable``, ``AuthenticationFailed``, ``HostKeyRejected``."""
+        self._talking()
+
+    def show(self, command: str) -> str:
+        """What the device says to a command that only shows something.
+
+        Raises ``Forbidden`` for any other command; else as ``open`` and ``Conversation.exchange``.
+        """
+        check_line(command, device=self.device.name)
+        if not command.startswith(self._dialect.reading):
+            raise Forbidden(f"`{command}` does not only show something", device=self.device.name)
+        return self._talking().exchange(command)
+
+    def close(self) -> None:
+        """End the session; it connects anew when used again."""
+        if self._talk is not None:
+            self._talk.close()
+            self._talk = None
+
+    def _talking(self) -> Conversation:
+        if self._talk is None or not self._talk.is_usable():
+            self.close()
+            self._talk = self._begin()
+        return self._talk
+
+    def _begin(self) -> Conversation:
+        """Connect, learn the device's name, set the terminal up."""
+        name = self.device.name
+        talk = Conversation(
+            self._connect(),
+            device=name,
+            dialect=self._dialect,
+            clock=self._clock,
+            timeout_s=self._timeout_s,
+            may_change=self._may_change,
+        )
+        try:
+            talk.log_in(self._timeout_s)
+            self._check_name(talk.prompt)
+            for line in self._dialect.setup:
+                talk.exchange(line)
+        except PerhapsObeyed as error:
+            talk.close()
+            raise Unreachable(f"no session with {name}: {error}", device=name) from error
+        except (Unreachable, HostKeyRejected, CommandRejected):
+            talk.close()
+            raise
+        return talk
+
+    def _check_name(self, prompt: Prompt) -> None:
+        wanted = self.device.router_name
+        if wanted is not None and prompt.name != wanted:
+            raise HostKeyRejected(
+                f"{self.device.name} calls itself {prompt.name}; the inventory says {wanted}",
+                device=self.device.name,
+                hint="correct router_name or the address in the inventory",
+            )
+
+
+class ShellSession(ShowSession):
+    """A session that can also change. Modes are entered one by one, and each prompt is checked."""
+
+    _may_change = True
+
+    def to_top(self) -> None:
+        """Be connected, outside every mode, at a prompt that may configure. Changes nothing.
+
+        Raises as ``open``; ``CommandRejected`` when the account may not configure; ``UnreadableReply`` otherwise.
+        """
+        talk = self._talking()
+        if talk.prompt.mode:
+            said = talk.exchange(self._dialect.top)
+            if talk.prompt.mode:
+                raise self._astray(self._dialect.top, talk.prompt, "", said)
+        if not talk.prompt.privileged:
+            said = talk.exchange(self._dialect.enable)
+            if not talk.prompt.privileged:
+                raise CommandRejected(
+                    f"the account may not configure {self.device.name}: {said.strip() or 'no word why'}",
+                    device=self.device.name,
+                )
+
+    def send(self, command: str, *, at: str, to: str, asks: bool = False) -> str:
+        """Send ``command`` in mode ``at`` and return what the device says; the mode after it must be ``to``.
+
+        ``asks``: the command is known to ask for confirmation, and ``y`` is meant; any other question is answered
+        ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or ``Unreachable`` when
+        nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
+        """
+        talk = self._talk
+        if talk is None or not talk.is_usable():
+            raise Unreachable(
+                f"the session with {self.device.name} was lost; `{command}` was not sent", device=self.device.name
+            )
+        if not (talk.prompt.privileged and talk.prompt.is_in(at)):
+            raise Forbidden(
+                f"`{command}` belongs into mode '{at}', but {self.device.name} stands at {talk.prompt}",
+                device=self.device.name,
+            )
+        said = talk.exchange(command, answer="y" if asks else "n")
+        if not talk.prompt.is_in(to):
+            raise self._astray(command, talk.prompt, to, said)
+        return said
+
+    def _astray(self, command: str, prompt: Prompt, wanted: str, said: str) -> UnreadableReply:
+        return UnreadableReply(
+            f"after `{command}` {self.device.name} stands at {prompt}, not in mode '{wanted}'",
+            text=f"{said}\n{prompt}".lstrip("\n"),
+            device=self.device.name,
+        )

@@ -1,0 +1,90 @@
+"""The desk: where a person at the terminal decides what the runbook leaves to people."""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Callable
+
+from orchestrator import events as ev
+from orchestrator.runbook import Choice
+from orchestrator.state import Run
+
+MEANING: dict[Choice, str] = {
+    "wait": "wait for another while",
+    "revert": "give activity back to the source; nothing is lost",
+    "escalate": "go on WITHOUT the guarantee; what is still queued at the source is at risk",
+    "retry": "try this step again",
+    "stop": "stop here; `failover resume` goes on later",
+    "commit": "heuristically commit it",
+    "rollback": "heuristically roll it back",
+}
+# How often a waiting question looks whether it has become moot, seconds.
+_LOOK_EVERY = 0.2
+
+
+class TerminalDesk:
+    """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn."""
+
+    def __init__(self, by: str, quiet: Callable[[bool], None]) -> None:
+        self._by = by
+        self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
+        self._open: set[tuple[str, str, str | None]] = set()
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        lane = record.lane or ""
+        match record.event:
+            case ev.GateOpened():
+                self._open.add((lane, record.event.gate, record.event.item))
+            case ev.GateDecided() | ev.GateWithdrawn():
+                self._open.discard((lane, record.event.gate, record.event.item))
+            case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
+                self._open = {key for key in self._open if key[0] != lane}
+
+    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        """Put the question; None when it became moot or nobody answers any more."""
+        key = (lane, gate.gate, gate.item)
+        self._open.add(key)
+        self._quiet(True)
+        try:
+            self._put(lane, gate)
+            while True:
+                choice = self._answer("decision", key)
+                if choice is None:
+                    return None
+                chosen = _match(choice, gate.choices)
+                if chosen is None:
+                    sys.stderr.write(f"  please answer one of: {', '.join(gate.choices)}\n")
+                    continue
+                reason = self._answer("reason", key)
+                if reason is None:
+                    return None
+                if reason or chosen in ("wait", "retry", "stop"):
+                    return ev.Ruling(choice=chosen, reason=reason or "no reason given", by=self._by)
+                sys.stderr.write("  this decision is recorded with its reason; please give one\n")
+        finally:
+            self._quiet(False)
+
+    def _put(self, lane: str, gate: ev.GateOpened) -> None:
+        sys.stderr.write(f"\n  DECISION NEEDED  {lane}: {gate.why}\n")
+        if gate.at_risk is not None:
+            sys.stderr.write(f"  {gate.at_risk} messages are at risk\n")
+        for choice in gate.choices:
+            sys.stderr.write(f"    {choice:<9} {MEANING[choice]}\n")
+
+    def _answer(self, what: str, key: tuple[str, str, str | None]) -> str | None:
+        """One line typed; None when the question became moot or the terminal is gone."""
+        sys.stderr.write(f"  {what}> ")
+        sys.stderr.flush()
+        while key in self._open:
+            if select.select([sys.stdin], [], [], _LOOK_EVERY)[0]:
+                line = sys.stdin.readline()
+                return line.strip() if line else None
+        sys.stderr.write("\n  this question has answered itself\n")
+        return None
+
+
+def _match(typed: str, choices: tuple[Choice, ...]) -> Choice | None:
+    """The choice typed whole, or by a beginning that fits only one."""
+    fits = [choice for choice in choices if typed and choice.startswith(typed.lower())]
+    return fits[0] if len(fits) == 1 else None

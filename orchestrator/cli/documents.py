@@ -1,0 +1,125 @@
+"""What ``failover runbook …`` and ``failover inventory …`` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from orchestrator.cli.terminal import show, show_json
+from orchestrator.findings import Finding, Level, worst
+from orchestrator.lint import lint
+from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.registry import Registry
+from orchestrator.runbook import Step, format_duration
+from orchestrator.schemas import schemas
+
+
+def print_runbooks() -> None:
+    """Name and summary of each shipped runbook."""
+    for name in shipped_runbooks():
+        show(f"{name}  {load_runbook(name).summary}")
+
+
+def print_runbook(source: str) -> None:
+    """The steps of a runbook in words."""
+    runbook = load_runbook(source)
+    show(f"{runbook.runbook}: {runbook.summary}")
+    for number, step in enumerate(runbook.steps, 1):
+        show(f"{number}. {step.title}" + ("  (point of no return)" if step.point_of_no_return else ""))
+        for line in _step_lines(step):
+            show(f"     {line}")
+
+
+def _step_lines(step: Step) -> list[str]:
+    lines = [f"require  {check.on} {check.reading}: {_where(check.where)}" for check in step.require]
+    if step.for_each is not None:
+        lines.append(f"for each {step.for_each.on} {step.for_each.reading}: {_where(step.for_each.where)}")
+    if step.decide is not None:
+        lines.append(f"decide   {' or '.join(step.decide.choices)}; unattended: {step.decide.unattended}")
+    if step.do is not None:
+        arguments = " ".join(f"{name}={value}" for name, value in step.do.args.items())
+        lines.append(f"do       {step.do.on}: {step.do.action} {arguments}".rstrip())
+    for word, checks in (("expect", step.expect), ("until", step.until), ("guard", step.guard)):
+        lines += [f"{word:<8} {check.on} {check.reading}: {_where(check.where)}" for check in checks]
+    if step.when_guard_breaks is not None:
+        rule = step.when_guard_breaks
+        answers = " / ".join(rule.choices)
+        lines.append(
+            f"if the guard breaks for {format_duration(rule.grace)}: {answers}; unattended: {rule.unattended}"
+        )
+    if step.undo is not None:
+        arguments = " ".join(f"{name}={value}" for name, value in step.undo.do.args.items())
+        lines.append(f"undo     {step.undo.do.on}: {step.undo.do.action} {arguments}".rstrip())
+    return lines
+
+
+def _where(where: object) -> str:
+    assert isinstance(where, dict)
+    return ", ".join(f"{name}={value}" for name, value in where.items())
+
+
+def lint_runbook_file(source: str, adapter: str, *, as_json: bool) -> int:
+    """Print what is found in a runbook. Returns 0, 2 (unreadable) or 4 (an error)."""
+    definition = read_runbook(source)
+    if definition.value is None:
+        return _print_findings(definition.findings, as_json=as_json, unreadable=True)
+    declared = Registry().get(adapter)
+    found = lint(definition.value, declared.readings, declared.actions, file=definition.file, lines=definition.lines)
+    return _print_findings([*definition.findings, *found], as_json=as_json)
+
+
+def lint_inventory_file(file: Path, *, as_json: bool) -> int:
+    """Print what is found in an inventory. Returns 0, 2 (unreadable) or 4 (an error)."""
+    definition = read_inventory(file)
+    return _print_findings(definition.findings, as_json=as_json, unreadable=definition.value is None)
+
+
+def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: bool = False) -> int:
+    for finding in findings:
+        if as_json:
+            show_json(finding.model_dump(mode="json"))
+        else:
+            show(str(finding))
+    if not findings and not as_json:
+        show("nothing found")
+    if unreadable:
+        return 2
+    return 4 if worst(findings) is Level.ERROR else 0
+
+
+def print_graph(source: str) -> None:
+    """A Mermaid flowchart: steps downwards, ways back to the left."""
+    runbook = load_runbook(source)
+    show("flowchart TD")
+    ids = [step.id.replace("-", "_") for step in runbook.steps]
+    for node, step in zip(ids, runbook.steps, strict=True):
+        shape = ("[[", "]]") if step.point_of_no_return else ("[", "]") if step.changes else ("([", "])")
+        title = step.title.replace('"', "'")
+        show(f'    {node}{shape[0]}"{title}"{shape[1]}')
+    for before, after in zip(ids, [*ids[1:], "done"], strict=True):
+        show(f"    {before} --> {after}")
+    for node, step in zip(ids, runbook.steps, strict=True):
+        if step.undo is not None:
+            show(f"    {node} -. undo .-> reverted")
+        for rule in (step.when_guard_breaks, step.when_stalled):
+            if rule is not None:
+                gate, answers = rule.gate.replace("-", "_"), " / ".join(rule.choices)
+                show(f'    {node} -- "{rule.gate}" --> {node}_{gate}{{{answers}}}')
+
+
+def print_schema(kind: Literal["runbook", "inventory"]) -> None:
+    """The JSON Schema of a kind of file."""
+    show(schemas()[f"{kind}.schema.json"].rstrip())
+
+
+def print_inventory(file: Path) -> None:
+    """Sites, devices and pairs; references to secrets, never secrets."""
+    inventory = read_inventory(file).result()
+    for name, site in inventory.sites.items():
+        show(f"site {name} {site.title and f'({site.title})'} through {site.adapter}")
+        for device in site.devices:
+            pinned = "host key pinned" if device.host_key else "host key by known_hosts"
+            show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
+    for pair in inventory.pairs:
+        show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")

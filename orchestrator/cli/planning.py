@@ -1,0 +1,118 @@
+"""From what was typed to a plan: which services, which direction, which decisions are made beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator import events as ev
+from orchestrator.cli.wiring import Tools
+from orchestrator.errors import DefinitionError
+from orchestrator.lint import lint
+from orchestrator.loader import load_decisions, read_runbook
+from orchestrator.runbook import Choice, Runbook
+from orchestrator.site import Inventory, Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person typed."""
+
+    runbook: str
+    inventory: Path | None
+    services: Sequence[str]
+    everything: bool
+    pair: str | None
+    source: str | None
+    policy: ev.Policy
+
+
+def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
+    """The plan of a run. Raises ``DefinitionError`` for anything that does not fit together."""
+    inventory = tools.inventory(wish.inventory)
+    services, pair = _services(inventory, wish)
+    source = wish.source or pair.sites[0]
+    if source not in pair.sites:
+        raise DefinitionError(
+            f"{source} is not a site of the pair {pair.name}",
+            hint=f"--from {pair.sites[0]} or --from {pair.sites[1]}",
+        )
+    target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
+    return ev.Plan(
+        runbook=_runbook(tools, wish.runbook, inventory, source, target),
+        inventory=Inventory(sites={name: inventory.sites[name] for name in pair.sites}, pairs=(pair,)),
+        pair=pair.name,
+        source=source,
+        target=target,
+        services=tuple(services),
+        policy=wish.policy,
+        simulated=tools.is_simulated(inventory),
+    )
+
+
+def _services(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
+    if bool(wish.services) == wish.everything:
+        raise DefinitionError("say which services: --vpn NAME (as often as needed), or --all")
+    pairs = [pair for pair in inventory.pairs if wish.pair in (None, pair.name)]
+    if not pairs:
+        known = ", ".join(pair.name for pair in inventory.pairs)
+        raise DefinitionError(f"no pair is called {wish.pair}", hint=f"the inventory has: {known}")
+    if wish.everything:
+        if len(pairs) > 1:
+            names = ", ".join(pair.name for pair in pairs)
+            raise DefinitionError("--all means the services of one pair", hint=f"add --pair, one of: {names}")
+        return list(pairs[0].services), pairs[0]
+    services = list(dict.fromkeys(wish.services))
+    owners = {service: next((pair for pair in pairs if service in pair.services), None) for service in services}
+    for service, owner in owners.items():
+        if owner is None:
+            known = ", ".join(name for pair in pairs for name in pair.services)
+            raise DefinitionError(f"the inventory does not list {service!r}", hint=f"it lists: {known}")
+    distinct = {owner.name: owner for owner in owners.values() if owner is not None}
+    if len(distinct) > 1:
+        raise DefinitionError(f"one run moves services of one pair; these are of {', '.join(distinct)}")
+    return services, next(iter(distinct.values()))
+
+
+def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target: str) -> Runbook:
+    """The runbook, checked against what the adapters of both sites understand."""
+    definition = read_runbook(name)
+    runbook = definition.result()
+    for site in (source, target):
+        adapter = tools.registry.get(inventory.sites[site].adapter)
+        for finding in lint(runbook, adapter.readings, adapter.actions, file=definition.file, lines=definition.lines):
+            if finding.level == "error":
+                raise DefinitionError(str(finding), hint=finding.hint)
+    return runbook
+
+
+def policy_of(xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool) -> ev.Policy:
+    """The decisions made beforehand on the command line."""
+    on_gate: dict[str, Choice] = {}
+    for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
+        if choice is not None:
+            on_gate[gate] = _choice(gate, choice)
+    transactions: Mapping[str, ev.Ruling] = {}
+    if xa == "stop":
+        on_gate["xa"] = "stop"
+    elif xa not in (None, "ask"):
+        transactions = _decisions(Path(xa))
+    return ev.Policy(on_gate=on_gate, transactions=transactions, fail_fast=fail_fast)
+
+
+def _choice(gate: str, text: str) -> Choice:
+    choices: Mapping[str, Choice] = {"wait": "wait", "revert": "revert", "escalate": "escalate"}
+    if text not in choices:
+        raise DefinitionError(f"{text!r} is no answer to {gate}", hint=f"one of: {', '.join(choices)}")
+    return choices[text]
+
+
+def _decisions(path: Path) -> dict[str, ev.Ruling]:
+    decisions = load_decisions(path)
+    rulings: dict[str, ev.Ruling] = {}
+    for entry in decisions.decisions:
+        decided = decisions.decide(entry.xid)
+        if decided is not None:
+            rulings[entry.xid] = ev.Ruling(choice=decided[0], reason=decided[1], by=f"file {path.name}")
+    return rulings

@@ -1,0 +1,79 @@
+"""``failover runs …``: the record of what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.move import AsJson, RunName
+
+_APP = typer.Typer(help="The record of runs: list, show, report, export, verify.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_APP, name="runs")
+
+
+@_APP.command("list")
+def list_runs(
+    as_json: AsJson = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="The newest so many.")] = 20,
+) -> None:
+    """All runs, newest first."""
+    from orchestrator.cli.records import print_list
+    from orchestrator.cli.wiring import tools as make_tools
+
+    print_list(make_tools(), limit, as_json=as_json)
+
+
+@_APP.command("show")
+def show_run(run: RunName = None, as_json: AsJson = False) -> None:
+    """One run: its lanes, steps, decisions, open questions and what to do next.
+
+    \b
+    Examples:
+      failover runs show last
+      failover runs show 20261120-0305 --json
+    """
+    from orchestrator.cli.records import print_run
+    from orchestrator.cli.wiring import tools as make_tools
+
+    print_run(make_tools(), run, as_json=as_json)
+
+
+@_APP.command("report")
+def report_run(run: RunName = None) -> None:
+    """Everything that happened in one run, a line an event, in order."""
+    from orchestrator.cli.records import print_story
+    from orchestrator.cli.wiring import tools as make_tools
+
+    print_story(make_tools(), run)
+
+
+@_APP.command("export")
+def export_run(
+    run: RunName = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
+) -> None:
+    """The records of one run as JSON Lines, with their hashes, for `failover runs verify FILE`."""
+    from orchestrator.cli.records import export
+    from orchestrator.cli.wiring import tools as make_tools
+
+    export(make_tools(), run, output)
+
+
+@_APP.command("verify")
+def verify_run(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN|FILE]", help="A run, or an exported file; default: all runs.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no record was edited, deleted, reordered or cut off. Exit code 4 if one was."""
+    from orchestrator.cli.records import verify
+    from orchestrator.cli.wiring import tools as make_tools
+
+    raise typer.Exit(verify(make_tools(), run, as_json=as_json))

@@ -1,0 +1,89 @@
+"""What is worth knowing about an inventory that is formally right.
+
+Secrets in plain sight, devices that nothing pins, names that cannot both be meant. Must never connect to a device,
+resolve a secret, or show one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+
+from orchestrator.findings import Finding, Level
+from orchestrator.located import Lines, Path, Told, findings_of, show
+from orchestrator.site import Inventory, Site
+
+_SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
+_SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
+_HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"
+
+
+def lint_inventory(inventory: Inventory, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
+    """Errors, warnings and notes, in the order of the inventory. Errors forbid its use."""
+    return findings_of([*_sites(inventory), *_pairs(inventory)], file=file, lines=lines)
+
+
+def _sites(inventory: Inventory) -> Iterator[Told]:
+    used = {name for pair in inventory.pairs for name in pair.sites}
+    for name, site in inventory.sites.items():
+        path: Path = ("sites", name)
+        if name not in used:
+            yield Told(path, Level.NOTE, "unused-site", f"site {name} is in no pair")
+        if site.login is not None and site.login.password is not None and site.login.password.inline is not None:
+            place = (*path, "login", "password", "inline")
+            sentence = f"the password of site {name} is written into the file"
+            yield Told(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
+        yield from _options(site.options, (*path, "options"))
+        yield from _devices(site, path)
+
+
+def _options(value: object, path: Path) -> Iterator[Told]:
+    """Options are the adapter's own; a key that is called a secret, with a text as its value, is one nevertheless."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            here = (*path, str(key))
+            if isinstance(inner, str) and (_SECRET_KEY.search(str(key)) or key == "inline"):
+                sentence = f"{show(here)} is written into the file"
+                yield Told(here, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
+            yield from _options(inner, here)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _options(inner, (*path, index))
+
+
+def _devices(site: Site, path: Path) -> Iterator[Told]:
+    for index, device in enumerate(site.devices):
+        place = (*path, "devices", index)
+        if device.host_key is None:
+            if device.address and site.known_hosts is None:
+                sentence = f"device {device.name} has no host_key, so the known_hosts file of the account decides"
+                yield Told(place, Level.NOTE, "no-host-key", sentence, _HOST_KEY_HINT)
+        elif not _is_host_key(device.host_key):
+            sentence = f"the host_key of device {device.name} is not <type> <base64>"
+            yield Told((*place, "host_key"), Level.ERROR, "bad-host-key", sentence, _HOST_KEY_HINT)
+
+
+def _is_host_key(text: str) -> bool:
+    """``<type> <base64>``, where the encoded key begins with its own type (RFC 4253, section 6.6)."""
+    kind, _, encoded = text.partition(" ")
+    try:
+        blob = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    name = kind.encode()
+    return bool(kind) and blob.startswith(len(name).to_bytes(4, "big") + name) and len(blob) > len(name) + 8
+
+
+def _pairs(inventory: Inventory) -> Iterator[Told]:
+    seen: set[str] = set()
+    for index, pair in enumerate(inventory.pairs):
+        if pair.name in seen:
+            sentence = f"two pairs are called {pair.name}"
+            yield Told(("pairs", index, "name"), Level.ERROR, "duplicate-pair", sentence)
+        seen.add(pair.name)
+        adapters = {inventory.sites[name].adapter for name in pair.sites}
+        if len(adapters) > 1:
+            sentence = f"the sites of pair {pair.name} use different adapters: {', '.join(sorted(adapters))}"
+            yield Told(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)

@@ -1,0 +1,197 @@
+"""The report of a run: a fold of its records into what people and machines want to know afterwards.
+
+Screen, JSON, report and exit code agree because all of them are made from this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from orchestrator import events as ev
+from orchestrator import state
+from orchestrator.clock import iso
+from orchestrator.lifecycle import RESUMABLE_ENDS
+
+EXIT_CODES: Mapping[ev.Outcome, int] = {
+    ev.Outcome.DONE: 0,
+    ev.Outcome.REFUSED: 3,
+    ev.Outcome.REVERTED: 5,
+    ev.Outcome.NEEDS_OPERATOR: 6,
+    ev.Outcome.STUCK: 7,
+    ev.Outcome.ESCALATED: 9,
+}
+UNFINISHED_EXIT_CODE = 6
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StepReport(_Strict):
+    """One step of one lane. ``seconds`` is None while it goes on."""
+
+    id: str
+    title: str
+    status: Literal["done", "under way", "failed", "abandoned", "taken back"]
+    seconds: float | None = None
+    note: str = ""
+
+
+class DecisionReport(_Strict):
+    """A decision: on which gate (and item), what, by whom, why."""
+
+    gate: str
+    item: str | None
+    choice: str
+    by: str
+    reason: str
+
+
+class LaneReport(_Strict):
+    """One service. ``outage_seconds``: at most this long it had no active site; None when activity never moved or is
+    still on its way. ``drained_messages``: how many were in the replication queue when the wait began."""
+
+    service: str
+    status: str
+    outcome: ev.Outcome | None
+    reason: str
+    steps: tuple[StepReport, ...]
+    decisions: tuple[DecisionReport, ...]
+    outage_seconds: float | None
+    drained_messages: int | None
+    at_risk_messages: int | None
+    actions_sent: int
+
+
+class RunReport(_Strict):
+    """A run. ``exit_code`` is the process exit code that belongs to what is known now."""
+
+    run: str
+    runbook: str
+    source: str
+    target: str
+    simulated: bool
+    by: str
+    status: str
+    outcome: ev.Outcome | None
+    exit_code: int
+    started_at: str
+    ended_at: str | None
+    seconds: float
+    lanes: tuple[LaneReport, ...]
+    resumable: bool
+
+
+class _LaneStory:
+    """What the fold of the engine forgets: how long steps took, and which decisions were made."""
+
+    def __init__(self, plan: ev.Plan, service: str) -> None:
+        self._plan = plan
+        self.service = service
+        self.steps: dict[str, StepReport] = {}
+        self.decisions: list[DecisionReport] = []
+        self.actions = 0
+        self.drained: int | None = None
+        self._began: dict[str, float] = {}
+        self._present = ""
+        self._roles: dict[int, tuple[str, str]] = {}
+        self._dark_since: float | None = None
+        self.outage: float | None = None
+
+    def take(self, event: ev.Event, at: float) -> None:
+        match event:
+            case ev.StepStarted():
+                title = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)].title
+                self._present, self._began[event.step] = event.step, at
+                self.steps[event.step] = StepReport(id=event.step, title=title, status="under way")
+            case ev.StepDone():
+                self._close(event.step, "done", at, event.note)
+            case ev.StepFailed():
+                self._close(event.step, "failed", at, event.why)
+            case ev.Escalated():
+                self._close(event.step, "abandoned", at, "escalated")
+            case ev.UndoDone():
+                self._close(event.step, "taken back", at, event.skipped)
+            case ev.GateDecided():
+                ruling = event.ruling
+                self.decisions.append(
+                    DecisionReport(
+                        gate=event.gate, item=event.item, choice=ruling.choice, by=ruling.by, reason=ruling.reason
+                    )
+                )
+            case ev.Observed() if event.gauge is not None and self.drained is None:
+                self.drained = int(event.gauge)
+            case ev.ActionIntended():
+                self._intended(event, at)
+            case ev.ActionEnded():
+                self._ended(event, at)
+
+    def _close(
+        self, step: str, status: Literal["done", "failed", "abandoned", "taken back"], at: float, note: str
+    ) -> None:
+        began = self._began.get(step, at)
+        self.steps[step] = self.steps[step].model_copy(
+            update={"status": status, "seconds": round(at - began, 3), "note": note}
+        )
+
+    def _intended(self, event: ev.ActionIntended, at: float) -> None:
+        self.actions += 1
+        role = event.args.get("role")
+        if role is not None:
+            self._roles[event.intent] = (event.on, role)
+        if role == "standby" and self._dark_since is None:
+            self._dark_since = at
+
+    def _ended(self, event: ev.ActionEnded, at: float) -> None:
+        _, role = self._roles.get(event.intent, ("", ""))
+        if role == "active" and event.effect == "accepted" and self._dark_since is not None:
+            self.outage = round(at - self._dark_since, 3)
+
+
+def build(records: Iterable[ev.Record]) -> RunReport:
+    """The report of the run whose ``records`` these are, from ``run.created`` on."""
+    stream = iter(records)
+    first = next(stream)
+    run = state.begin(first)
+    assert isinstance(first.event, ev.RunCreated)
+    plan = run.plan
+    stories = {service: _LaneStory(plan, service) for service in plan.services}
+    for record in stream:
+        run.fold(record)
+        if record.lane is not None:
+            stories[record.lane].take(record.event, record.at)
+    ended = run.last_at if run.status in ("finished", "paused") else None
+    return RunReport(
+        run=first.run,
+        runbook=plan.runbook.runbook,
+        source=plan.source,
+        target=plan.target,
+        simulated=plan.simulated,
+        by=first.event.by,
+        status=run.status,
+        outcome=run.outcome,
+        exit_code=UNFINISHED_EXIT_CODE if run.outcome is None else EXIT_CODES[run.outcome],
+        started_at=iso(first.at),
+        ended_at=None if ended is None else iso(ended),
+        seconds=round(run.last_at - first.at, 3),
+        lanes=tuple(_lane_report(run.lanes[service], stories[service]) for service in plan.services),
+        resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
+    )
+
+
+def _lane_report(lane: state.Lane, story: _LaneStory) -> LaneReport:
+    return LaneReport(
+        service=lane.service,
+        status=lane.status,
+        outcome=lane.outcome,
+        reason=lane.reason or lane.failure,
+        steps=tuple(story.steps.values()),
+        decisions=tuple(story.decisions),
+        outage_seconds=story.outage,
+        drained_messages=story.drained,
+        at_risk_messages=lane.escalated_at_risk,
+        actions_sent=story.actions,
+    )

@@ -1,0 +1,99 @@
+"""JSON Schemas of the files a person writes, for editors and for checks without this program.
+
+Generated from the models, and kept beside this file: ``python -m orchestrator.schemas`` writes them anew. A schema
+says what a file must look like; the rules across steps are ``lint``'s.
+Must never differ from the models in what it accepts, except where JSON Schema cannot say it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from orchestrator.decisions import XaDecisions
+from orchestrator.runbook import Runbook, format_duration, parse_duration
+from orchestrator.site import Inventory
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DURATION = r"^\d+(\.\d+)?\s*(ms|s|m|h|d)$"
+
+_MODELS: Mapping[str, type[BaseModel]] = {
+    "runbook.schema.json": Runbook,
+    "inventory.schema.json": Inventory,
+    "xa-decisions.schema.json": XaDecisions,
+}
+
+
+def schemas() -> dict[str, str]:
+    """File name to JSON text, for each kind of file. The same models always give the same text."""
+    return {name: json.dumps(_schema(model), indent=2, ensure_ascii=False) + "\n" for name, model in _MODELS.items()}
+
+
+def write(folder: Path) -> None:
+    """Write all schemas into ``folder``."""
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+class _Generator(GenerateJsonSchema):
+    """Adds what pydantic's own cannot know: a validator written in Python that stands for a pattern."""
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        made = super().function_before_schema(schema)
+        if schema["function"]["function"] is parse_duration:
+            return {**made, "pattern": DURATION, "examples": ["100ms", "60s", "5m", "2h"]}
+        return made
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        if made.get("pattern") == DURATION and isinstance(made.get("default"), float):
+            made["default"] = format_duration(made["default"])
+        return made
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    made = model.model_json_schema(schema_generator=_Generator)
+    definitions: dict[str, Any] = made.get("$defs", {})
+    for name, complete in _COMPLETED.items():
+        if name in definitions:
+            complete(definitions[name])
+    _close_patterns(made)
+    return {"$schema": DIALECT, **made}
+
+
+def _arguments_beside(do: dict[str, Any]) -> None:
+    """In a file the arguments of an action stand beside ``on`` and ``action``; a stored runbook has them in args."""
+    do["additionalProperties"] = {"type": "string"}
+
+
+def _one_source(secret: dict[str, Any]) -> None:
+    secret["oneOf"] = [{"required": [name]} for name in secret["properties"]]
+
+
+def _choice_or_branches(decision: dict[str, Any]) -> None:
+    decision["oneOf"] = [{"required": ["choice", "reason"]}, {"required": ["branches"]}]
+
+
+_COMPLETED: Mapping[str, Callable[[dict[str, Any]], None]] = {
+    "Do": _arguments_beside,
+    "SecretRef": _one_source,
+    "XaDecision": _choice_or_branches,
+}
+
+
+def _close_patterns(node: object) -> None:
+    """Keys that fit no pattern are mistakes; JSON Schema would let them pass."""
+    if isinstance(node, dict):
+        if "patternProperties" in node:
+            node.setdefault("additionalProperties", False)
+        for child in node.values():
+            _close_patterns(child)
+    elif isinstance(node, list):
+        for child in node:
+            _close_patterns(child)

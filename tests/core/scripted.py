@@ -1,0 +1,342 @@
+"""A replicated pair in memory, for the core's tests: two sites, roles, bridge, replication queue, transactions.
+
+Its effects follow its own few rules, never what a runbook expects, and it keeps its own account of what took effect,
+so that a test can judge an engine by the pair and not by the engine's words. Time is the injected clock's. It must
+never import the engine or the decisions.
+
+Rules: messages leave the queue at ``rate`` a second while the bridge is bound; a site takes any role it is told;
+completing a prepared transaction shows it complete at both sites; deleting removes it at one site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import (
+    ActionSpec,
+    ArgumentSpec,
+    Call,
+    Effect,
+    Failure,
+    Permit,
+    ReadingSpec,
+    Result,
+)
+from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed
+from orchestrator.readings import (
+    Bridge,
+    QueueDepth,
+    Reading,
+    ReplicationStatus,
+    Role,
+    Transaction,
+    Transactions,
+    TransactionState,
+)
+from orchestrator.runbook import Side
+
+SIDES: tuple[Side, Side] = ("source", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """An action that took effect: the pair's own account, independent of what anybody was told."""
+
+    at: float
+    side: Side
+    action: str
+    service: str
+    args: tuple[tuple[str, str], ...]
+    depth: float  # what the source's replication queue held at that moment
+    bound: bool  # was the bridge bound?
+    roles: tuple[Role, Role]  # source and target, just before
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A request that reached a site, whatever became of it."""
+
+    at: float
+    side: Side
+    verb: str
+    services: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Mishap:
+    """The next ``times`` calls of ``verb`` go wrong. ``obeyed``: the effect happens all the same, ``late`` seconds on."""
+
+    verb: str
+    side: Side | None
+    error: AdapterError
+    obeyed: bool
+    late: float
+    skip: int
+    times: int
+
+    def strikes(self, verb: str, side: Side) -> bool:
+        if verb != self.verb or self.side not in (None, side) or self.times == 0:
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.times -= 1
+        return True
+
+
+@dataclass(slots=True)
+class PairedService:
+    """One service at both sites."""
+
+    roles: dict[Side, Role] = field(default_factory=lambda: {"source": Role.ACTIVE, "target": Role.STANDBY})
+    link: Bridge = Bridge.BOUND
+    depth: float = 0.0
+    rate: float = 100.0
+    since: float = 0.0
+    transactions: dict[Side, dict[str, Transaction]] = field(default_factory=lambda: {"source": {}, "target": {}})
+
+    @property
+    def bound(self) -> bool:
+        return self.link is Bridge.BOUND
+
+    def flow(self, now: float) -> None:
+        """Let the queue drain up to ``now``."""
+        if self.bound:
+            self.depth = max(0.0, self.depth - self.rate * (now - self.since))
+        self.since = now
+
+    def two_active(self) -> bool:
+        return all(role is Role.ACTIVE for role in self.roles.values())
+
+
+class ScriptedPair:
+    """Both sites of some services. ``depth`` messages wait for the mate when the clock starts, ``rate`` leave a second."""
+
+    def __init__(
+        self, clock: VirtualClock, services: Sequence[str] = ("Trading",), *, depth: float = 100.0, rate: float = 100.0
+    ) -> None:
+        self.clock = clock
+        self.services = {
+            name: PairedService(depth=float(depth), rate=rate, since=clock.now()) for name in services
+        }
+        self.took: list[Took] = []
+        self.heard: list[Heard] = []
+        self.closed: list[Side] = []
+        self._mishaps: list[_Mishap] = []
+        self._script: list[tuple[float, Callable[[], None]]] = []
+        self.answer: dict[tuple[Side, str], Callable[[str], Reading | Failure | None]] = {}
+
+    # --- what a test may arrange ----------------------------------------------------------------------------------
+
+    def site(self, side: Side) -> ScriptedSite:
+        return ScriptedSite(self, side)
+
+    def adapters(self) -> dict[Side, ScriptedSite]:
+        return {side: self.site(side) for side in SIDES}
+
+    def fail(
+        self,
+        verb: str,
+        error: AdapterError,
+        *,
+        on: Side | None = None,
+        obeyed: bool = False,
+        late: float = 0.0,
+        skip: int = 0,
+        times: int = 1,
+    ) -> None:
+        """After ``skip`` calls of the reading or action ``verb``, the next ``times`` end with ``error``."""
+        self._mishaps.append(_Mishap(verb, on, error, obeyed, late, skip, times))
+
+    def after(self, seconds: float, happening: Callable[[], None]) -> None:
+        """Let something happen ``seconds`` from now; it is seen by whatever is asked or told later."""
+        self._script.append((self.clock.now() + seconds, happening))
+        self._script.sort(key=lambda entry: entry[0])
+
+    def lose_bridge(self, service: str = "Trading") -> None:
+        self._set_link(service, Bridge.DOWN)
+
+    def mend_bridge(self, service: str = "Trading") -> None:
+        self._set_link(service, Bridge.BOUND)
+
+    def _set_link(self, service: str, link: Bridge) -> None:
+        one = self.services[service]
+        one.flow(self.clock.now())
+        one.link = link
+
+    def prepare(self, xid: str, service: str = "Trading", *, replicated: bool = True) -> None:
+        """A transaction that was prepared at the source, and is known at the target as replicated ones are."""
+        one = Transaction(xid=xid, state=TransactionState.PREPARED, type="xa", replicated=replicated)
+        sides: tuple[Side, ...] = SIDES if replicated else ("source",)
+        for side in sides:
+            self.services[service].transactions[side][xid] = one
+
+    def catch_up(self) -> None:
+        """Let the world run up to the clock."""
+        while self._script and self._script[0][0] <= self.clock.now():
+            moment, happening = self._script.pop(0)
+            for one in self.services.values():
+                one.flow(max(moment, one.since))
+            happening()
+        for one in self.services.values():
+            one.flow(self.clock.now())
+
+    # --- what the sites do ----------------------------------------------------------------------------------------
+
+    def mishap(self, verb: str, side: Side) -> _Mishap | None:
+        return next((one for one in self._mishaps if one.strikes(verb, side)), None)
+
+    def take_effect(self, side: Side, action: str, call: Call) -> None:
+        """Raises ``CommandRejected`` when the rules say no."""
+        one = self.services[call.service]
+        roles = (one.roles["source"], one.roles["target"])
+        match action:
+            case "set_role":
+                one.roles[side] = Role(call.args["role"])
+            case "complete_transaction":
+                self._complete(one, side, call.args["xid"])
+            case "delete_transaction":
+                self._delete(one, side, call.args["xid"])
+            case "nudge":
+                pass
+            case _:
+                raise CommandRejected(f"unknown command {action}", device=side)
+        args = tuple(sorted(call.args.items()))
+        self.took.append(Took(self.clock.now(), side, action, call.service, args, one.depth, one.bound, roles))
+
+    @staticmethod
+    def _complete(one: PairedService, side: Side, xid: str) -> None:
+        known = one.transactions[side].get(xid)
+        if known is None or known.state is not TransactionState.PREPARED:
+            raise CommandRejected(f"{xid} is not prepared", device=side)
+        for listed in one.transactions.values():
+            if xid in listed:
+                listed[xid] = known.model_copy(update={"state": TransactionState.COMPLETE})
+
+    @staticmethod
+    def _delete(one: PairedService, side: Side, xid: str) -> None:
+        known = one.transactions[side].get(xid)
+        if known is None or known.state is not TransactionState.COMPLETE:
+            raise CommandRejected(f"{xid} is not complete", device=side)
+        del one.transactions[side][xid]
+
+    def look(self, side: Side, reading: str, service: str) -> Reading | Failure:
+        override = self.answer.get((side, reading))
+        said = None if override is None else override(service)
+        if said is not None:
+            return said
+        one = self.services.get(service)
+        if one is None:
+            return Failure.of(NoSuchService(f"there is no {service}", device=side))
+        match reading:
+            case "replication":
+                return _status(one, side)
+            case "replication_queue":
+                return QueueDepth(messages=round(one.depth + 0.4999))
+            case "transactions":
+                return Transactions(items=tuple(one.transactions[side].values()))
+            case _:
+                raise ValueError(f"no such reading: {reading}")
+
+
+def _status(one: PairedService, side: Side) -> ReplicationStatus:
+    role = one.roles[side]
+    if role is Role.STANDBY:
+        return ReplicationStatus(enabled=True, role=role, bridge=one.link)
+    return ReplicationStatus(
+        enabled=True, role=role, queue_bound=one.bound, remote_bridge_up=one.link is not Bridge.DOWN, sync_eligible=one.bound
+    )
+
+
+def _nothing(_: object) -> Sequence[str]:
+    return ()
+
+
+def _line(call: Call) -> Sequence[str]:
+    return (" ".join((call.service, *call.args.values())),)
+
+
+class ScriptedSite:
+    """One site of the pair, as an adapter."""
+
+    simulated: ClassVar[bool] = True
+    readings: ClassVar[Mapping[str, ReadingSpec]] = {
+        name: ReadingSpec(name, name, commands=_nothing) for name in ("replication", "replication_queue", "transactions")
+    }
+    actions: ClassVar[Mapping[str, ActionSpec]] = {
+        "set_role": ActionSpec(
+            "set_role",
+            "change the role",
+            idempotent=True,
+            commands=_line,
+            arguments={"role": ArgumentSpec(choices=("active", "standby"))},
+            inverse="set_role",
+        ),
+        "complete_transaction": ActionSpec(
+            "complete_transaction",
+            "commit or roll back",
+            idempotent=False,
+            commands=_line,
+            arguments={
+                "xid": ArgumentSpec(filled_by="item"),
+                "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
+            },
+        ),
+        "delete_transaction": ActionSpec(
+            "delete_transaction",
+            "delete",
+            idempotent=False,
+            commands=_line,
+            arguments={"xid": ArgumentSpec(filled_by="item")},
+        ),
+        "nudge": ActionSpec("nudge", "does nothing that shows", idempotent=True, commands=_line),
+    }
+
+    def __init__(self, pair: ScriptedPair, side: Side) -> None:
+        self.pair = pair
+        self.side = side
+
+    def open(self) -> None:
+        """There is no session to make."""
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self.pair.catch_up()
+        self.pair.heard.append(Heard(self.pair.clock.now(), self.side, reading, tuple(services)))
+        mishap = self.pair.mishap(reading, self.side)
+        if mishap is not None:
+            raise mishap.error
+        return {service: self.pair.look(self.side, reading, service) for service in services}
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        for call in calls:
+            try:
+                permit.check()
+            except Forbidden as error:
+                yield Result.of(call, error)
+                continue
+            self.pair.catch_up()
+            self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,)))
+            yield self._one(action, call)
+
+    def _one(self, action: str, call: Call) -> Result:
+        mishap = self.pair.mishap(action, self.side)
+        sent = tuple(self.actions[action].commands(call))
+        try:
+            if mishap is None:
+                self.pair.take_effect(self.side, action, call)
+                return Result(call, Effect.ACCEPTED, device=self.side, sent=sent)
+            if mishap.obeyed and mishap.late:
+                self.pair.after(mishap.late, lambda: self.pair.take_effect(self.side, action, call))
+            elif mishap.obeyed:
+                self.pair.take_effect(self.side, action, call)
+            raise mishap.error
+        except AdapterError as error:
+            left = not isinstance(error, NotObeyed) or isinstance(error, CommandRejected)
+            return replace(Result.of(call, error, sent if left else ()), device=self.side)
+
+    def close(self) -> None:
+        self.pair.closed.append(self.side)
+

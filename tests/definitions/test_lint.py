@@ -1,0 +1,252 @@
+"""The rules of lint, each broken alone in a runbook that is clean otherwise.
+
+``# <-`` marks the line that must be reported.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.findings import Level, worst
+from orchestrator.lint import lint
+from orchestrator.loader import read_runbook, shipped_runbooks
+from orchestrator.runbook import Runbook
+
+CLEAN = """\
+runbook: test/switch
+summary: s
+steps:
+  - id: ready
+    title: t
+    require:
+      - on: target
+        reading: replication
+        where: {role: standby, bridge: [bound, unbound]}
+  - id: demote
+    title: t
+    do: {on: source, action: set_role, role: standby}
+    expect: [{on: source, reading: replication, where: {role: standby}}]
+    undo:
+      do: {on: source, action: set_role, role: active}
+      expect: [{on: source, reading: replication, where: {role: active}}]
+  - id: drain
+    title: t
+    until: [{on: source, reading: replication_queue, where: {drained: true}}]
+    guard: [{on: target, reading: replication, where: {bridge: bound}}]
+    when_guard_breaks: {grace: 1m, gate: lost, choices: [wait, revert], unattended: revert}
+    progress: {on: source, reading: replication_queue, field: messages}
+    when_stalled: {after: 1m, gate: stalled, choices: [wait, escalate], unattended: stop}
+  - id: transactions
+    title: t
+    for_each: {on: source, reading: transactions, where: {state: prepared}}
+    decide: {gate: xa, choices: [commit, rollback]}
+    do: {on: source, action: complete_transaction}
+  - id: activate
+    title: t
+    point_of_no_return: true
+    do: {on: target, action: set_role, role: active}
+    expect: [{on: target, reading: replication, where: {role: active}}]
+  - id: delete
+    title: t
+    delay: 1s
+    for_each: {on: source, reading: transactions, where: {state: complete}, decided_in: transactions}
+    do: {on: source, action: delete_transaction}
+"""
+UNDO = CLEAN[CLEAN.index("    undo:") : CLEAN.index("  - id: drain")]
+DEMOTE = "do: {on: source, action: set_role, role: standby}"
+STALL = CLEAN[CLEAN.index("    progress:") : CLEAN.index("  - id: transactions")]
+WHERE = "where: {role: standby, bridge: [bound, unbound]}"
+LOST = "gate: lost, choices: [wait, revert], unattended: revert}"
+STALLED = "gate: stalled, choices: [wait, escalate], unattended: stop}"
+TIMEOUT = "    when_guard_breaks:"
+PROMOTE = "do: {on: target, action: set_role, role: active}"
+
+
+@pytest.fixture
+def found(write, readings, actions):
+    """Lints a text and returns what it finds but for the one note that the clean runbook has."""
+
+    def check(text: str):
+        definition = read_runbook(write(text))
+        assert definition.value is not None, [str(finding) for finding in definition.findings]
+        findings = lint(definition.value, readings, actions, file="x.yaml", lines=definition.lines)
+        assert all(finding.file == "x.yaml" for finding in findings)
+        return [finding for finding in findings if (finding.code, finding.level) != ("no-inverse", Level.NOTE)]
+
+    return check
+
+
+def test_the_clean_runbook_has_one_note(write, readings, actions) -> None:
+    """Law: committing a transaction has no inverse; that it cannot be taken back is noted, not forbidden."""
+    definition = read_runbook(write(CLEAN))
+    assert definition.value is not None
+    (note,) = lint(definition.value, readings, actions, lines=definition.lines)
+    assert (note.level, note.code, note.line) == (Level.NOTE, "no-inverse", 24)
+    assert "transactions lies before the point of no return" in note.message
+
+
+def test_without_lines_the_findings_are_the_same(found, readings, actions) -> None:
+    """Law: lint needs no file; then nothing claims to know a line."""
+    runbook = Runbook.model_validate({"runbook": "a/b", "summary": "s", "steps": [{"id": "a", "title": "t", **STEP}]})
+    (finding,) = lint(runbook, readings, actions)
+    assert (finding.file, finding.line, finding.code) == (None, None, "unknown-reading")
+
+
+STEP = {"require": [{"on": "source", "reading": "weather", "where": {"sun": True}}]}
+
+
+@pytest.mark.parametrize("name", shipped_runbooks())
+def test_shipped_runbooks_are_clean(name, readings, actions) -> None:
+    """Law: no shipped runbook of this vocabulary has an error or a warning."""
+    if not name.startswith("solace/") or name != "solace/controlled":
+        pytest.skip("uses words that are declared by its own family")
+    definition = read_runbook(name)
+    assert definition.value is not None
+    findings = lint(definition.value, readings, actions, file=definition.file, lines=definition.lines)
+    assert worst(findings) in (None, Level.NOTE), [str(finding) for finding in findings]
+
+
+WORDS = [
+    ("reading: replication\n        where", "reading: replicaton # <-\n        where", "unknown-reading", "replication?"),
+    (WHERE, "where: {rolle: standby} # <-", "unknown-field", "did you mean role?"),
+    (WHERE, "where: {kind: replication} # <-", "unknown-field", ""),
+    (WHERE, "where: {role: acitve} # <-", "wrong-where-value", "did you mean active?"),
+    (WHERE, "where: {role: [active, acitve]} # <-", "wrong-where-value", "did you mean active?"),
+    (WHERE, "where: {role: true} # <-", "wrong-where-value", "allowed: active, standby"),
+    (WHERE, "where: {role: 1} # <-", "wrong-where-value", ""),
+    (WHERE, "where: {transaction_mode: asynch} # <-", "wrong-where-value", "did you mean async?"),
+    (WHERE, "where: {enabled: 'true'} # <-", "wrong-where-value", ""),
+    (WHERE, "where: {enabled: True, queue_bound: yes} # <-", "wrong-where-value", ""),
+    (WHERE, "where: {enabled: 1} # <-", "wrong-where-value", ""),
+    (WHERE, "where: {enabled: {at_least: 1}} # <-", "wrong-where-value", ""),
+    (WHERE, "where: {role: []} # <-", "never-true", ""),
+    ("where: {drained: true}}]", "where: {messages: true}}] # <-", "wrong-where-value", ""),
+    ("where: {drained: true}}]", "where: {messages: '0'}}] # <-", "wrong-where-value", ""),
+    ("where: {drained: true}}]", "where: {messages: 0.5}}] # <-", "wrong-where-value", ""),
+    ("where: {drained: true}}]", "where: {usage_mb: x}}] # <-", "wrong-where-value", ""),
+    ("where: {drained: true}}]", "where: {messages: {}}}] # <-", "no-bounds", "give at_least or at_most"),
+    ("where: {drained: true}}]", "where: {messages: {at_least: 2, at_most: 1}}}] # <-", "never-true", ""),
+    ("where: {drained: true}}]", "where: {drained: 0}}] # <-", "wrong-where-value", ""),
+    ("field: messages}", "field: mesages} # <-", "unknown-field", "did you mean messages?"),
+    ("field: messages}", "field: drained} # <-", "progress-not-a-number", "known: messages"),
+    ("replication_queue, field", "replication_kew, field", "unknown-reading", "did you mean replication_queue?"),
+    ("transactions, where: {state: prepared}}", "replication, where: {role: active}} # <-", "no-items", ""),
+    ("transactions, where: {state: prepared}}", "transaction, where: {state: prepared}} # <-", "unknown-reading", ""),
+    ("{state: prepared}}", "{stat: prepared}} # <-", "unknown-field", "did you mean state?"),
+    ("{state: prepared}}", "{state: PREPARED}} # <-", "wrong-where-value", "did you mean prepared?"),
+    ("{state: prepared}}", "{xid: 7}} # <-", "wrong-where-value", ""),
+    ("{state: prepared}}", "{key: x}} # <-", "unknown-field", ""),
+    ("{on: source, reading: replication_queue, where: {drained: true}}]", "{on: source, reading: transactions, where: {items: x}}] # <-", "wrong-where-value", ""),
+    (DEMOTE, "do: {on: source, action: set_rolle, role: standby} # <-", "unknown-action", "did you mean set_role?"),
+    (DEMOTE, "do: {on: source, action: set_role, rolle: standby, role: standby} # <-", "unknown-argument", "role?"),
+    (DEMOTE, "do: {on: source, action: set_role} # <-", "missing-argument", "choices: active, standby"),
+    (DEMOTE, "do: {on: source, action: set_role, role: stanby} # <-", "wrong-argument", "did you mean standby?"),
+    ("do: {on: source, action: set_role, role: active}", "do: {on: source, action: set_role} # <-", "missing-argument", ""),
+    ("action: complete_transaction}", "action: complete_transaction, xid: 1-2-3} # <-", "filled-argument", "leave it out"),
+    ("action: complete_transaction}", "action: complete_transaction, outcome: commit} # <-", "filled-argument", ""),
+    (PROMOTE, "do: {on: target, action: delete_transaction} # <-", "needs-for-each", ""),
+    ("    decide: {gate: xa, choices: [commit, rollback]}\n    do:", "    do: # <-\n     ", "needs-decide", ""),
+    ("choices: [commit, rollback]}", "choices: [commit, revert]} # <-", "wrong-choice", "choices: commit, rollback"),
+    ("action: complete_transaction}", "action: delete_transaction}", "decision-not-used", ""),
+    ("action: delete_transaction}", "action: say, text: x}", "item-not-used", ""),
+]  # fmt: skip
+SHAPES = [
+    (UNDO, "", "missing-undo", "its inverse is set_role"),
+    ("    undo:\n      do: {on: source", "    undo: # <-\n      do: {on: target", "undo-elsewhere", ""),
+    ("    undo:\n      do: {on: source, action: set_role, role: active}", "    undo: # <-\n      do: {on: source, action: set_role, role: standby}", "undo-repeats-do", ""),
+    ("    undo:\n      do: {on: source, action: set_role, role: active}", "    undo: # <-\n      do: {on: source, action: say, text: x}", "undo-not-inverse", ""),
+    ("    point_of_no_return: true\n", "    point_of_no_return: true\n" + UNDO.replace("undo:", "undo: # <-"), "undo-after-point-of-no-return", "move the point"),
+    ("    point_of_no_return: true\n", UNDO, "no-point-of-no-return", "mark the step"),
+    ("    delay: 1s", "    delay: 1s\n    point_of_no_return: true # <-", "second-point-of-no-return", ""),
+    ("    until:", "    point_of_no_return: true # <-\n    until:", "idle-point-of-no-return", ""),
+    ("{on: target, action: set_role, role: active}\n    expect: [{on: target, reading: replication, where: {role: active}}]", "{on: target, action: flush}", "needs-expect", "say which reading"),
+    (STALL, "", "waits-for-ever", "give it when_stalled"),
+    (TIMEOUT, "    poll: {min: 2s, max: 1s} # <-\n" + TIMEOUT, "poll-bounds", ""),
+    (TIMEOUT, "    timeout: 1m # <-\n" + TIMEOUT, "timeout-before-stall", ""),
+    ("guard: [{on: target, reading: replication, where: {bridge: bound}}]", "guard: [{on: source, reading: replication_queue, where: {drained: true}}] # <-", "guard-repeats-until", ""),
+    (LOST, LOST.replace("unattended: revert", "unattended: escalate") + " # <-", "unattended-not-a-choice", "choices: revert, stop, wait"),
+    (LOST, LOST.replace("unattended: revert", "unattended: wait") + " # <-", "unattended-wait", ""),
+    (LOST, LOST.replace("[wait, revert]", "[wait, revert, commit]") + " # <-", "wrong-choice", "choices of a wait"),
+    (LOST, LOST.replace("[wait, revert]", "[wait, revert, wait]") + " # <-", "choice-twice", ""),
+    (LOST, LOST.replace("lost", "stalled"), "gate-differs", ""),
+    (LOST, LOST.replace("lost", "step-failed") + " # <-", "reserved-gate", "choose another name"),
+    (STALLED, STALLED.replace("unattended: stop", "unattended: wait") + " # <-", "unattended-wait", ""),
+    ("decided_in: transactions}", "decided_in: transaction} # <-", "decided-in-unknown", "did you mean transactions?"),
+    ("decided_in: transactions}", "decided_in: ready} # <-", "decided-in-unknown", "such steps: transactions"),
+    ("{state: prepared}}", "{state: prepared}, decided_in: transactions} # <-", "decided-in-unknown", ""),
+    ("    require:", "    expect: [{on: source, reading: health, where: {serving: true}}] # <-\n    require:", "no-effect", ""),
+    ("    require:", "    attempts: 5 # <-\n    require:", "no-effect", "no do"),
+    ("    require:", "    timeout: 5s # <-\n    require:", "no-effect", "no until"),
+    ("    require:", "    delay: 5s # <-\n    require:", "no-effect", "no for_each"),
+    ("    delay: 1s", "    expect: [{on: source, reading: health, where: {serving: true}}] # <-", "no-effect", "lists its items again"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "code", "words"), WORDS + SHAPES)
+def test_each_rule(found, old, new, code, words) -> None:
+    """Law: one broken rule gives its own code, at the line where it is broken, and what was meant."""
+    assert old in CLEAN
+    text = CLEAN.replace(old, new, 1)
+    mine = [finding for finding in found(text) if finding.code == code]
+    assert mine
+    assert any(words in f"{finding.message} {finding.hint}" for finding in mine), [str(finding) for finding in mine]
+    assert {finding.code for finding in found(text)} - {code} <= ALONG.get((old, code), set())
+    if "# <-" in text:
+        line = next(number for number, line in enumerate(text.splitlines(), 1) if "# <-" in line)
+        assert [finding.line for finding in mine] == [line]
+
+
+# One mistake may break another rule as well: these go along with it.
+ALONG = {
+    (UNDO, "missing-undo"): set(),
+    ("    until:", "idle-point-of-no-return"): {"second-point-of-no-return", "no-effect"},
+    (PROMOTE, "needs-for-each"): set(),
+    ("transactions, where: {state: prepared}}", "no-items"): {"decided-in-unknown"},
+    ("transactions, where: {state: prepared}}", "unknown-reading"): {"decided-in-unknown"},
+    (LOST, "wrong-choice"): set(),
+    ("choices: [commit, rollback]}", "wrong-choice"): set(),
+    ("    decide: {gate: xa, choices: [commit, rollback]}\n    do:", "needs-decide"): {"decided-in-unknown"},
+}
+
+
+@pytest.mark.parametrize("choice", ["wait", "revert"])
+def test_revert_after_the_point_of_no_return(found, choice) -> None:
+    """Law: after the point of no return no gate offers the way back, nor takes it unattended."""
+    moved = CLEAN.replace("    title: t\n    do: {on: source, action: set_role", MOVED, 1).replace(UNDO, "")
+    text = moved.replace("    point_of_no_return: true\n    do: {on: target", "    do: {on: target")
+    text = text.replace("choices: [wait, revert], unattended: revert", f"choices: [{choice}], unattended: revert")
+    assert "revert-after-point-of-no-return" in {finding.code for finding in found(text)}
+
+
+MOVED = "    title: t\n    point_of_no_return: true\n    do: {on: source, action: set_role"
+
+
+def test_stop_and_wait_are_always_legal_unattended(found) -> None:
+    """Law: nobody has to offer stopping or waiting for it to hold unattended."""
+    assert found(CLEAN.replace(LOST, "gate: lost, choices: [revert], unattended: stop}")) == []
+
+
+def test_a_timeout_alone_ends_a_wait(found) -> None:
+    """Law: a wait needs one of when_stalled and timeout."""
+    assert found(CLEAN.replace(STALL, "    timeout: 1h\n")) == []
+
+
+def test_a_runbook_for_one_side_needs_no_point_of_no_return(found) -> None:
+    """Law: only a runbook that changes both sites must mark the step after which there is no way back."""
+    text = CLEAN[: CLEAN.index("  - id: activate")]
+    assert found(text) == []
+
+
+def test_a_stored_runbook_has_the_same_findings(write, readings, actions) -> None:
+    """Law: defaults that are written out do not count as keys without effect."""
+    definition = read_runbook(write(CLEAN))
+    assert definition.value is not None
+    stored = Runbook.model_validate_json(definition.value.model_dump_json())
+    assert {finding.code for finding in lint(stored, readings, actions)} == {"no-inverse"}
+
+
+def test_arguments_given_under_args_are_found_too(found) -> None:
+    """Law: the stored spelling of arguments is linted at its own line."""
+    text = CLEAN.replace(DEMOTE, "do:\n      on: source\n      action: set_role\n      args:\n        role: x # <-")
+    (finding,) = [one for one in found(text) if one.code == "wrong-argument"]
+    assert "# <-" in text.splitlines()[finding.line - 1]

@@ -1,0 +1,96 @@
+"""What is worth knowing about an inventory that is formally right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import DefinitionError
+from orchestrator.findings import Level
+from orchestrator.loader import load_inventory
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE3LLKSF9MBHAb1PW71Sw8qOv+iDp3DFABbB4SRei+L6"
+TEXT = f"""\
+sites:
+  ny:
+    adapter: mock
+    devices:
+      - name: ny1
+        address: ny1.example.com
+        host_key: {KEY}
+    options:
+      mode: fast
+  nj:
+    adapter: mock
+    devices:
+      - name: nj1
+pairs:
+  - name: trading
+    sites: [ny, nj]
+    services: [A]
+"""
+
+
+@pytest.fixture
+def found(write):
+    """Loads an edited inventory and returns (level, code, line) of its findings."""
+
+    def check(old: str = "", new: str = ""):
+        assert old in TEXT
+        return [(one.level, one.code, one.line) for one in load_inventory(write(TEXT.replace(old, new, 1)))[1]]
+
+    return check
+
+
+def test_the_example_has_no_findings() -> None:
+    """Law: the shipped example is one to follow."""
+    assert load_inventory(Path(__file__).parents[2] / "examples/inventory.yaml")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("    options:", "    login: {username: a, password: {env: X}}\n    options:", []),
+        (
+            "    options:",
+            "    login:\n      username: a\n      password: {inline: x}\n    options:",
+            [(Level.WARNING, "inline-secret", 10)],
+        ),
+        ("      mode: fast", "      api_token: x", [(Level.WARNING, "inline-secret", 9)]),
+        ("      mode: fast", "      semp:\n        - password: x", [(Level.WARNING, "inline-secret", 10)]),
+        ("      mode: fast", "      semp: {password: {inline: x}}", [(Level.WARNING, "inline-secret", 9)]),
+        ("      mode: fast", "      semp: {password: {env: X}}", []),
+        (f"        host_key: {KEY}\n", "", [(Level.NOTE, "no-host-key", 5)]),
+        (f"        host_key: {KEY}\n", "    known_hosts: x\n", []),
+        ("[ny, nj]", "[ny, la]", None),
+        ("    adapter: mock", "    adapter: other", [(Level.NOTE, "mixed-adapters", 16)]),
+        ("pairs:", "  la:\n    adapter: mock\n    devices: [{name: x}]\npairs:", [(Level.NOTE, "unused-site", 14)]),
+    ],
+)
+def test_findings_that_do_not_forbid_the_use(found, old, new, expected) -> None:
+    """Law: secrets in plain sight are warnings; what is merely worth knowing is a note; both say where."""
+    if expected is None:
+        with pytest.raises(DefinitionError):
+            found(old, new)
+    else:
+        assert found(old, new) == expected
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["abc", "ssh-ed25519", "ssh-ed25519 !!", f"ssh-rsa {KEY.split()[1]}", "ssh-rsa AAAA", f"{KEY} comment", "' x'"],
+)
+def test_a_host_key_that_pins_nothing_is_an_error(write, key) -> None:
+    """Law: a pin that no device could ever match is found now, and not at three in the morning."""
+    path = write(TEXT.replace(KEY, key))
+    with pytest.raises(DefinitionError, match=r":7: the host_key of device ny1 is not <type> <base64>"):
+        load_inventory(path)
+
+
+def test_two_pairs_of_one_name(write) -> None:
+    """Law: a pair is known by its name."""
+    path = write(TEXT + "  - {name: trading, sites: [ny, nj], services: [B]}\n")
+    with pytest.raises(DefinitionError, match=r":18: two pairs are called trading"):
+        load_inventory(path)
