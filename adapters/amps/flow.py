@@ -49,8 +49,8 @@ def topic_classes(fabric: Fabric) -> Iterator[tuple[Sequence[Link], list[Topic]]
     classes: dict[tuple[int, ...], list[Topic]] = defaultdict(list)
     for topic, indices in travels.items():
         classes[tuple(indices)].append(topic)
-    for indices, topics in classes.items():
-        yield [fabric.links[index] for index in indices], sorted(topics)
+    for members, topics in classes.items():
+        yield [fabric.links[index] for index in members], sorted(topics)
 
 
 def gaps(fabric: Fabric, links: Sequence[Link]) -> Iterator[Gap]:
@@ -108,7 +108,7 @@ class _Network:
         return tuple(sorted(each.name for each in self._members if self.bit[each] & bits))
 
     def spread(self, *, rules: bool) -> Mapping[Link, int]:
-        """For each link the publishers (bits) whose messages go over it; without ``rules`` everything is passed on."""
+        """For each link the publishers (bits) whose messages go over it; without ``rules`` all is passed on."""
         carried = {link: self.bit[link.source] for link in self._links}
         waiting = deque(self._members)
         queued = set(waiting)

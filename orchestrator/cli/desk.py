@@ -48,22 +48,28 @@ class TerminalDesk:
         self._quiet(True)
         try:
             self._put(lane, gate)
-            while True:
-                choice = self._answer("decision", key)
-                if choice is None:
-                    return None
-                chosen = _match(choice, gate.choices)
-                if chosen is None:
-                    sys.stderr.write(f"  please answer one of: {', '.join(gate.choices)}\n")
-                    continue
-                reason = self._answer("reason", key)
-                if reason is None:
-                    return None
-                if reason or chosen in ("wait", "retry", "stop"):
-                    return ev.Ruling(choice=chosen, reason=reason or "no reason given", by=self._by)
-                sys.stderr.write("  this decision is recorded with its reason; please give one\n")
+            chosen = self._choice(gate, key)
+            reason = None if chosen is None else self._reason(chosen, key)
+            if chosen is None or reason is None:
+                return None
+            return ev.Ruling(choice=chosen, reason=reason, by=self._by)
         finally:
             self._quiet(False)
+
+    def _choice(self, gate: ev.GateOpened, key: tuple[str, str, str | None]) -> Choice | None:
+        while (typed := self._answer("decision", key)) is not None:
+            chosen = _match(typed, gate.choices)
+            if chosen is not None:
+                return chosen
+            sys.stderr.write(f"  please answer one of: {', '.join(gate.choices)}\n")
+        return None
+
+    def _reason(self, chosen: Choice, key: tuple[str, str, str | None]) -> str | None:
+        while (reason := self._answer("reason", key)) is not None:
+            if reason or chosen in ("wait", "retry", "stop"):
+                return reason or "no reason given"
+            sys.stderr.write(f"  {chosen} is recorded with its reason; please give one\n")
+        return None
 
     def _put(self, lane: str, gate: ev.GateOpened) -> None:
         sys.stderr.write(f"\n  DECISION NEEDED  {lane}: {gate.why}\n")

@@ -141,6 +141,7 @@ class LiveScreen:
         self._lock = threading.Lock()
         self._running = False
         self._asking = False
+        self._held: list[Text] = []  # lines that came while somebody was typing
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         with self._lock:
@@ -152,7 +153,13 @@ class LiveScreen:
             elif record.lane is not None:
                 self._many(record, run)
             else:
-                self._print(record, run, "")
+                self._own_event(record, run)
+
+    def _own_event(self, record: ev.Record, run: Run) -> None:
+        if isinstance(record.event, ev.RunStarted):
+            marker = "[bold]SIMULATED[/bold]  " if run.plan.simulated else ""
+            self._line(f"{marker}run {record.run}: {run.plan.source} to {run.plan.target}")
+        self._print(record, run, "")
 
     def quiet(self, yes: bool) -> None:
         """Leave the terminal alone while somebody types."""
@@ -161,6 +168,10 @@ class LiveScreen:
             if yes and self._running:
                 self._progress.stop()
                 self._running = False
+            if not yes:
+                for line in self._held:
+                    self._console.print(line, soft_wrap=True)
+                self._held.clear()
 
     def close(self) -> None:
         """Take the moving lines away."""
@@ -183,9 +194,8 @@ class LiveScreen:
             case ev.LaneEnded():
                 self._progress.update(task, visible=False)
                 self._print(record, run, service)
-            case ev.ActionEnded() | ev.LaneStarted() | ev.RequirementsMet():
-                if sentence(event, run.plan):
-                    self._print(record, run, service)
+            case ev.GateOpened():
+                pass  # the desk puts the question
             case _:
                 self._print(record, run, service)
 
@@ -234,7 +244,11 @@ class LiveScreen:
 
     def _line(self, markup: str, rest: Text | None = None) -> None:
         line = Text.from_markup(markup)
-        self._console.print(line if rest is None else line.append_text(rest), soft_wrap=True)
+        line = line if rest is None else line.append_text(rest)
+        if self._asking:
+            self._held.append(line)
+        else:
+            self._console.print(line, soft_wrap=True)
 
 
 def _is_alarm(event: ev.Event) -> bool:

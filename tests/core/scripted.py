@@ -63,6 +63,7 @@ class Heard:
     side: Side
     verb: str
     services: tuple[str, ...]
+    args: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -318,7 +319,8 @@ class ScriptedSite:
                 yield Result.of(call, error)
                 continue
             self.pair.catch_up()
-            self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,)))
+            args = tuple(sorted(call.args.items()))
+            self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,), args))
             yield self._one(action, call)
 
     def _one(self, action: str, call: Call) -> Result:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import paramiko
 import pytest
 
 from adapters.mock.appliance import (
@@ -20,6 +23,8 @@ from adapters.mock.appliance import (
 )
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
+from adapters.mock.lab.server import Credentials, Lab, LabSettings
+from adapters.ssh.server_key import server_key
 from orchestrator.clock import VirtualClock
 
 ACTIVE = VpnReplication("Trading_VPN", True, "active", None, True, True, None, False, "async")
@@ -147,6 +152,117 @@ def fenced() -> Callable[..., BenchAppliance]:
 def golden() -> Callable[[str], str]:
     """The text of a printed example, by name."""
     return lambda name: (Path(__file__).with_name("golden") / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def host_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a host key that labs copy, since making one takes a moment."""
+    directory = tmp_path_factory.mktemp("keys")
+    server_key(directory / "hostkey")
+    return directory
+
+
+@pytest.fixture
+def lab_directory(tmp_path_factory: pytest.TempPathFactory, host_keys: Path) -> Path:
+    """A lab's directory that has host keys already, with a path short enough for sockets."""
+    directory = tmp_path_factory.mktemp("lab")
+    for name in ("ny-ny1", "nj-nj1", "nj-nj2"):
+        shutil.copyfile(host_keys / "hostkey", directory / f"{name}.hostkey")
+    return directory
+
+
+@pytest.fixture
+def start_lab(lab_directory: Path) -> Iterator[Callable[..., Lab]]:
+    """``start_lab(ny=…, nj=…, credentials=…, **LabSettings)``: two sites of one node each, stopped afterwards."""
+    labs: list[Lab] = []
+
+    def start(
+        ny: BenchAppliance | None = None,
+        nj: BenchAppliance | None = None,
+        credentials: Credentials | None = None,
+        **settings: object,
+    ) -> Lab:
+        standby = BenchAppliance(router_name="NJ_Appliance1", rows={"Trading_VPN": STANDBY})
+        nodes = {
+            ("ny", "ny1"): ny if ny is not None else BenchAppliance(),
+            ("nj", "nj1"): nj if nj is not None else standby,
+        }
+        lab = Lab.start(
+            nodes,
+            directory=lab_directory,
+            credentials=credentials,
+            settings=LabSettings(**settings),  # type: ignore[arg-type]
+        )
+        labs.append(lab)
+        return lab
+
+    yield start
+    for lab in labs:
+        lab.stop()
+
+
+class Client:
+    """A paramiko client of a node: one connection, shells on it, reading until a prompt."""
+
+    def __init__(self, lab: Lab, site: str = "ny", node: str = "ny1") -> None:
+        self.lab = lab
+        self.socket = socket.create_connection(lab.address(site, node), timeout=10)
+        self.transport = paramiko.Transport(self.socket)
+        self.transport.start_client(timeout=10)
+        key = self.transport.get_remote_server_key()
+        self.host_key = f"{key.get_name()} {key.get_base64()}"
+
+    def log_in(self) -> Client:
+        self.transport.auth_password(self.lab.credentials.username, self.lab.credentials.password)
+        return self
+
+    def shell(self, *, columns: int = 200, rows: int = 500) -> paramiko.Channel:
+        channel = self.transport.open_session(timeout=10)
+        channel.settimeout(10)
+        channel.get_pty(width=columns, height=rows)
+        channel.invoke_shell()
+        return channel
+
+    def close(self) -> None:
+        self.transport.close()
+        self.transport.join(10)
+        self.socket.close()
+
+
+def read_until(channel: paramiko.Channel, *ends: str) -> str:
+    """What arrives until it ends in one of ``ends`` (a prompt). AssertionError when the stream ends first."""
+    text = ""
+    while not text.endswith(ends):
+        data = channel.recv(65536)
+        assert data, f"the stream ended after {text!r}"
+        text += data.decode()
+    return text
+
+
+def ask(channel: paramiko.Channel, line: str, *ends: str) -> str:
+    """Type a line; what arrives until one of ``ends``, by default a prompt."""
+    channel.sendall(f"{line}\r".encode())
+    return read_until(channel, *(ends or ("> ", "# ")))
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Client]]:
+    """``connect(lab, site, node)``, closed afterwards; not logged in yet."""
+    clients: list[Client] = []
+
+    def make(lab: Lab, site: str = "ny", node: str = "ny1") -> Client:
+        clients.append(Client(lab, site, node))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def talking() -> tuple[Callable[..., str], Callable[..., str]]:
+    """``read_until`` and ``ask``."""
+    return read_until, ask
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def serve(*pieces: bytes, chaos: Chaos | None = None, **options: object) -> tupl
 
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
 def test_a_line_is_echoed_and_answered(end):
-    """The greeting, the echo, the answer and the next prompt, every line ended by CR LF, whatever ended the typed one."""
+    """The greeting, the echo, the answer and the next prompt, with CR LF, whatever ended the typed line."""
     wire, shell = serve(b"ab", b"c" + end, b"d" + end)
     assert wire.sent == b"Welcome.\r\n> abc\r\nABC\r\n> d\r\nD\r\n> "
     assert shell.lines == ["abc", "d"]
@@ -207,6 +207,7 @@ def test_a_mishap_counts_its_own_lines_and_happens_once():
     assert chaos.strike("show d") is None
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(("kind", "before"), [("freeze-before", []), ("freeze-after", ["a"])])
 def test_frozen_output_comes_late(kind, before):
     """While frozen nothing is answered; the effect comes late or has come already; after the thaw all goes on."""
@@ -224,6 +225,7 @@ def test_frozen_output_comes_late(kind, before):
     assert wire.sent.endswith(b"A\r\n> b\r\nB\r\n> ")
 
 
+@pytest.mark.realtime
 def test_a_frozen_terminal_ends_when_the_server_stops():
     """Stopping does not wait for a thaw, and what was frozen before its effect never takes effect."""
     chaos, stop = Chaos(), threading.Event()

@@ -1,0 +1,326 @@
+"""Killing a run at every instant, and judging what became of it by the world's own account.
+
+A ``Story`` says what is moved and in which world. ``kill_everywhere`` tells it once undisturbed to count the
+instants (before and after every journal write, before and after every call of a device), and then once more for each
+instant, killed there and resumed from the journal. Nothing here trusts the engine: the verdict is ``complaints`` of
+the world and the journal's own proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.engine import Engine, Observer
+from orchestrator.fleet import Answer, Completion, Desk, Ended, InlineFleet
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import LEASE_SECONDS, create_run, service_key, take
+from orchestrator.readings import Reading, Role
+from orchestrator.runbook import Side
+from orchestrator.state import Run, fold
+from tests.core.scripted import ScriptedPair
+
+RUN = "run-1"
+
+
+class Killed(BaseException):
+    """What ``kill -9`` is to a process: no handler of the product may catch it."""
+
+
+class Fuse:
+    """Counts the instants of a run and kills at one of them. ``at`` None never kills; the first instant is 1."""
+
+    def __init__(self, at: int | None = None, *, every: int | None = None) -> None:
+        self.at = at
+        self.every = every
+        self.count = 0
+        self.places: list[str] = []
+
+    def instant(self, place: str) -> None:
+        self.count += 1
+        self.places.append(place)
+        if self.count == self.at or (self.every and self.count % self.every == 0):
+            raise Killed(f"instant {self.count}: {place}")
+
+
+class KillingJournal(Journal):
+    """A journal whose process may die right before or right after a write is durable."""
+
+    fuse = Fuse()
+
+    def append(self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]], **more: Any) -> Writer:
+        what = "+".join(event.kind for _, event in events)
+        self.fuse.instant(f"before writing {what}")
+        written = super().append(writer, at, events, **more)
+        self.fuse.instant(f"after writing {what}")
+        return written
+
+
+class KillingAdapter:
+    """An adapter whose process may die right before or right after a device is asked or told something."""
+
+    def __init__(self, inner: Adapter, fuse: Fuse) -> None:
+        self.inner = inner
+        self.fuse = fuse
+        self.readings = inner.readings
+        self.actions = inner.actions
+        self.simulated = inner.simulated
+
+    def open(self) -> None:
+        self.inner.open()
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self.fuse.instant(f"before reading {reading}")
+        answers = self.inner.probe(reading, services)
+        self.fuse.instant(f"after reading {reading}")
+        return answers
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        results = self.inner.apply(action, calls, permit)
+        for _ in calls:
+            self.fuse.instant(f"before {action}")
+            result = next(results)
+            self.fuse.instant(f"after {action}")
+            yield result
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class World(Protocol):
+    """What is needed of a world to be killed in: adapters on its clock, and its own account of what went wrong."""
+
+    clock: VirtualClock
+
+    def adapters(self) -> Mapping[Side, Adapter]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One run. ``world`` makes it anew each time; ``judge`` lists what the world's account holds against us."""
+
+    name: str
+    plan: ev.Plan
+    world: Callable[[], Any]
+    judge: Callable[[Any, ev.Outcome | None], list[str]]
+    ends: frozenset[ev.Outcome]
+    desk: Callable[[], Desk] | None = None
+    engine: type[Engine] = Engine
+    fleet: type[InlineFleet] = InlineFleet
+
+
+@dataclass(slots=True)
+class Telling:
+    """One telling of a story: killed at ``instant`` (None: never), and how it ended."""
+
+    instant: int | None
+    place: str
+    outcome: ev.Outcome | None
+    complaints: list[str] = field(default_factory=list)
+
+
+def lead(
+    story: Story,
+    world: Any,
+    journal: Journal,
+    fuse: Fuse,
+    *,
+    resume: bool,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """One process: takes the run, as new or from its record, and leads it to its end (or to its death)."""
+    clock = world.clock
+    if resume:
+        plan = fold(journal.records(RUN)).plan
+        lease, writer = take(journal, clock, RUN, {service_key(plan, one): one for one in plan.services})
+        state = fold(journal.records(RUN))
+    else:
+        made = ev.RunCreated(plan=story.plan, by="ann", version="0.1.0")
+        lease, writer = create_run(journal, clock, RUN, made)
+        state = fold(journal.records(RUN))
+    adapters = {side: KillingAdapter(adapter, fuse) for side, adapter in world.adapters().items()}
+    desk = story.desk() if story.desk else None
+    fleet = story.fleet(adapters, lease, clock, desk=desk)
+    attended = desk is not None
+    engine = story.engine(
+        journal, lease, writer, state, fleet, clock, by="ann", attended=attended, observers=observers
+    )
+    return engine.run()
+
+
+def tell(story: Story, folder: Path, fuse: Fuse) -> Telling:
+    """The story with one fuse; after each death the run is resumed, with the lease's time in between."""
+    world = story.world()
+    path = folder / "journal.db"
+    path.unlink(missing_ok=True)
+    state: Run | None = None
+    lives = 0
+    while state is None:
+        lives += 1
+        if lives > 200:
+            raise AssertionError(f"{story.name}: still not ended after {lives} lives")
+        journal = KillingJournal.at(path)
+        journal.fuse = fuse
+        try:
+            state = lead(story, world, journal, fuse, resume=lives > 1)
+        except Killed:
+            world.clock.advance(LEASE_SECONDS + 1)
+        finally:
+            journal.close()
+    place = fuse.places[fuse.at - 1] if fuse.at is not None and len(fuse.places) >= fuse.at else ""
+    told = Telling(fuse.at, place, state.outcome)
+    told.complaints = [*story.judge(world, state.outcome), *_record_complaints(path, state, story)]
+    return told
+
+
+def _record_complaints(path: Path, state: Run, story: Story) -> list[str]:
+    """The record must prove itself, and tell the same as the memory of the process that wrote it."""
+    journal = Journal.at(path)
+    try:
+        recorded = fold(journal.records(RUN))
+    finally:
+        journal.close()
+    complaints = []
+    if recorded != state:
+        complaints.append("the record folds to something else than the process believed")
+    if state.outcome not in story.ends:
+        complaints.append(f"ended {state.outcome}: {[lane.reason for lane in state.lanes.values()]}")
+    return complaints
+
+
+def kill_everywhere(story: Story, folder: Path, *, stride: int = 1) -> list[Telling]:
+    """Every telling: the undisturbed one first, then one for each instant (each ``stride``-th of them)."""
+    counting = Fuse()
+    tellings = [tell(story, folder, counting)]
+    tellings += [tell(story, folder, Fuse(at)) for at in range(1, counting.count + 1, stride)]
+    return tellings
+
+
+def guilty(tellings: Sequence[Telling]) -> list[str]:
+    """All complaints, with the instant they belong to; whole, for an assertion to print."""
+    return [f"killed at {one.instant} ({one.place}): {text}" for one in tellings for text in one.complaints]
+
+
+# --- the account of the scripted pair -----------------------------------------------------------------------------
+
+
+def judge_pair(pair: ScriptedPair, outcome: ev.Outcome | None) -> list[str]:
+    """What the pair's own account holds against the run, whatever the record says."""
+    return [*_two_actives(pair), *_too_early(pair, outcome), *_sent_twice(pair), *_wrong_end(pair, outcome)]
+
+
+def _two_actives(pair: ScriptedPair) -> Iterator[str]:
+    for took in pair.took:
+        other = took.roles[1] if took.side == "source" else took.roles[0]
+        if took.action == "set_role" and ("role", "active") in took.args and other is Role.ACTIVE:
+            yield f"{took.service}: {took.side} was activated while the other site was active"
+
+
+def _too_early(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
+    for took in pair.took:
+        if took.action == "set_role" and took.side == "target" and ("role", "active") in took.args:
+            if outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.bound):
+                yield f"{took.service}: activated with {took.depth:g} messages left, bridge bound: {took.bound}"
+
+
+def _sent_twice(pair: ScriptedPair) -> Iterator[str]:
+    heard = Counter((one.side, one.verb, one.services, one.args) for one in pair.heard)
+    for (side, verb, services, args), times in heard.items():
+        action = pair.site(side).actions.get(verb)
+        if action is not None and not action.idempotent and times > 1:
+            yield f"{services[0]}: {verb} {dict(args)} was sent to {side} {times} times"
+
+
+def _wrong_end(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
+    """Where activity must be, by the name of the end."""
+    home = {"source": Role.ACTIVE, "target": Role.STANDBY}
+    away = {"source": Role.STANDBY, "target": Role.ACTIVE}
+    wanted = {
+        ev.Outcome.DONE: away,
+        ev.Outcome.ESCALATED: away,
+        ev.Outcome.REVERTED: home,
+        ev.Outcome.REFUSED: home,
+    }.get(outcome) if outcome else None
+    for name, one in pair.services.items():
+        if wanted is not None and one.roles != wanted:
+            yield f"{name}: ended {outcome} with roles {dict(one.roles)}"
+
+
+# --- broken variants, which the same judges must catch ---------------------------------------------------------------
+
+
+class HastyFleet(InlineFleet):
+    """Carries an action out as soon as it hears of it, as a worker thread may."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._early: list[Completion] = []
+
+    def submit(self, commands: Sequence[Any]) -> None:
+        super().submit(commands)
+        self._early += self._carry_out()
+
+    def collect(self, until: float | None) -> list[Completion]:
+        early, self._early = self._early, []
+        return early or super().collect(until)
+
+    def _carry_out(self) -> list[Completion]:
+        return super().collect(None)
+
+
+class PerformsFirst(Engine):
+    """Broken on purpose: acts before the intent is on disk."""
+
+    def _turn(self, draft: Any, touched: Any) -> None:
+        requests: list[Any] = []
+        for service in touched:
+            requests.extend(self._advance(draft, service))
+        self._perform(draft.acts, requests)
+        self._record(draft)
+
+
+class ForgetsDoubt(Engine):
+    """Broken on purpose: takes an action without a known outcome for one that was never sent."""
+
+    def _opening(self, abort: Any, policy: Any) -> Any:
+        draft = super()._opening(abort, policy)
+        blind = self._draft()
+        for service, event in draft.events:
+            if isinstance(event, ev.ActionEnded):
+                event = event.model_copy(update={"effect": "not-sent"})
+            if service is None:
+                blind.add_own(event)
+            else:
+                blind.add(service, event)
+        return blind
+
+
+class BelievesTheAnswer(Engine):
+    """Broken on purpose: what the record says of an earlier process' readings counts as if read now."""
+
+
+__all__ = [
+    "RUN",
+    "Answer",
+    "Ended",
+    "ForgetsDoubt",
+    "Fuse",
+    "HastyFleet",
+    "Killed",
+    "KillingAdapter",
+    "KillingJournal",
+    "PerformsFirst",
+    "Story",
+    "Telling",
+    "guilty",
+    "judge_pair",
+    "kill_everywhere",
+    "lead",
+    "tell",
+]
