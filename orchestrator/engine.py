@@ -253,7 +253,7 @@ class Engine:
             return
         first = self._writer.seq + 1
         records = [
-            ev.Record.model_construct(run=self._writer.run, seq=first + offset, at=draft.at, lane=lane, event=event)
+            ev.Record(run=self._writer.run, seq=first + offset, at=draft.at, lane=lane, event=event)
             for offset, (lane, event) in enumerate(draft.events)
         ]
         self._writer = self._journal.append(self._writer, draft.at, draft.events)

@@ -8,6 +8,7 @@ got here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -336,7 +337,8 @@ def event_from_json(text: str | bytes) -> Event:
     return _EVENTS.validate_json(text)
 
 
-class Record(_Strict):
+@dataclass(frozen=True, slots=True)
+class Record:
     """An event with its place: ``seq`` counts from 1 within the run; ``at`` is seconds since the epoch."""
 
     run: str

@@ -45,13 +45,18 @@ class Stray(NamedTuple):
 class Fabric:
     """``instances`` in an order of their own, so that nothing depends on the order of files."""
 
-    def __init__(self, instances: Iterable[Instance], options: ValidateOptions | None = None) -> None:
+    def __init__(
+        self,
+        instances: Iterable[Instance],
+        options: ValidateOptions | None = None,
+        directory: Directory | None = None,
+    ) -> None:
         self.options = options or ValidateOptions()
         self.assumptions = self.options.assumptions
         self.instances: tuple[Instance, ...] = tuple(sorted(instances, key=lambda each: (each.name, each.at)))
         self.book = PatternBook(dotted_names=self.assumptions.dotted_names)
         self.holdings = {each: Holdings(each, self.book, self.assumptions) for each in self.instances}
-        self.directory = Directory(self.instances, self.options.hosts, self.assumptions)
+        self.directory = directory or Directory(self.instances, self.options.hosts, self.assumptions)
         self.links: list[Link] = []
         self.strays: list[Stray] = []
         self.ambiguous: list[tuple[Instance, Destination, Resolution]] = []

@@ -59,11 +59,17 @@ def judge(fabric: Fabric) -> Iterator[ValidationFinding]:
 
 
 def _unneeded(fabric: Fabric, needed: set[tuple[ReplicatedTopic, Check]]) -> Iterator[ValidationFinding]:
-    """Exclusions of checks that pass, for every topic, on every link the entry belongs to."""
+    """Exclusions of checks that pass, for every topic, on every link the entry belongs to.
+
+    ``cascade`` beside another exclusion is left alone: 60East's own example for a view server excludes both, with
+    instances in mind that nobody here knows of.
+    """
     told: set[ReplicatedTopic] = set()
     for link in fabric.links:
         for entry in link.destination.topics:
             useless = sorted(check for check in entry.excluded if (entry, check) not in needed)
+            if len(entry.excluded) > len(useless) or len(useless) > 1:
+                useless = [check for check in useless if check is not Check.CASCADE]
             if useless and entry not in told:
                 told.add(entry)
                 topic = Topic(entry.name or ".*", entry.message_type)

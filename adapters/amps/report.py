@@ -6,11 +6,12 @@ keeps it so. Never formats anything for people beyond single sentences.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from adapters.amps.model import Place
 from orchestrator.findings import Finding
@@ -142,24 +143,57 @@ class PlanStep(_Strict):
     refused: tuple[str, ...] = Field(default=(), description="links that AMPS refuses after this step")
 
 
+class Node(_Strict):
+    """One instance of the fabric."""
+
+    name: str
+    group: str
+    file: str
+
+
+class Edge(_Strict):
+    """One link of the fabric: how many known topics it carries, and the worst that was found on it."""
+
+    source: str
+    destination: str
+    sync: bool
+    topics: int
+    worst: Level | None = None
+
+
 class ValidationReport(_Strict):
     """The result of one validation. Findings are in ``ValidationFinding.sort_key`` order."""
 
-    instances: tuple[str, ...]
-    links: int
-    topics: int
+    version: Literal[1] = 1
+    instances: tuple[Node, ...]
+    links: tuple[Edge, ...]
+    topics: int = Field(description="how many topics are known by name in the whole fabric")
     findings: tuple[ValidationFinding, ...]
-    assumptions: Mapping[str, Any]
+    assumptions: Mapping[str, Any] = Field(description="what was assumed where 60East documents nothing")
     suggestions: tuple[Suggestion, ...] | None = None
     plan: tuple[PlanStep, ...] | None = None
+    plan_refused: str | None = Field(default=None, description="why there is no plan although one was asked for")
+
+    @computed_field(description="findings of each level")  # type: ignore[prop-decorator]
+    @property
+    def summary(self) -> dict[str, int]:
+        counted = Counter(finding.level for finding in self.findings)
+        return {level.value: counted[level] for level in LEVELS}
 
     @property
     def exit_code(self) -> int:
         """4 when AMPS would refuse something, else 0: risks, notes and the undecided do not fail a build."""
-        return EXIT_FINDINGS if self.count(Level.ERROR) else EXIT_CLEAN
+        return EXIT_FINDINGS if self.summary[Level.ERROR] else EXIT_CLEAN
 
-    def count(self, level: Level) -> int:
-        return sum(finding.level is level for finding in self.findings)
+    def to_json(self) -> str:
+        """The published form; ``report_schema`` describes it."""
+        return self.model_dump_json(indent=2)
 
     def to_findings(self) -> list[Finding]:
         return [finding.to_finding() for finding in self.findings]
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON schema of ``ValidationReport.to_json``, as published in ``report.schema.json``."""
+    schema = ValidationReport.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

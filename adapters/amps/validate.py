@@ -5,20 +5,22 @@ Reads configurations, never changes one, and speaks to no instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adapters.amps.fabric import Fabric
 from adapters.amps.flow import gap_rules
 from adapters.amps.gather import read_all
 from adapters.amps.judge import judge
-from adapters.amps.model import Instance
-from adapters.amps.report import ValidationFinding, ValidationReport
+from adapters.amps.model import Instance, Topic
+from adapters.amps.report import Edge, Level, Node, ValidationFinding, ValidationReport
+from adapters.amps.rolling import rolling_plan
 from adapters.amps.rules_fabric import fabric_rules
 from adapters.amps.rules_instance import instance_rules
 from adapters.amps.rules_link import link_rules
 from adapters.amps.rules_topic import topic_rules
 from adapters.amps.settings import ValidateOptions
+from adapters.amps.suggest import suggestions
 
 _EXTRA_RULES = (instance_rules, link_rules, topic_rules, gap_rules, fabric_rules)
 
@@ -29,7 +31,10 @@ def run_validate(paths: Iterable[Path | str], options: ValidateOptions | None = 
     Raises ``DefinitionError`` with file and line when a file cannot be read or an option does not fit.
     """
     options = options or ValidateOptions()
-    return validate(read_all(paths, options.variables, options.assumptions), options)
+    instances = read_all(paths, options.variables, options.assumptions)
+    before = read_all(options.rolling_from, options.variables, options.assumptions) if options.rolling_from else ()
+    report = validate(instances, options)
+    return _with_plan(report, before, instances, options) if before else report
 
 
 def validate(instances: Iterable[Instance], options: ValidateOptions | None = None) -> ValidationReport:
@@ -39,15 +44,39 @@ def validate(instances: Iterable[Instance], options: ValidateOptions | None = No
 
 def report_on(fabric: Fabric) -> ValidationReport:
     """The report on a fabric that was built before."""
-    options = fabric.options
     findings: list[ValidationFinding] = list(judge(fabric))
-    if options.extra_rules:
+    if fabric.options.extra_rules:
         for rules in _EXTRA_RULES:
             findings += rules(fabric)
+    findings.sort(key=lambda finding: finding.sort_key)
+    known: set[Topic] = set()
     return ValidationReport(
-        instances=tuple(each.name for each in fabric.instances),
-        links=len(fabric.links),
-        topics=len(frozenset().union(*(fabric.known(each) for each in fabric.instances))),
-        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
-        assumptions=options.assumptions.model_dump(),
+        instances=tuple(Node(name=each.name, group=each.group, file=each.at.file) for each in fabric.instances),
+        links=tuple(_edges(fabric, findings)),
+        topics=len(known.union(*(fabric.known(each) for each in fabric.instances))),
+        findings=tuple(findings),
+        assumptions=fabric.assumptions.model_dump(),
+        suggestions=suggestions(fabric) if fabric.options.suggest_exclusions else None,
     )
+
+
+def _with_plan(
+    report: ValidationReport, before: Sequence[Instance], after: Sequence[Instance], options: ValidateOptions
+) -> ValidationReport:
+    plan = rolling_plan(before, after, options)
+    refused = "AMPS would refuse links of the configurations to change to: mend them first" if plan is None else None
+    return report.model_copy(update={"plan": plan, "plan_refused": refused})
+
+
+def _edges(fabric: Fabric, findings: Sequence[ValidationFinding]) -> Iterable[Edge]:
+    worst: dict[tuple[str | None, str | None], Level] = {}
+    for finding in findings:  # the worst come first
+        worst.setdefault((finding.source, finding.destination), finding.level)
+    for link in fabric.links:
+        yield Edge(
+            source=link.source.name,
+            destination=link.target.name,
+            sync=link.is_sync,
+            topics=len(fabric.traffic(link)),
+            worst=worst.get((link.source.name, link.target.name)),
+        )

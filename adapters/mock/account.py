@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from adapters.mock.numbers import Numbers, Run
@@ -207,6 +208,5 @@ class Ledger:
         return ledger
 
     def _spans(self, now: float, wanted: Callable[[tuple[str, ...]], bool]) -> tuple[Interval, ...]:
-        ends = [moment for moment, _ in self.activity[1:]] + [now]
-        spans = zip(self.activity, ends, strict=True)
-        return tuple((start, end) for (start, sites), end in spans if wanted(sites) and end > start)
+        spans = pairwise([*self.activity, (now, ())])
+        return tuple((start, end) for (start, sites), (end, _) in spans if wanted(sites) and end > start)

@@ -4,8 +4,8 @@ It does what a real adapter has to do and no more: it finds the serving node ane
 node shows into readings, and says of each command whether it can have been obeyed. It never looks at the world's
 account, and never at anything a node's management would not show.
 
-A site's options: ``world``, see ``worlds``. Each request and each command takes the site's ``latency``, one half
-before the node hears of it and one half after.
+A site's options: ``world``, see ``worlds``. Each request takes the site's ``latency``, one half before the node hears
+of it and one half after; the commands of one request share it.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from orchestrator.site import Site
 
 _BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
+_BATCH = 1_000  # calls that share one request, and so one latency
 _CUT_OFF = "Message VPN                      A C B R Q S M T\r\n-------------------------------- - - -"
 _GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
 
@@ -82,6 +83,7 @@ class MockAdapter:
             commands=wording.set_role,
             arguments={"role": ArgumentSpec(choices=("active", "standby"))},
             inverse="set_role",
+            batch=_BATCH,
         ),
         "complete_transaction": ActionSpec(
             "complete_transaction",
@@ -92,6 +94,7 @@ class MockAdapter:
                 "xid": ArgumentSpec(filled_by="item"),
                 "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
             },
+            batch=_BATCH,
         ),
         "delete_transaction": ActionSpec(
             "delete_transaction",
@@ -99,6 +102,7 @@ class MockAdapter:
             idempotent=False,
             commands=wording.delete_transaction,
             arguments={"xid": ArgumentSpec(filled_by="item")},
+            batch=_BATCH,
         ),
     }
     simulated: ClassVar[bool] = True
@@ -141,7 +145,7 @@ class MockAdapter:
             raise Forbidden("this session may only read", device=self._site.name)
         if action not in self.actions:
             raise DefinitionError(f"the simulated sites have no action {action}")
-        return (self._do(action, call, permit) for call in calls)
+        return self._do_all(action, calls, permit)
 
     def close(self) -> None:
         world, self._held = self._held, None
@@ -211,9 +215,21 @@ class MockAdapter:
 
     # Changing
 
+    def _do_all(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        """One request for all calls, as a set-oriented device takes it."""
+        self._pause()
+        results = []
+        for call in calls:
+            try:
+                results.append(self._do(action, call, permit))
+            except AdapterError as error:
+                yield from results
+                raise error
+        self._pause()
+        yield from results
+
     def _do(self, action: str, call: Call, permit: Permit) -> Result:
         sent = tuple(self.actions[action].commands(call))
-        self._pause()
         with self._world.request():
             node = self._serving()
             seen = Seen("command", self._site.name, action, (call.service,), call.args)
@@ -222,7 +238,6 @@ class MockAdapter:
             error = self._command(node, action, call, fault)
         if error is None and fault is not None:
             error = self._spoil(fault, node.router_name)
-        self._pause()
         if error is not None:
             return Result.of(call, error, sent)
         return Result(call, Effect.ACCEPTED, device=node.router_name, sent=sent)

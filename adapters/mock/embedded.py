@@ -45,7 +45,10 @@ def embedded_world(path: Path, clock: Clock) -> World:
 
 
 def embedded_layout(*, ha: bool = False) -> WorldLayout:
-    """New York active; with ``ha``, each site is a pair of nodes. Trading_VPN has a standing backlog: its bridge carries just what its publishers send."""
+    """New York active; with ``ha``, each site is a pair of nodes.
+
+    Trading_VPN has a standing backlog: its bridge carries just what its publishers send.
+    """
     trading = VpnLayout(
         name="Trading_VPN",
         publish_rate=1_200.0,
@@ -58,7 +61,7 @@ def embedded_layout(*, ha: bool = False) -> WorldLayout:
     risk = VpnLayout(name="Risk_VPN", publish_rate=150.0, drain_rate=900.0, backlog=60, sync_every=4)
     settlement = VpnLayout(name="Settlement_VPN", publish_rate=40.0, drain_rate=400.0, backlog=25)
     return WorldLayout(
-        sites=tuple(SiteLayout(site, _nodes(site, ha)) for site in (HOME, AWAY)),
+        sites=(SiteLayout(HOME, _nodes(HOME, ha)), SiteLayout(AWAY, _nodes(AWAY, ha))),
         vpns=(trading, risk, settlement),
     )
 

@@ -152,7 +152,7 @@ _WHATS = tuple(
 def parse_fault(text: str) -> Fault:
     """One fault from its line. Raises ``DefinitionError`` with what is understood."""
     written = " ".join(text.split())
-    before, colon, after = written.partition(":")
+    before, colon, after = written.rpartition(":")
     when, what = _parse_when(before.strip()), _parse_what(after.strip())
     if not colon or when is None or what is None:
         raise DefinitionError(f"not a fault: {text.strip()!r}", hint="a fault is\n" + GRAMMAR)
@@ -236,6 +236,8 @@ def _bridge_kind(word: str) -> Literal["down", "stall", "slow"]:
 
 def _misfit(when: When, what: What) -> str:
     """Why these two do not go together, or nothing."""
+    if when.vpn is not None and when.phase in ("login", "any"):
+        return f"{when.phase} takes no message VPN"
     if not isinstance(what, AnswerFault):
         return ""
     if when.phase == "at" or when.after:
@@ -246,8 +248,6 @@ def _misfit(when: When, what: What) -> str:
         return "only a wrong password can go wrong in the answer to a login"
     if what.kind in ("refuse", "late") and when.phase not in _COMMANDS:
         return "only a command can be refused or late"
-    if when.vpn is not None and when.phase in ("login", "any"):
-        return f"{when.phase} takes no message VPN"
     return ""
 
 

@@ -43,6 +43,7 @@ class Stream:
         "ledger",
         "next_number",
         "outbox",
+        "quota_messages",
         "rates",
         "sides",
         "unacked",
@@ -55,16 +56,12 @@ class Stream:
         self.sides = sides
         self.ledger = ledger
         self.rates = Rates()
+        self.quota_messages = layout.quota_mb * _MEGABYTE // layout.message_bytes
         self.next_number = 1
         self.unacked = Numbers()  # sent, and not acknowledged to the publisher
         self.outbox = Runs()  # to be sent again before anything new
         self.consumed_at = 0.0
         self._fed = self._carried = self._eaten = 0.0  # fractions of a message
-
-    @property
-    def quota_messages(self) -> int:
-        """How many messages the replication queue can hold."""
-        return self.layout.quota_mb * _MEGABYTE // self.layout.message_bytes
 
     def mate(self, side: Side) -> Side:
         """The same VPN at the other site."""
@@ -95,8 +92,7 @@ class Stream:
         self._carry(carried)
         self._settle_asked(asked)
         self._consume(start, stop)
-        for side in self.sides.values():
-            self._propagate(side, stop)
+        self._propagate(stop)
 
     def acknowledge(self, runs: Iterable[Run]) -> None:
         """Tell the publisher that these are safe."""
@@ -203,9 +199,10 @@ class Stream:
         if side.admin_up:
             side.acks.extend(taken)
 
-    def _propagate(self, side: Side, now: float) -> None:
-        """Tell the mate what was consumed at ``side``, while the mate's bridge is bound to it."""
-        if self.rates.drained is not side:
+    def _propagate(self, now: float) -> None:
+        """Tell the mate, while its bridge is bound, what was consumed at the side it drains."""
+        side = self.rates.drained
+        if side is None:
             return
         mate = self.mate(side)
         quiet = now - self.consumed_at >= self.world.ack_after

@@ -8,6 +8,7 @@ Assumptions where the documents are silent, on the side of what would hurt an op
   site that was active last can bind anew; the other one stays down.
 - A publisher whose message is refused sends it again before any later one. It stops producing while disconnected.
 - Messages consumed at the active are not pruned from its replication queue.
+- What a site could not tell its mate of consumption, it tells once the mate's bridge is bound to it again.
 """
 
 from __future__ import annotations
@@ -108,12 +109,12 @@ class Vpn:
         self.ledger.note_active(self.at, tuple(side.name for side in self.sides.values() if self._serves(side)))
 
     def _next_event(self) -> float:
-        moments = [self.conditions.next_end(self.at), self._crossing()]
-        for moment in (self.publisher.due, self.consumer.due, self.reconcile_at):
-            if moment is not None:
-                moments.append(moment)
-        moments.extend(side.bridge_due for side in self.sides.values() if side.bridge_due is not None)
-        return min(moments)
+        event = min(self.conditions.next_end(self.at), self._crossing())
+        dues = (self.publisher.due, self.consumer.due, self.reconcile_at)
+        for moment in (*dues, *(side.bridge_due for side in self.sides.values())):
+            if moment is not None and moment < event:
+                event = moment
+        return event
 
     def _happen(self) -> None:
         """Let happen what is due now."""
@@ -224,7 +225,6 @@ class Vpn:
         self.ledger.note_role(self.at, site, role)
         if role == "active":
             self.last_active = site
-            self.stream.mate(side).acks.clear()  # what was consumed there and not yet told is delivered again here
             if self.layout.manager.outcomes:
                 self.reconcile_at = self.at + self.layout.manager.reconciles_after
         self.settle()

@@ -45,7 +45,8 @@ class World:
         self._obeyed = False
         self._file = None if path is None else WorldFile(path)
         self._base, self._base_clock = 0.0, clock.now()
-        self.moment = 0.0
+        self.moment = 0.0  # world time as far as events have been let happen
+        self._happening = False
         self._events: list[Event] = []
         self._arrivals = 0
         self._mischief = Mischief(self)
@@ -87,8 +88,8 @@ class World:
         return None if self._file is None else self._file.path
 
     def now(self) -> float:
-        """World time, in seconds since the world began."""
-        return self._base + self.clock.now() - self._base_clock
+        """World time, in seconds since the world began; it stands still inside a ``request``."""
+        return self.moment if self._depth else self._running_time()
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -97,12 +98,13 @@ class World:
         Raises ``Unreachable`` for a file that cannot be used, ``ConnectionLost`` for one that cannot be written.
         """
         with self._lock:
-            outermost = self._depth == 0 and self._file is not None
+            outermost = self._depth == 0
             if outermost:
                 self._enter()
             self._depth += 1
             try:
-                self.let_due_happen()
+                if outermost:
+                    self._run_until(self._running_time())
                 yield
             finally:
                 self._depth -= 1
@@ -210,12 +212,24 @@ class World:
         self._vpns = {vpn.name: Vpn(vpn, layout, self.centres) for vpn in layout.vpns}
 
     def let_due_happen(self) -> None:
-        """Let happen, in order of time, what was to happen until now."""
-        now = self.now()
-        while self._events and self._events[0][0] <= now:
-            self.moment, _, kind, details = heapq.heappop(self._events)
-            self._happen(kind, details)
-        self.moment = now
+        """Let happen what was just planned for now."""
+        if not self._happening:  # else it is next in the queue anyway
+            self._run_until(self.moment)
+
+    def _running_time(self) -> float:
+        return self._base + self.clock.now() - self._base_clock
+
+    def _run_until(self, target: float) -> None:
+        """Let happen, in order of time, what was to happen until ``target``; world time is then that."""
+        self._happening = True
+        try:
+            while self._events and self._events[0][0] <= target:
+                moment, _, kind, details = heapq.heappop(self._events)
+                self.moment = max(self.moment, moment)
+                self._happen(kind, details)
+        finally:
+            self._happening = False
+        self.moment = target
 
     def _happen(self, kind: str, details: list[Any]) -> None:
         match kind, details:
@@ -271,8 +285,8 @@ class World:
 
     def _dump(self) -> dict[str, Any]:
         return {
-            "clock": self.clock.now(),
-            "time": self.now(),
+            "clock": self._base_clock + self.moment - self._base,
+            "time": self.moment,
             "layout": asdict(self.layout),
             "centres": {name: centre.dump() for name, centre in self.centres.items()},
             "vpns": {name: vpn.dump() for name, vpn in self._vpns.items()},
@@ -293,4 +307,5 @@ class World:
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
         self._mischief.restore(data["faults"])
-        self._base, self._base_clock = float(data["time"]) + elapsed, self.clock.now()
+        self.moment = float(data["time"])
+        self._base, self._base_clock = self.moment + elapsed, self.clock.now()

@@ -107,12 +107,14 @@ def _from_detail(lines: list[str], text: str, device: str) -> Iterator[Listed]:
 
 
 def _blocks(lines: list[str], text: str, device: str) -> Iterator[dict[str, str]]:
-    """The labels of each transaction. What stands in its tables of messages may look like a label, and is none."""
+    """The labels of each transaction, which end where its tables of messages begin: what stands there is no label."""
     block: dict[str, str] | None = None
-    in_table = False
+    in_table = True
     for line in lines:
         label = label_in(line)
         if label is not None and label.name == "XID":
+            if not in_table:
+                break
             if block is not None:
                 yield block
             block, in_table = {"XID": label.value}, False
@@ -124,8 +126,9 @@ def _blocks(lines: list[str], text: str, device: str) -> Iterator[dict[str, str]
             in_table = True
         elif label is not None and block.setdefault(label.name, label.value) != label.value:
             raise unreadable(f"'{label.name}' comes twice in transaction {block['XID']}", text, device)
-    if block is not None:
-        yield block
+    if block is None or not in_table:
+        raise unreadable("a transaction ends before its tables of messages", text, device)
+    yield block
 
 
 def _count(value: str) -> int | None:

@@ -137,11 +137,11 @@ class Conversation:
             self.close()
             raise
 
-    def _listen(self, command: str, answer: str) -> tuple[str, list[str]]:
-        """Everything up to the next prompt, and the questions met on the way."""
+    def _listen(self, command: str, answer: str) -> tuple[str, int]:
+        """Everything up to the next prompt, and how many questions were met on the way."""
         deadline = self._clock.now() + self._timeout_s
         heard = bytearray()
-        questions: list[str] = []
+        questions = 0
         echo = command.encode()
         echoed, answered = False, -2
         while True:
@@ -161,8 +161,8 @@ class Conversation:
                 answered = here
             elif echoed and self._dialect.question.search(tail):
                 if here != answered:
-                    questions.append(tail.strip())
-                    self._line.send((answer if len(questions) == 1 else "n").encode() + _ENTER)
+                    questions += 1
+                    self._line.send((answer if questions == 1 else "n").encode() + _ENTER)
                 answered = here
             elif echoed and self._is_prompt(tail):
                 return _decode(bytes(heard)), questions
@@ -170,7 +170,7 @@ class Conversation:
     def _is_prompt(self, tail: str) -> bool:
         return tail.endswith(self._ending) and self._dialect.prompt_in(tail, self.prompt.name) is not None
 
-    def _answer_in(self, command: str, heard: str, questions: list[str], answer: str) -> str:
+    def _answer_in(self, command: str, heard: str, questions: int, answer: str) -> str:
         """Cut the echo and the prompt off; note the prompt. What stands before the echo must be idle talk."""
         lines = self._dialect.lines(heard)
         at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), None)
@@ -179,21 +179,21 @@ class Conversation:
                 f"{self._device} said something else before it answered `{command}`", text=heard, device=self._device
             )
         self._prompt = self._dialect.prompt_in(self._dialect.last_line(heard), self.prompt.name)
-        body = [line for line in lines[at + 1 : -1] if line.strip() not in questions and not self._asked(line)]
-        if len(questions) > 1:
+        body = lines[at + 1 : -1]
+        if questions > 1:
             raise UnreadableReply(
                 f"{self._device} asks more than one question at `{command}`", text=heard, device=self._device
             )
         if questions and answer == "n":
             raise CommandRejected(
-                f"{self._device} asks at `{command}`: {printable(questions[0])} It was answered with n.",
+                f"{self._device} asks at `{command}`: '{printable(' '.join(body))}'; the answer was n",
                 device=self._device,
                 hint="this command is not known to ask a question; find out at the device why it does",
             )
-        return "\n".join(body)
+        return "\n".join(line for line in body if not (questions and self._asked(line)))
 
     def _asked(self, line: str) -> bool:
-        """Is this a question's line with the echo of our answer behind it?"""
+        """Is this a question's line, perhaps with the echo of our answer behind it?"""
         return self._dialect.question.search(line.removesuffix("y").removesuffix("n")) is not None
 
     def _is_echo(self, line: str, command: str) -> bool:

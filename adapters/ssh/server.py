@@ -62,7 +62,8 @@ class SshServer:
     """Shells over SSH on one address. ``shells`` makes one for each login that asks for a terminal session.
 
     ``latency_s`` passes before each answer. ``port`` 0 takes a free one. ``chaos`` holds the mishaps tests ordered. A
-    client is turned away, before a word, when ``admits`` says no. Stop and start at will: the port stays the same.
+    client is turned away, before a word, when ``admits`` says no, and a login that would fit when ``approves`` does.
+    Stop and start at will: the port stays the same.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class SshServer:
         chaos: Chaos | None = None,
         banner: str = "",
         admits: Callable[[], bool] = lambda: True,
+        approves: Callable[[str], bool] = lambda username: True,
     ) -> None:
         self._shells = shells
         self._accounts = {account.username: account for account in accounts}
@@ -88,6 +90,7 @@ class SshServer:
         self.chaos = chaos if chaos is not None else Chaos()
         self._banner = banner
         self._admits = admits
+        self._approves = approves
         self._listener: _Listener | None = None
 
     @property
@@ -128,7 +131,7 @@ class SshServer:
     def _serve(self, client: socket.socket, peer: str, stop: threading.Event) -> _Connection:
         if not self._admits():
             raise ConnectionRefusedError
-        gate = _Gate(self._accounts, self._methods, self._banner)
+        gate = _Gate(self._accounts, self._methods, self._banner, self._approves)
         connection = _Connection(client, gate, self._key)
 
         def open_shell(channel: paramiko.Channel, columns: int, rows: int) -> Shell:
@@ -147,8 +150,15 @@ class SshServer:
 class _Gate(paramiko.ServerInterface):
     """What one connection may do: log in, open sessions, get a terminal and a shell in each."""
 
-    def __init__(self, accounts: Mapping[str, Account], methods: Sequence[AuthMethod], banner: str) -> None:
+    def __init__(
+        self,
+        accounts: Mapping[str, Account],
+        methods: Sequence[AuthMethod],
+        banner: str,
+        approves: Callable[[str], bool],
+    ) -> None:
         self._accounts = accounts
+        self._approves = approves
         self._methods = methods
         self._banner = banner
         self._login: tuple[str, AuthMethod] | None = None
@@ -238,7 +248,7 @@ class _Gate(paramiko.ServerInterface):
         return hmac.compare_digest(known.encode(), password.encode()) and known != ""
 
     def _judge(self, username: str, method: AuthMethod, fits: bool) -> int:
-        if not fits or method not in self._methods:
+        if not fits or method not in self._methods or not self._approves(username):
             return AUTH_FAILED
         self._login = (username, method)
         return AUTH_SUCCESSFUL

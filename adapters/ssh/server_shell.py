@@ -9,13 +9,15 @@ from __future__ import annotations
 import codecs
 import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from orchestrator.errors import AdapterError
 
 Wants = Literal["line", "key", "nothing"]
-MishapKind = Literal["drop-before", "drop-after", "cut-short", "freeze-before", "freeze-after", "garbage"]
+AnswerMishap = Literal["drop-after", "cut-short", "freeze-after", "shortened", "garbage"]
+MishapKind = AnswerMishap | Literal["drop-before", "freeze-before"]
 
 LINE_MAX = 4096  # characters; what is typed beyond is ignored, as by a terminal driver
 GARBAGE = "\ufffd\x07~#>{%garbage%}<#~\x00\n"
@@ -27,7 +29,8 @@ _ETX, _EOT, _BEL, _BS, _NAK, _ESC, _DEL = "\x03", "\x04", "\x07", "\x08", "\x15"
 class Shell(Protocol):
     """What answers at a terminal. Texts end their lines with ``\\n``; the last line is the next prompt.
 
-    A shell whose device is gone raises ``AdapterError``: the connection then breaks without a word.
+    A shell whose device is gone raises ``AdapterError``: the connection then breaks without a word. One that wants
+    its answer to go wrong raises ``Spoilt`` in place of giving it.
     """
 
     @property
@@ -56,6 +59,15 @@ class Shell(Protocol):
         ...
 
 
+class Spoilt(Exception):
+    """What a shell answers, and what becomes of the answer on its way. The line has been obeyed, or lost, by then."""
+
+    def __init__(self, kind: AnswerMishap, answer: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.answer = answer
+
+
 class Wire(Protocol):
     """Bytes both ways. ``receive`` blocks, and gives ``b""`` at the end; ``send`` raises OSError when it cannot."""
 
@@ -77,6 +89,7 @@ class Mishap:
     - ``cut-short``: the shell obeys, half of the answer arrives, the connection breaks.
     - ``freeze-before``: nothing happens until ``Chaos.thaw``; then the line takes effect, late.
     - ``freeze-after``: the shell obeys, and the answer arrives only after ``Chaos.thaw``.
+    - ``shortened``: the shell obeys; half of the answer arrives, and the next prompt.
     - ``garbage``: the shell obeys; the answer is replaced by rubbish, the next prompt is whole.
     """
 
@@ -230,7 +243,8 @@ class ServerTerminal:
                         break
                 self._flush()
         except AdapterError:
-            self._wire.drop()
+            with suppress(OSError, _Broken):
+                self._break_off()
         except (OSError, EOFError, _Broken):
             return
 
@@ -262,18 +276,27 @@ class ServerTerminal:
             self._break_off()
         elif kind == "freeze-before":
             self._freeze()
-        answer = self._shell.take_line(line)
-        if kind == "drop-after":
-            self._break_off()
-        elif kind == "freeze-after":
-            self._freeze()
-        elif kind == "cut-short":
-            self._say(answer[: len(answer) // 2])
-            self._flush()
-            self._break_off()
-        elif kind == "garbage":
-            answer = GARBAGE + answer[answer.rfind("\n") + 1 :]
+        try:
+            answer = self._shell.take_line(line)
+        except Spoilt as spoilt:
+            kind, answer = spoilt.kind, spoilt.answer
         self._wait()
+        self._answer(kind, answer)
+
+    def _answer(self, kind: MishapKind | None, answer: str) -> None:
+        body, end, prompt = answer.rpartition("\n")
+        match kind:
+            case "drop-after":
+                self._break_off()
+            case "cut-short":
+                self._say(answer[: len(answer) // 2])
+                self._break_off()
+            case "freeze-after":
+                self._freeze()
+            case "shortened":
+                answer = body[: len(body) // 2] + end + prompt
+            case "garbage":
+                answer = GARBAGE + prompt
         self._say(answer)
 
     def _wait(self) -> None:
@@ -288,6 +311,7 @@ class ServerTerminal:
             raise _Broken
 
     def _break_off(self) -> None:
+        self._flush()  # the answers to earlier lines, and this line's echo, were on their way already
         self._wire.drop()
         raise _Broken
 

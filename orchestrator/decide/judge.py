@@ -75,7 +75,15 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
 
 
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
-    """An unknown reading: ask again until patience ends."""
-    if verdict.final or now - lane.known_at >= step.patience:
+    """Something unknown, a reading or a value in it: ask again until patience ends."""
+    if verdict.final or now - _known_at(lane) >= step.patience:
         return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo))
     return again(lane, request, now)
+
+
+def _known_at(lane: Lane) -> float:
+    """Since when something is unknown, as far as the lane tells."""
+    if any(one.failure for one in lane.seen):
+        return lane.known_at
+    # Every device answered, and left a value out: only of the gauge is it known when it was last given.
+    return max(lane.stage_at, lane.gauge[-1][0]) if lane.gauge else lane.stage_at

@@ -44,11 +44,8 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return say(*withdrawn, ev.StepDone(step=step.id))
     if step.timeout is not None and now - lane.step_at >= step.timeout:
         return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {goal.why}"))
-    unread = goal.holds is None and any(one.failure for one in lane.seen)
     if goal.holds is None and not lane.gates:
-        if not unread or goal.final or now - lane.known_at >= step.patience:
-            return say(ev.StepFailed(step=step.id, why=goal.why))
-        return again(lane, request, now, step.poll.max)
+        return patience(lane, step, goal, request, now, undo=False)
     moved = _on_stall(plan, lane, step, now, attended)
     if moved is not None:
         return moved
@@ -64,7 +61,8 @@ def _guard_broken(
     if lane.guard_broke_at is None:
         return say(ev.GuardBroke(step=step.id, why=guard.why))
     polling = again(lane, request, now, step.poll.max)
-    if now - lane.guard_broke_at < rule.grace:
+    # Only a reading taken after the grace tells that the guard is still broken.
+    if lane.seen_at - lane.guard_broke_at <= rule.grace:
         return with_questions(lane, polling, attended)
     gate = lane.open_gate(rule.gate)
     if gate is None:
@@ -85,7 +83,7 @@ def _guard_broken(
 def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
     """None while the gauge moves."""
     rule = step.when_stalled
-    if rule is None or not lane.gauge or now - lane.moved_at < rule.after:
+    if rule is None or not lane.gauge or lane.seen_at - lane.moved_at <= rule.after:
         return None
     if not lane.stalled:
         return say(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))

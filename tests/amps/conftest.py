@@ -107,7 +107,7 @@ def full(name: str, mates: Iterable[str], topics: Iterable[str], **more: object)
         name=name,
         group="G",
         log=names,
-        sow={topic: ("/id",) for topic in names},
+        sow=dict.fromkeys(names, ("/id",)),
         to=tuple(Dest(mate, tuple(Entry(topic) for topic in names), group="G") for mate in mates),
     )
     return conf.but(**more)

@@ -207,3 +207,15 @@ def kinds(move: Next) -> list[str]:
 def asked(move: Next) -> list[tuple[str, str]]:
     """What a decision wants read, as (side, reading)."""
     return [ask for request in move.requests if isinstance(request, Observe) for ask in request.asks]
+
+
+def after(lane: Lane, move: Next, at: float) -> Lane:
+    """The lane after everything the decision wants recorded."""
+    for event in move.events:
+        lane = fold_lane(lane, event, at)
+    return lane
+
+
+def wait_of(move: Next, at: float) -> float | None:
+    """Seconds from ``at`` until the decision wants to be asked again; None when it does not wait for time."""
+    return None if move.wake is None else round(move.wake - at, 6)

@@ -4,12 +4,14 @@ Its effects follow its own few rules, never what a runbook expects, and it keeps
 so that a test can judge an engine by the pair and not by the engine's words. Time is the injected clock's. It must
 never import the engine or the decisions.
 
-Rules: messages leave the queue at ``rate`` a second while the bridge is bound; a site takes any role it is told;
-completing a prepared transaction shows it complete at both sites; deleting removes it at one site.
+Rules: the queue's depth stands still while the source is active, and falls by ``rate`` a second while it is standby
+and the bridge is bound; a site takes any role it is told; completing a prepared transaction shows it complete at both
+sites; deleting removes it at one site. What an action did shows in readings ``lag`` seconds later.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -103,9 +105,12 @@ class PairedService:
     def bound(self) -> bool:
         return self.link is Bridge.BOUND
 
+    def snapshot(self) -> PairedService:
+        return replace(self, roles=dict(self.roles), transactions={on: dict(ids) for on, ids in self.transactions.items()})
+
     def flow(self, now: float) -> None:
         """Let the queue drain up to ``now``."""
-        if self.bound:
+        if self.bound and self.roles["source"] is Role.STANDBY:
             self.depth = max(0.0, self.depth - self.rate * (now - self.since))
         self.since = now
 
@@ -117,17 +122,26 @@ class ScriptedPair:
     """Both sites of some services. ``depth`` messages wait for the mate when the clock starts, ``rate`` leave a second."""
 
     def __init__(
-        self, clock: VirtualClock, services: Sequence[str] = ("Trading",), *, depth: float = 100.0, rate: float = 100.0
+        self,
+        clock: VirtualClock,
+        services: Sequence[str] = ("Trading",),
+        *,
+        depth: float = 100.0,
+        rate: float = 100.0,
+        lag: float = 0.0,
     ) -> None:
         self.clock = clock
         self.services = {
             name: PairedService(depth=float(depth), rate=rate, since=clock.now()) for name in services
         }
+        self.lag = lag
+        self._past: dict[str, list[tuple[float, PairedService]]] = {name: [] for name in self.services}
         self.took: list[Took] = []
         self.heard: list[Heard] = []
         self.closed: list[Side] = []
         self._mishaps: list[_Mishap] = []
         self._script: list[tuple[float, Callable[[], None]]] = []
+        self._reactions: dict[tuple[Side, str], tuple[float, Callable[[], None]]] = {}
         self.answer: dict[tuple[Side, str], Callable[[str], Reading | Failure | None]] = {}
 
     # --- what a test may arrange ----------------------------------------------------------------------------------
@@ -156,6 +170,10 @@ class ScriptedPair:
         """Let something happen ``seconds`` from now; it is seen by whatever is asked or told later."""
         self._script.append((self.clock.now() + seconds, happening))
         self._script.sort(key=lambda entry: entry[0])
+
+    def once_told(self, verb: str, side: Side, seconds: float, happening: Callable[[], None]) -> None:
+        """Let something happen ``seconds`` after the first time ``verb`` takes effect at ``side``."""
+        self._reactions[(side, verb)] = (seconds, happening)
 
     def lose_bridge(self, service: str = "Trading") -> None:
         self._set_link(service, Bridge.DOWN)
@@ -193,6 +211,8 @@ class ScriptedPair:
     def take_effect(self, side: Side, action: str, call: Call) -> None:
         """Raises ``CommandRejected`` when the rules say no."""
         one = self.services[call.service]
+        one.flow(self.clock.now())
+        before = one.snapshot()
         roles = (one.roles["source"], one.roles["target"])
         match action:
             case "set_role":
@@ -205,8 +225,12 @@ class ScriptedPair:
                 pass
             case _:
                 raise CommandRejected(f"unknown command {action}", device=side)
+        self._past[call.service].append((self.clock.now() + self.lag, before))
         args = tuple(sorted(call.args.items()))
         self.took.append(Took(self.clock.now(), side, action, call.service, args, one.depth, one.bound, roles))
+        reaction = self._reactions.pop((side, action), None)
+        if reaction is not None:
+            self.after(*reaction)
 
     @staticmethod
     def _complete(one: PairedService, side: Side, xid: str) -> None:
@@ -229,26 +253,33 @@ class ScriptedPair:
         said = None if override is None else override(service)
         if said is not None:
             return said
-        one = self.services.get(service)
+        one = self._shown(service)
         if one is None:
             return Failure.of(NoSuchService(f"there is no {service}", device=side))
         match reading:
             case "replication":
-                return _status(one, side)
+                return _status(one, self.services[service].link, side)
             case "replication_queue":
-                return QueueDepth(messages=round(one.depth + 0.4999))
+                return QueueDepth(messages=math.ceil(self.services[service].depth))
             case "transactions":
                 return Transactions(items=tuple(one.transactions[side].values()))
             case _:
                 raise ValueError(f"no such reading: {reading}")
 
+    def _shown(self, service: str) -> PairedService | None:
+        """The service as readings show it: without what took effect less than ``lag`` ago."""
+        if service not in self.services:
+            return None
+        hidden = (before for visible_at, before in self._past[service] if visible_at > self.clock.now())
+        return next(hidden, self.services[service])
 
-def _status(one: PairedService, side: Side) -> ReplicationStatus:
-    role = one.roles[side]
+
+def _status(one: PairedService, link: Bridge, side: Side) -> ReplicationStatus:
+    role, bound = one.roles[side], link is Bridge.BOUND
     if role is Role.STANDBY:
-        return ReplicationStatus(enabled=True, role=role, bridge=one.link)
+        return ReplicationStatus(enabled=True, role=role, bridge=link)
     return ReplicationStatus(
-        enabled=True, role=role, queue_bound=one.bound, remote_bridge_up=one.link is not Bridge.DOWN, sync_eligible=one.bound
+        enabled=True, role=role, queue_bound=bound, remote_bridge_up=link is not Bridge.DOWN, sync_eligible=bound
     )
 
 

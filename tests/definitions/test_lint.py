@@ -65,6 +65,8 @@ TAKE_BACK = "    undo:\n      do: {on: source, action: set_role, role: active}"
 GOAL = "{on: source, reading: replication_queue, where: {drained: true}}]"
 GUARD = "guard: [{on: target, reading: replication, where: {bridge: bound}}]"
 HEALTH = "    expect: [{on: source, reading: health, where: {serving: true}}] # <-\n"
+UNKNOWN_READING = {"on": "source", "reading": "weather", "where": {"sun": True}}
+MOVED = "    title: t\n    point_of_no_return: true\n    do: {on: source, action: set_role"
 POINT = "    point_of_no_return: true\n"
 
 
@@ -91,14 +93,12 @@ def test_the_clean_runbook_has_one_note(write, readings, actions) -> None:
     assert "transactions lies before the point of no return" in note.message
 
 
-def test_without_lines_the_findings_are_the_same(found, readings, actions) -> None:
+def test_without_lines_the_findings_are_the_same(readings, actions) -> None:
     """Law: lint needs no file; then nothing claims to know a line."""
-    runbook = Runbook.model_validate({"runbook": "a/b", "summary": "s", "steps": [{"id": "a", "title": "t", **STEP}]})
+    step = {"id": "a", "title": "t", "require": [UNKNOWN_READING]}
+    runbook = Runbook.model_validate({"runbook": "a/b", "summary": "s", "steps": [step]})
     (finding,) = lint(runbook, readings, actions)
     assert (finding.file, finding.line, finding.code) == (None, None, "unknown-reading")
-
-
-STEP = {"require": [{"on": "source", "reading": "weather", "where": {"sun": True}}]}
 
 
 def test_the_shipped_controlled_runbook_is_clean(readings, actions) -> None:
@@ -222,9 +222,6 @@ def test_revert_after_the_point_of_no_return(found, choice) -> None:
     text = moved.replace("    point_of_no_return: true\n    do: {on: target", "    do: {on: target")
     text = text.replace("choices: [wait, revert], unattended: revert", f"choices: [{choice}], unattended: revert")
     assert "revert-after-point-of-no-return" in {finding.code for finding in found(text)}
-
-
-MOVED = "    title: t\n    point_of_no_return: true\n    do: {on: source, action: set_role"
 
 
 def test_stop_and_wait_are_always_legal_unattended(found) -> None:

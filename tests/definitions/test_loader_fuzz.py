@@ -36,13 +36,14 @@ def _only_definition_errors(path: Path, content: bytes) -> None:
             assert error.line is None or 1 <= error.line <= content.count(b"\n") + content.count(b"\r") + 2
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes(path, content) -> None:
     """Law: no bytes make the loader raise anything but DefinitionError."""
     _only_definition_errors(path, content)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(yaml_like | st.text(max_size=60))
 def test_any_text(path, text) -> None:
     """Law: no text makes the loader raise anything but DefinitionError."""

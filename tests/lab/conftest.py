@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,6 @@ from adapters.mock.appliance import (
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.server import Credentials, Lab, LabSettings
-from adapters.ssh.server_key import server_key
 from orchestrator.clock import VirtualClock
 
 ACTIVE = VpnReplication("Trading_VPN", True, "active", None, True, True, None, False, "async")
@@ -154,21 +152,10 @@ def golden() -> Callable[[str], str]:
     return lambda name: (Path(__file__).with_name("golden") / f"{name}.txt").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def host_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a host key that labs copy, since making one takes a moment."""
-    directory = tmp_path_factory.mktemp("keys")
-    server_key(directory / "hostkey")
-    return directory
-
-
 @pytest.fixture
-def lab_directory(tmp_path_factory: pytest.TempPathFactory, host_keys: Path) -> Path:
-    """A lab's directory that has host keys already, with a path short enough for sockets."""
-    directory = tmp_path_factory.mktemp("lab")
-    for name in ("ny-ny1", "nj-nj1", "nj-nj2"):
-        shutil.copyfile(host_keys / "hostkey", directory / f"{name}.hostkey")
-    return directory
+def lab_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lab's directory, with a path short enough for sockets."""
+    return tmp_path_factory.mktemp("lab")
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import stat
+import subprocess
 import threading
 from pathlib import Path
 
@@ -196,7 +198,7 @@ def test_a_frozen_answer_arrives_late(start_lab, connect, talking):
 
 def test_a_node_goes_down_and_comes_back(start_lab, connect, talking):
     """Down: sessions end and the port refuses. Back: the same port, the same key, and the same node."""
-    read_until, ask = talking
+    read_until, _ask = talking
     lab = start_lab()
     client = connect(lab).log_in()
     channel = client.shell()
@@ -213,7 +215,7 @@ def test_a_node_goes_down_and_comes_back(start_lab, connect, talking):
 
 def test_a_node_that_cannot_be_reached_breaks_its_sessions(start_lab, connect, talking):
     """Where management is away, a session breaks at its next line and no new one begins, until it is back."""
-    read_until, ask = talking
+    read_until, _ask = talking
     away: set[tuple[str, str]] = set()
     lab = start_lab(reachable=lambda site, node: (site, node) not in away)
     channel = connect(lab).log_in().shell()
@@ -346,26 +348,36 @@ def test_what_cannot_be_a_lab_is_refused(lab_directory, bench):
         assert threading.active_count() == before
 
 
-def test_host_keys_are_made_once_and_read_in_any_type(tmp_path):
-    """A new key is RSA and private; a key that exists is used, of whatever type; what is no key is refused."""
+def test_host_keys_are_made_once(tmp_path):
+    """A new key is private, whole, and used from then on; what is no key is refused."""
     made = server_key(tmp_path / "new")
-    assert made.line.startswith("ssh-rsa ")
+    assert made.line.startswith("ecdsa-sha2-nistp256 ")
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
     assert server_key(tmp_path / "new").line == made.line
-    paramiko.ECDSAKey.generate().write_private_key_file(str(tmp_path / "ecdsa"))
-    (tmp_path / "ecdsa").chmod(0o644)
-    assert server_key(tmp_path / "ecdsa").line.startswith("ecdsa-sha2-nistp256 ")
-    assert stat.S_IMODE((tmp_path / "ecdsa").stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
     (tmp_path / "text").write_text("no key")
     with pytest.raises(DefinitionError, match="private key"):
         server_key(tmp_path / "text")
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_an_account_without_a_password_never_logs_in_by_one(host_keys):
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen on this machine")
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+def test_host_keys_of_openssh_are_read(tmp_path, connect, start_lab, lab_directory, kind):
+    """A key that ssh-keygen wrote becomes the node's identity, whatever its type, and is made private."""
+    file = lab_directory / "ny-ny1.hostkey"
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(file)], check=True, timeout=60)
+    file.chmod(0o644)
+    public = " ".join(file.with_suffix(".hostkey.pub").read_text().split()[:2])
+    lab = start_lab()
+    assert lab.host_key("ny", "ny1") == public
+    assert connect(lab).host_key == public
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_account_without_a_password_never_logs_in_by_one(tmp_path):
     """No password is not the empty password."""
     server = SshServer(
-        lambda login: pytest.fail("nobody logs in"), [Account("kim")], server_key(host_keys / "hostkey")
+        lambda login: pytest.fail("nobody logs in"), [Account("kim")], server_key(tmp_path / "hostkey")
     )
     with server, socket.create_connection(server.address, timeout=10) as connection:
         transport = paramiko.Transport(connection)

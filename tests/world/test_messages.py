@@ -114,7 +114,7 @@ def test_asynchronous_messages_in_the_queue_do_not_survive_it(stage: Build) -> N
 
 
 def test_synchronous_falls_back_to_asynchronous_when_the_mate_is_away(stage: Build) -> None:
-    """Ineligible: acknowledged at once and queued, so publishing goes on, and eligibility returns after the backlog."""
+    """Ineligible: acknowledged at once and queued; publishing goes on, and eligibility returns after the backlog."""
     here = stage(publish_rate=100, drain_rate=500, sync_every=1)
     here.wait(5)
     here.fault("at 0s: bridge down 20s")
@@ -182,6 +182,20 @@ def test_a_full_queue_without_reject_makes_the_sites_differ(stage: Build) -> Non
     assert tally.lost == tally.stranded == pytest.approx(10 * 2_000 - 10 * 100 - 24, abs=3)
 
 
+def test_synchronous_messages_beyond_the_quota_are_kept_locally_and_acknowledged(stage: Build) -> None:
+    """Without reject, a full queue holds up nobody: only what is queued waits for the mate."""
+    here = stage(
+        publish_rate=1_000, drain_rate=100, quota_mb=1, message_bytes=2_097, sync_every=1, reject_on_discard=False
+    )
+    here.wait(3)
+    assert here.depth() == 500
+    with here.world.request():
+        vpn = here.world.vpn("V")
+        assert vpn.sides["ny"].discarded == pytest.approx(3_000 - 300 - 500, abs=2)
+        assert vpn.stream.unacked.count == 500
+    assert here.tally().acknowledged == pytest.approx(2_500, abs=2)
+
+
 def test_a_fail_over_right_after_consumption_gives_duplicates_and_no_loss(stage: Build) -> None:
     """Consumption is told each 20 messages or after a second; what was not told is delivered again."""
     here = stage(publish_rate=1_000, drain_rate=5_000, consume_rate=1_000)
@@ -208,20 +222,58 @@ def test_a_second_of_quiet_leaves_no_duplicates(stage: Build) -> None:
 
 
 def test_unacknowledged_messages_are_sent_again_and_not_counted_as_lost(stage: Build) -> None:
-    """A synchronous publisher that was cut off resends; the copies that had crossed come twice."""
-    here = stage(publish_rate=1_000, drain_rate=1_000, sync_every=1, consume_rate=0, backlog=90, unconsumed=90)
+    """A synchronous publisher that was cut off resends what it has no word of; those copies come twice."""
+    here = stage(publish_rate=1_000, drain_rate=1_000, sync_every=1, consume_rate=5_000, backlog=90, unconsumed=90)
     here.wait(5)
-    waiting = here.depth()
-    assert waiting == 90
+    assert here.depth() == 90
+    assert here.tally().acknowledged == 5_000
     here.role("ny", "standby")
     here.wait(5)
     assert here.tally().acknowledged == 5_000
     here.role("nj", "active")
-    here.wait(3)
+    here.wait(10)
     tally = here.tally()
     assert tally.lost == 0
-    assert tally.acknowledged > 5_090
-    assert tally.waiting == tally.acknowledged  # copies are not counted: each message once
+    assert tally.duplicated == 90
+    assert tally.out_of_order == 0
+
+
+def test_fallen_back_messages_are_acknowledged_and_no_longer_safe(stage: Build) -> None:
+    """What waited for the mate when eligibility went is acknowledged at once; then it can be lost as any other."""
+    here = stage(publish_rate=1_000, drain_rate=1_000, sync_every=1, consume_rate=0, backlog=90, unconsumed=90)
+    here.wait(5)
+    here.fault("at 0s: bridge down")
+    assert here.tally().acknowledged == 5_090
+    here.role("ny", "standby")
+    here.role("nj", "active")
+    assert here.tally().lost == 90 - 5  # five had arrived
+
+
+def test_a_stall_makes_no_copies(stage: Build) -> None:
+    """What the mate has spooled already is not spooled again when the bridge moves on."""
+    here = stage(publish_rate=0, consume_rate=0, drain_rate=1_000, backlog=2_000, unconsumed=2_000)
+    here.role("ny", "standby")
+    here.wait(0.5)
+    here.fault("at 0s: stall 3s", "at 1s: bridge down 1s", "at 4s: slow 50x 2s")
+    for _ in range(100):
+        here.wait(0.1)
+        here.depth()
+    assert here.depth() == 0
+    assert here.world.tally("V").waiting == 2_000
+    with here.world.request():
+        assert here.world.vpn("V").sides["nj"].spool.count == 2_000
+
+
+def test_what_could_not_be_told_is_delivered_again(stage: Build) -> None:
+    """Consumed while the bridge was down: the standby still holds it, and delivers it after the fail-over."""
+    here = stage(publish_rate=0, drain_rate=1_000, consume_rate=100, unconsumed=1_000)
+    here.fault("at 0s: bridge down")
+    here.wait(5)
+    here.role("ny", "standby")
+    here.role("nj", "active")
+    here.wait(30)
+    tally = here.tally()
+    assert (tally.lost, tally.duplicated, tally.received) == (0, 500, 1_000)
 
 
 def test_reading_more_often_changes_nothing(stage: Build) -> None:

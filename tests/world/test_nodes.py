@@ -75,6 +75,19 @@ def test_a_dead_node_is_replaced_by_its_mate(stage: Build) -> None:
     assert spools(here) == ["AD-Standby", "AD-Active"]
 
 
+def test_a_node_that_dies_while_taking_over_leaves_nobody(stage: Build) -> None:
+    """Both dead: nobody serves until one of them returns and has taken over."""
+    here = stage(ha=True)
+    here.fault("at 1s: node ny/NY_Appliance1 down", "at 2s: node ny/NY_Appliance2 down 10s")
+    here.wait(11)
+    assert not here.world.reachable("ny", "NY_Appliance2")
+    here.wait(2)
+    assert here.node("ny", 2).redundancy().spool == "AD-Activating"
+    here.wait(2)
+    assert here.node("ny", 2).redundancy().spool == "AD-Active"
+    assert here.tally().outages == ((1.0, 14.0),)
+
+
 def test_the_death_of_a_lone_node_is_an_outage_until_it_returns(stage: Build) -> None:
     """A site of one node: clients wait, and the role is found again as it was."""
     here = stage(publish_rate=50)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ def test_a_set_of_intervals_is_the_set_of_its_numbers(steps: list[tuple[bool, Ru
         assert singles(runs) == sorted(model)
         assert subject.count == len(model)
         assert subject.highest == (max(model) if model else None)
-        assert all(before[1] < after[0] for before, after in zip(runs, runs[1:], strict=False))
+        assert all(before[1] < after[0] for before, after in pairwise(runs))
 
 
 @given(SPANS, SPANS, SPAN)

@@ -134,6 +134,25 @@ def test_clients_follow_the_active_site(stage: Build) -> None:
     assert here.tally().acknowledged - before == pytest.approx(1_000, abs=101)
 
 
+def test_clients_try_their_host_list_now_and_then(stage: Build) -> None:
+    """Not before a first pause, and then only at their tries: a promotion between two tries waits for the next."""
+    here = stage(publish_rate=1_000, world={"reconnect": 8.0})
+    here.role("ny", "standby")
+    here.role("nj", "active")
+    here.wait(3.9)
+    assert here.tally().acknowledged == 0
+    here.wait(4.2)
+    first = here.tally().acknowledged
+    assert first > 0
+    here.role("nj", "standby")
+    here.wait(8.1)  # one try has failed by now
+    here.role("ny", "active")
+    here.wait(0.1)
+    assert here.tally().acknowledged == first
+    here.wait(8)
+    assert here.tally().acknowledged > first
+
+
 def test_a_vpn_that_is_not_replicated_has_no_queue_and_no_bridge(stage: Build) -> None:
     """Admin down: its role still shows, its replication queue does not exist."""
     here = stage(replicated=False, publish_rate=10)

@@ -81,7 +81,8 @@ def test_the_manager_reconciles_after_the_promotion(stage: Build) -> None:
     """It ends and forgets what its log knows at the new active, and leaves the rest."""
     other = TransactionLayout(xid="0021B029-00-01")
     here = stage(
-        transactions=(PREPARED, other), manager=ManagerLayout(outcomes=((PREPARED.xid, "commit"),), reconciles_after=3)
+        transactions=(PREPARED, other),
+        manager=ManagerLayout(outcomes=((PREPARED.xid, "commit"),), reconciles_after=3),
     )
     here.role("ny", "standby")
     here.wait(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from adapters.mock.appliance import Appliance, Refused
 from adapters.mock.lab.accounting import CommandLog, Kind
@@ -17,6 +17,7 @@ from adapters.mock.lab.commands import plan_change
 from adapters.mock.lab.edition import SEED, Edition
 from adapters.mock.lab.plans import Invalid, Level, Place, Plan, TooLow, words_of
 from adapters.mock.lab.shows import Shows
+from adapters.ssh.server_shell import AnswerMishap, Spoilt
 
 PAGER = "---Press any key to continue, or `q' to quit---"
 QUESTION = "Do you want to continue (y/n)? "
@@ -31,6 +32,15 @@ def prompt_of(router_name: str, place: Place) -> str:
         path = "..." + path[-(PATH_WIDTH - 3) :]
     mode = f"({path})" if path else ""
     return f"{router_name}{mode}{'#' if place.is_enabled else '>'} "
+
+
+@runtime_checkable
+class Spoiling(Protocol):
+    """An appliance whose answers may go wrong on their way to the client."""
+
+    def take_spoilt(self) -> AnswerMishap | None:
+        """What becomes of the answer to what was just done to it. Told once."""
+        ...
 
 
 class CliSession:
@@ -106,7 +116,7 @@ class CliSession:
         if self._asked is not None:
             return self._answer_question(line.strip())
         with self._hold():
-            return self._obey(line)
+            return self._on_its_way(self._obey(line))
 
     def _obey(self, line: str) -> str:
         try:
@@ -141,7 +151,13 @@ class CliSession:
             # Assumption: whatever is not a yes is a no, and a no says nothing more.
             if plan is None or answer.lower() not in ("y", "yes"):
                 return self.prompt
-            return self._run(plan)
+            return self._on_its_way(self._run(plan))
+
+    def _on_its_way(self, answer: str) -> str:
+        kind = self._appliance.take_spoilt() if isinstance(self._appliance, Spoiling) else None
+        if kind is not None:
+            raise Spoilt(kind, answer)
+        return answer
 
     def _plan(self, line: str) -> Plan:
         words = words_of(line)

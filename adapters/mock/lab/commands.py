@@ -57,13 +57,13 @@ def plan_change(appliance: Appliance, edition: Edition, place: Place, words: Seq
     if is_negated or place == start:
         raise Invalid
     vpn = place.vpn
-    # The VPN must exist before its mode is entered; the appliance says so in its own words.
+    # The VPN must exist before its mode is entered.
     return Plan("mode", lambda: _known(appliance, vpn), place=place)
 
 
 def _known(appliance: Appliance, vpn: str) -> Sequence[str]:
-    if vpn:
-        appliance.replication(vpn)
+    if vpn and vpn not in appliance.vpn_names():
+        appliance.replication(vpn)  # the appliance has its own words for a name it does not know
     return ()
 
 

@@ -39,7 +39,7 @@ def inventory_text(
     """The inventory as YAML. The first site is the home site of the pair."""
     lines = [_HEAD + "sites:"]
     for site, nodes in sites.items():
-        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(ADAPTER)}", "    devices:"]
+        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(ADAPTER)}", "    simulated: true", "    devices:"]
         for node in nodes:
             lines += [
                 f"      - name: {_quoted(node.name)}",

@@ -27,7 +27,7 @@ from adapters.ssh.server import AUTH_METHODS, Account, AuthMethod, Login, SshSer
 from adapters.ssh.server_key import server_key
 from adapters.ssh.server_shell import Chaos
 from orchestrator.clock import Clock, SystemClock
-from orchestrator.errors import DefinitionError, Unreachable
+from orchestrator.errors import AdapterError, DefinitionError, Unreachable
 
 NodeKey = tuple[str, str]  # site, node
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -51,10 +51,12 @@ class LabSettings:
     """What few callers need.
 
     ``services`` are listed in the inventory's pair; None means every message VPN that all nodes know. ``latency_s``
-    passes before each answer. ``hold`` is entered around everything done to an appliance (``World.request``); without
-    one, a lock of the lab keeps sessions apart. A node that is not ``reachable`` (``World.reachable``) turns clients
-    away and breaks their sessions. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files``
-    keeps the command logs in the directory as JSON Lines.
+    passes before each answer. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files`` keeps
+    the command logs in the directory as JSON Lines.
+
+    ``hold`` is entered around everything done to an appliance; without one, a lock of the lab keeps sessions apart. A
+    node that is not ``reachable`` turns clients away and breaks their sessions; a site that does not ``approve``
+    refuses a login that would fit. ``of_world`` ties these to a world.
     """
 
     edition: Edition = SEED
@@ -64,6 +66,7 @@ class LabSettings:
     clock: Clock = field(default_factory=SystemClock)
     hold: Callable[[], AbstractContextManager[object]] | None = None
     reachable: Callable[[str, str], bool] = lambda site, node: True
+    approve: Callable[[str], bool] = lambda site: True
     with_sockets: bool = False
     with_log_files: bool = False
 
@@ -218,6 +221,7 @@ class _NodeServer:
             methods=settings.methods,
             latency_s=settings.latency_s,
             admits=self._is_reachable,
+            approves=lambda username: settings.approve(key[0]),
         )
 
     def start(self) -> None:
@@ -258,7 +262,10 @@ class _NodeServer:
         )
 
     def _is_reachable(self) -> bool:
-        return self._settings.reachable(*self._key)
+        try:
+            return self._settings.reachable(*self._key)
+        except AdapterError:  # what is behind the node cannot be asked
+            return False
 
     @contextmanager
     def _hold(self) -> Iterator[None]:

@@ -126,7 +126,7 @@ def _raw(keyboard: int) -> Iterator[None]:
         yield
         return
     before = termios.tcgetattr(keyboard)
-    tty.setraw(keyboard)
+    tty.setraw(keyboard, termios.TCSANOW)  # not the default, which throws away what was typed already
     try:
         yield
     finally:

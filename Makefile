@@ -1,0 +1,98 @@
+# What is typed here: `make test` and `make demo`; `make` alone lists the rest.
+#
+# A fresh machine needs make and Python 3.11 or newer. Everything else is installed into .venv from the pins under
+# requirements/, each with its hash; a stamp file remembers that, until the pins or pyproject.toml change.
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# The first interpreter that is new enough and can make virtual environments; another one: make PYTHON=… test
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo "$$python"; break; }; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+HAS_RUN := $(VENV)/.has-run
+HAS_DEV := $(VENV)/.has-dev
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+# The examples of property tests are the same ones each time, and have no deadline: a red run is never the weather.
+# Two workers suit the smallest machine; JOBS=0 runs everything in one process, which is what a debugger wants.
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
+
+# A planned move of the embedded simulated pair, with the decisions on its prepared transactions made beforehand.
+DEMO := $(BIN)/failover controlled --vpn Trading_VPN --yes --xa examples/demo-decisions.yaml
+DEMO_STATE := .demo
+
+# Pins keep their versions unless pyproject.toml forbids them; the newest ones: make pins UPGRADE=--upgrade
+UPGRADE ?=
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make pins' $(UPGRADE)
+
+# $(call stage,name,command): run one stage; on failure say which one it was, and stop.
+define stage
+@printf '\n== %s\n' '$(1)'; $(2) || { printf '\nmake $@: stopped at "%s"\n' '$(1)' >&2; exit 1; }
+endef
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture, all tests
+	$(call stage,format,$(BIN)/ruff format --check --quiet .)
+	$(call stage,lint,$(BIN)/ruff check --quiet .)
+	$(call stage,types,$(BIN)/mypy)
+	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
+	$(call stage,tests,$(PYTEST) -n $(JOBS))
+
+.PHONY: demo
+demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start
+	@rm -rf $(DEMO_STATE)
+	@mkdir -m 700 $(DEMO_STATE)
+	env -u FAILOVER_JOURNAL -u FAILOVER_INVENTORY FAILOVER_STATE=$(DEMO_STATE) $(DEMO)
+
+.PHONY: lint
+lint: $(HAS_DEV) ## Format check, lint and types only
+	$(call stage,format,$(BIN)/ruff format --check .)
+	$(call stage,lint,$(BIN)/ruff check .)
+	$(call stage,types,$(BIN)/mypy)
+
+.PHONY: format
+format: $(HAS_DEV) ## Format the sources and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: bench
+bench: $(HAS_DEV) ## Print the figures; some only: make bench ONLY="name …"
+	$(BIN)/python -m bench.run $(ONLY)
+
+.PHONY: pins
+pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
+	@command -v uv >/dev/null || { echo 'make pins needs uv on the PATH' >&2; exit 1; }
+	$(COMPILE) --group build pyproject.toml -o requirements/run.txt
+	$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt
+
+.PHONY: clean
+clean: ## Remove what make and the tools made, .venv too
+	rm -rf $(VENV) $(DEMO_STATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip comes last into a new environment, so one that broke off half-way is made again.
+$(BIN)/pip:
+	@[ -n "$(PYTHON)" ] || { echo 'no Python 3.11 or newer that can make a virtual environment was found;' \
+		'on Debian: apt-get install python3-venv; elsewhere: make PYTHON=path/to/python …' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(HAS_RUN): requirements/run.txt pyproject.toml | $(BIN)/pip
+	$(PIP_INSTALL) --require-hashes -r requirements/run.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# dev.txt holds all that run.txt holds, in the same versions.
+$(HAS_DEV): requirements/dev.txt requirements/run.txt pyproject.toml | $(BIN)/pip
+	$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $(HAS_RUN) $@

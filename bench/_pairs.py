@@ -1,0 +1,91 @@
+"""Simulated pairs for the benchmarks, and one way to lead a run over them, with the product's own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adapters.mock.adapter import MockAdapter
+from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator import events as ev
+from orchestrator.clock import Clock
+from orchestrator.contract import Setting
+from orchestrator.engine import Engine
+from orchestrator.fleet import Fleet, InlineFleet, ThreadedFleet
+from orchestrator.journal import Journal
+from orchestrator.lease import Lease, create_run
+from orchestrator.loader import load_runbook
+from orchestrator.redact import SecretStore
+from orchestrator.site import Device, Inventory, Pair, Site
+from orchestrator.state import Run, begin
+
+SITES = ("ny", "nj")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A world with ``services``, and the plan that moves them all."""
+
+    world: World
+    plan: ev.Plan
+    clock: Clock
+
+
+@contextmanager
+def bench_pair(
+    clock: Clock, services: int, *, latency: float = 0.0, backlog: int = 0, drain_rate: float = 1_000.0
+) -> Iterator[Bench]:
+    """A pair of sites in memory; every service has the same ``backlog`` and no new messages."""
+    names = tuple(f"vpn-{number:04}" for number in range(services))
+    layout = WorldLayout(
+        sites=(SiteLayout("ny", ("ny1",), latency), SiteLayout("nj", ("nj1",), latency)),
+        vpns=tuple(VpnLayout(name, publish_rate=0.0, backlog=backlog, drain_rate=drain_rate) for name in names),
+    )
+    world = World(layout, clock)
+    reference = WORLDS.register("bench", world)
+    sites = {
+        name: Site(adapter="mock", devices=(Device(name=f"{name}1"),), options={"world": reference}) for name in SITES
+    }
+    inventory = Inventory(sites=sites, pairs=(Pair(name="bench", sites=SITES, services=names),))
+    plan = ev.Plan(
+        runbook=load_runbook("solace/controlled"),
+        inventory=inventory,
+        pair="bench",
+        source="ny",
+        target="nj",
+        services=names,
+        simulated=True,
+    )
+    try:
+        yield Bench(world, plan, clock)
+    finally:
+        WORLDS.forget("bench")
+
+
+def lead(bench: Bench, *, threads: bool) -> Run:
+    """Lead the run to its end; journal and leases in a SQLite file of its own."""
+    with TemporaryDirectory() as folder:
+        journal = Journal.at(Path(folder) / "journal.sqlite")
+        created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
+        lease, writer = create_run(journal, bench.clock, "bench", created)
+        record = ev.Record(run="bench", seq=1, at=bench.clock.now(), lane=None, event=created)
+        fleet = _fleet(bench, lease, threads)
+        engine = Engine(journal, lease, writer, begin(record), fleet, bench.clock, by="bench")
+        run = engine.run()
+        journal.close()
+    if run.outcome is not ev.Outcome.DONE:
+        raise RuntimeError(f"the benchmark's run ended {run.outcome}")
+    return run
+
+
+def _fleet(bench: Bench, lease: Lease, threads: bool) -> Fleet:
+    setting = Setting(bench.clock, SecretStore())
+    source = MockAdapter(bench.plan.inventory.sites["ny"], setting)
+    target = MockAdapter(bench.plan.inventory.sites["nj"], setting)
+    kind = ThreadedFleet if threads else InlineFleet
+    return kind({"source": source, "target": target}, lease, bench.clock)

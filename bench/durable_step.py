@@ -1,0 +1,96 @@
+"""What one durable step costs: an intent and an outcome on disk, against two bare SQLite commits in the same run."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import quantiles
+from tempfile import TemporaryDirectory
+
+from bench._pairs import bench_pair, lead
+from orchestrator import events as ev
+from orchestrator.clock import SystemClock, VirtualClock
+from orchestrator.contract import Effect
+from orchestrator.journal import Journal
+from orchestrator.lease import create_run
+
+ROUNDS = 1_500
+LANES = 1_000
+_ROW = "x" * 220  # as long as the record of an intent
+
+
+def main() -> None:
+    """Print p50 and p99 of both, and the cost per lane and step of a run with many lanes."""
+    with TemporaryDirectory() as folder:
+        bare = _bare(Path(folder) / "bare.sqlite")
+        ours = _journal(Path(folder) / "journal.sqlite")
+        # One after the other within each round, so that a busy disk hits both alike.
+        samples: tuple[list[float], list[float]] = ([], [])
+        for _ in range(ROUNDS):
+            samples[0].append(_timed(bare))
+            samples[1].append(_timed(ours))
+    print("one durable step (intent + outcome), ms")
+    for name, taken in (("two bare commits", samples[0]), ("the journal", samples[1])):
+        cuts = quantiles(taken, n=100)
+        print(f"{name:>18}: p50 {cuts[49] * 1000:.3f}   p99 {cuts[98] * 1000:.3f}")
+    ratio = quantiles(samples[1], n=100)[49] / quantiles(samples[0], n=100)[49]
+    print(f"{'ratio of p50':>18}: {ratio:.2f}")
+    _many_lanes()
+
+
+def _timed(step: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+def _bare(path: Path) -> Callable[[], None]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE events (n INTEGER PRIMARY KEY, body TEXT)")
+
+    def step() -> None:
+        for _ in range(2):
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO events (body) VALUES (?)", (_ROW,))
+            connection.execute("COMMIT")
+
+    return step
+
+
+def _journal(path: Path) -> Callable[[], None]:
+    journal = Journal.at(path)
+    clock = SystemClock()
+    with bench_pair(clock, 1) as bench:
+        created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
+    _, writer = create_run(journal, clock, "bench", created)
+    state = {"writer": writer, "intent": 0}
+
+    def step() -> None:
+        number = state["intent"] = state["intent"] + 1  # type: ignore[operator]
+        intent = ev.ActionIntended(
+            intent=number, step="demote", on="source", action="set_role", args={"role": "standby"}, attempt=1
+        )
+        ended = ev.ActionEnded(intent=number, effect=Effect.ACCEPTED, device="NY_Appliance1")
+        for event in (intent, ended):
+            state["writer"] = journal.append(state["writer"], clock.now(), [("Trading_VPN", event)])  # type: ignore[arg-type]
+
+    return step
+
+
+def _many_lanes() -> None:
+    clock = VirtualClock()
+    with bench_pair(clock, LANES) as bench:
+        start = time.perf_counter()
+        lead(bench, threads=False)
+        taken = time.perf_counter() - start
+        steps = len(bench.plan.runbook.steps)
+    each = taken / LANES / steps * 1000
+    print(f"{LANES:,} lanes in one run, {steps} steps: {taken:.2f}s, {each:.3f} ms per lane and step")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Runs the benchmarks: every module beside this one, or those named on the command line.
+
+A benchmark is a module ``bench/<name>.py`` whose docstring begins with its title, and whose ``main()`` takes no
+arguments and prints its own table. It measures on this machine, now; this file must never judge, store or compare
+figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what ``arguments`` name, in alphabetical order. Returns the exit code: 2 for a name that is no benchmark."""
+    known = names(Path(__file__).parent)
+    parser = argparse.ArgumentParser(prog="make bench", description="Print figures, measured on this machine now.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones (default: all): {', '.join(known)}")
+    parser.add_argument("--list", action="store_true", help="only list them")
+    given = parser.parse_args(arguments)
+    strangers = sorted(set(given.names) - set(known))
+    if strangers:
+        print(f"no such benchmark: {', '.join(strangers)}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
+    for name in [name for name in known if name in given.names or not given.names]:
+        benchmark = importlib.import_module(f"bench.{name}")
+        print(f"\n== {name}: {title(benchmark)}", flush=True)
+        if not given.list:
+            benchmark.main()
+    return 0
+
+
+def names(directory: Path) -> list[str]:
+    """The benchmarks in ``directory``; a module whose name begins with ``_`` only helps others."""
+    modules = sorted(path.stem for path in directory.glob("*.py"))
+    return [name for name in modules if name != "run" and not name.startswith("_")]
+
+
+def title(module: ModuleType) -> str:
+    """The first line of the module's docstring."""
+    return (module.__doc__ or "untitled").strip().splitlines()[0]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,131 @@
+"""The floors of the house, and the checkers that hold them: who may import whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from tests.architecture.source import Source, imports_of
+
+# Lowest first. A name is a module or a package of orchestrator/; imports go down, or stay on the floor.
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"errors", "clock", "findings"}),
+    frozenset({"runbook", "site", "events", "contract", "readings", "decisions"}),
+    frozenset({"lifecycle", "state", "decide", "drain"}),
+    frozenset(
+        {
+            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint", "hooks"),
+            *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version"),
+        }
+    ),
+    frozenset({"engine"}),
+    frozenset({"reports", "server"}),
+    frozenset({"cli"}),
+)
+PURE = 2
+
+# What adapters may use of orchestrator/: the nouns and the seam, and two tools that every device session needs.
+SEEN_BY_ADAPTERS = FLOORS[0] | FLOORS[1] | {"redact", "retrying"}
+
+# The world must not know what a step expects, or every runbook would pass on it.
+UNSEEN_BY_MOCK = frozenset({"runbook", "events", "decisions"})
+
+# Sessions that several families use. Every other directory of adapters/ is a family.
+SHARED = frozenset({"ssh", "http"})
+
+
+def floor_of(module: str) -> int | None:
+    """The floor of ``orchestrator.x[.y…]``; None for a module that has none."""
+    name = module.split(".")[1]
+    return next((number for number, names in enumerate(FLOORS) if name in names), None)
+
+
+def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[tuple[Source, int, str]]:
+    """Every import of one of our own modules: importing file, line, imported module."""
+    known = frozenset(source.module for source in sources)
+    for source in sources:
+        for one in imports_of(source):
+            is_ours = one.level == 0 and one.top in ("orchestrator", "adapters", "pipeline")
+            if is_ours and not (at_run_time and one.for_types):
+                yield source, one.line, one.target(known)
+
+
+def homeless(sources: Sequence[Source]) -> list[str]:
+    """Modules of orchestrator/ that stand on no floor."""
+    ours = (source for source in sources if source.module.startswith("orchestrator."))
+    return [
+        f"{source.path}: stands on no floor; give it one in {__name__} and in CONTRIBUTING"
+        for source in ours
+        if floor_of(source.module) is None
+    ]
+
+
+def hidden_imports(sources: Iterable[Source]) -> list[str]:
+    """Imports that the other checkers could not follow: relative ones, and ``importlib.import_module``."""
+    found = []
+    for source in sources:
+        for one in imports_of(source):
+            if one.level:
+                found.append(f"{source.path}:{one.line}: a relative import; spell it out")
+            if one.module == "importlib" and one.name in (None, "import_module"):
+                found.append(f"{source.path}:{one.line}: importlib hides an import; the registry loads entry points")
+    return found
+
+
+def upward(sources: Sequence[Source]) -> list[str]:
+    """Imports inside orchestrator/ that climb, and imports of adapters/ from anywhere but the top floor."""
+    found = []
+    for source, line, target in edges(sources):
+        if not source.module.startswith("orchestrator."):
+            continue
+        own = floor_of(source.module)
+        where = f"{source.path}:{line}: floor {own} imports {target}"
+        if target.startswith(("adapters", "pipeline")):
+            if own != len(FLOORS) - 1:
+                found.append(f"{where}; only the command line knows every name")
+        elif target != "orchestrator":
+            other = floor_of(target)
+            if own is not None and other is not None and other > own:
+                found.append(f"{where}, which is on floor {other}")
+    return found
+
+
+def cycles(sources: Sequence[Source]) -> list[str]:
+    """One circle of imports, if there is any; late imports count, they only hide a circle.
+
+    Imports for types alone do not: a part may name the whole that it belongs to.
+    """
+    graph: dict[str, set[str]] = {source.module: set() for source in sources}
+    for source, _, target in edges(sources, at_run_time=True):
+        # A package's own names are reached through it by all its modules; that file imports nothing.
+        if target not in ("orchestrator", "adapters", source.module):
+            graph[source.module].add(target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [" imports ".join(reversed(error.args[1]))]
+    return []
+
+
+def trespassing(sources: Sequence[Source]) -> list[str]:
+    """Imports of adapters/ that see too much of orchestrator/, or another family."""
+    found = []
+    for source, line, target in edges(sources):
+        if not source.module.startswith("adapters."):
+            continue
+        where = f"{source.path}:{line}: imports {target}"
+        family = source.module.split(".")[1]
+        parts = target.split(".")
+        if parts[0] == "orchestrator" and len(parts) > 1:
+            if parts[1] not in SEEN_BY_ADAPTERS:
+                found.append(f"{where}; adapters see the nouns and the seam only")
+            elif family == "mock" and parts[1] in UNSEEN_BY_MOCK:
+                found.append(f"{where}; the world must not know what a runbook expects")
+        elif parts[0] == "adapters" and len(parts) > 1 and parts[1] != family:
+            if parts[1] not in SHARED or family in SHARED:
+                found.append(f"{where}; families never see each other")
+            elif family == "mock" and not source.is_under("adapters/mock/lab/"):
+                found.append(f"{where}; only the lab serves real ports")
+        elif parts[0] == "pipeline":
+            found.append(f"{where}; the pipeline reads exports and is read by nobody")
+    return found

@@ -1,0 +1,84 @@
+"""Where each third-party library lives, and the checkers that hold it there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.architecture.source import Source, imports_of
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The files (or directories, ending in a slash) that may import a library, and why there."""
+
+    places: tuple[str, ...]
+    reason: str
+    package: str = ""  # what it is called where it is installed from, if not by its import name
+
+
+EVERYWHERE = ("orchestrator/", "adapters/", "pipeline/")
+
+HOMES: Mapping[str, Home] = {
+    "pydantic": Home(EVERYWHERE, "the language in which data is declared"),
+    "pydantic_core": Home(EVERYWHERE, "the other half of pydantic: its errors", package="pydantic"),
+    "transitions": Home(("orchestrator/lifecycle.py",), "the referee of the lifecycle tables, and nothing more"),
+    "tenacity": Home(("orchestrator/retrying.py",), "its own deadlines read the machine's clock; ours wraps it"),
+    "sqlalchemy": Home(
+        ("orchestrator/journal.py", "orchestrator/lease.py"), "one store: the record, and who may add to it"
+    ),
+    "yaml": Home(("orchestrator/loader.py",), "the one door for documents, with their lines", package="pyyaml"),
+    "typer": Home(("orchestrator/cli/",), "the command line"),
+    "rich": Home(("orchestrator/cli/",), "the terminal"),
+    "platformdirs": Home(("orchestrator/cli/",), "where this machine keeps state is the command line's to know"),
+    "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
+    "httpx": Home(("adapters/http/",), "HTTP sessions"),
+    "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
+}
+
+# Declared, and never imported by us.
+ONLY_INSTALLED: Mapping[str, str] = {
+    "psycopg": "SQLAlchemy loads it by its own name when the journal's URL says postgresql",
+}
+
+
+def strays(sources: Iterable[Source], homes: Mapping[str, Home] = HOMES) -> list[str]:
+    """Imports of third-party libraries that have no home, or away from it."""
+    found = []
+    for source in sources:
+        for one in imports_of(source):
+            if one.level or one.top in sys.stdlib_module_names or one.top in ("orchestrator", "adapters", "pipeline"):
+                continue
+            home = homes.get(one.top)
+            if home is None:
+                found.append(f"{source.path}:{one.line}: {one.top} has no home; give it one in {__name__}")
+            elif not source.is_under(*home.places):
+                found.append(f"{source.path}:{one.line}: {one.top} lives in {', '.join(home.places)}")
+    return found
+
+
+def undeclared(sources: Iterable[Source], declared: Iterable[str]) -> list[str]:
+    """Imported libraries that pyproject.toml does not name, and named ones that nothing imports."""
+    used = {
+        HOMES[one.top].package or one.top
+        for source in sources
+        for one in imports_of(source)
+        if one.top in HOMES and not one.level
+    }
+    named = {package_name(requirement) for requirement in declared}
+    return [f"{name} is imported, but pyproject.toml does not name it" for name in sorted(used - named)] + [
+        f"{name} is declared, but nothing imports it" for name in sorted(named - used - set(ONLY_INSTALLED))
+    ]
+
+
+def package_name(requirement: str) -> str:
+    """``sqlalchemy`` of ``SQLAlchemy[asyncio]>=2``."""
+    return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def unpinned(requirements: Sequence[str], declared: Iterable[str]) -> list[str]:
+    """Declared packages that a pin file does not hold. ``requirements`` are its lines."""
+    pinned = {line.split("==")[0] for line in requirements if "==" in line and not line.startswith((" ", "#"))}
+    return [name for name in sorted({package_name(one) for one in declared}) if name not in pinned]

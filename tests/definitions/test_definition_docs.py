@@ -1,0 +1,80 @@
+"""docs/runbooks.md and docs/inventory.md: their examples load, and they tell of every key and every code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from orchestrator.findings import Level, worst
+from orchestrator.lint import lint
+from orchestrator.loader import read_decisions, read_inventory, read_runbook
+from orchestrator.readings import READINGS, field_names, item_field_names
+from orchestrator.schemas import schemas
+
+ROOT = Path(__file__).parents[2]
+DOCS = {name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("runbooks", "inventory")}
+READ = {"runbook": read_runbook, "inventory": read_inventory, "decisions": read_decisions}
+EXAMPLES = [
+    (kind, text)
+    for page in DOCS.values()
+    for kind, text in re.findall(r"<!-- loads: (\w+) -->\n```yaml\n(.*?)```", page, re.DOTALL)
+]
+SOURCES = {
+    "runbooks": ["lint.py", "lint_words.py", "loader.py", "located.py"],
+    "inventory": ["lint_inventory.py"],
+}
+
+
+def test_every_example_is_marked() -> None:
+    """Law: no YAML in these pages escapes the test below."""
+    assert len(EXAMPLES) == sum(page.count("```yaml") for page in DOCS.values()) == 3
+
+
+@pytest.mark.parametrize(("kind", "text"), EXAMPLES)
+def test_examples_load(write, readings, actions, kind, text) -> None:
+    """Law: what the documentation shows can be used as it stands; the runbook lints clean."""
+    definition = READ[kind](write(text))
+    assert definition.value is not None, [str(found) for found in definition.findings]
+    assert worst(definition.findings) in (None, Level.NOTE)
+    if kind == "runbook":
+        assert worst(lint(definition.value, readings, actions)) is Level.NOTE
+
+
+@pytest.mark.parametrize(
+    ("page", "schema"),
+    [
+        ("runbooks", "runbook.schema.json"),
+        ("runbooks", "xa-decisions.schema.json"),
+        ("inventory", "inventory.schema.json"),
+    ],
+)
+def test_every_key_is_told(page, schema) -> None:
+    """Law: there is no key that its page does not name."""
+    model = json.loads(schemas()[schema])
+    shapes = [model, *model["$defs"].values()]
+    keys = {key for shape in shapes for key in shape.get("properties", {})} - {"args"}
+    assert {key for key in keys if f"`{key}`" not in DOCS[page]} == set()
+
+
+def test_every_field_of_a_reading_is_told() -> None:
+    """Law: who writes a ``where`` finds each field here."""
+    names = {name for reading in READINGS for name in field_names(reading) | item_field_names(reading)} - {"items"}
+    assert {name for name in names | set(READINGS) if f"`{name}`" not in DOCS["runbooks"]} == set()
+
+
+@pytest.mark.parametrize("page", DOCS)
+def test_every_code_is_told_and_exists(page) -> None:
+    """Law: the table of codes is that of the program."""
+    code = r'"([a-z]+(?:-[a-z]+)+|yaml)"'
+    source = "".join((ROOT / "orchestrator" / name).read_text(encoding="utf-8") for name in SOURCES[page])
+    used = set(re.findall(rf"Level\.[A-Z]+, {code}", source))
+    used |= set(re.findall(rf"code = {code} if .* else {code}", source)[0]) if page == "runbooks" else set()
+    used |= set(re.findall(rf"path, {code}, ", source))
+    used |= set(re.findall(rf"(?:_note|stop)\((?:.|\n)*?, {code}", source))
+    told = set(re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) ", DOCS[page], re.MULTILINE))
+    yaml_codes = DOCS[page].split("## YAML")[-1] if page == "runbooks" else ""
+    told |= set(re.findall(r"^\| `([a-z-]+)` \|", yaml_codes, re.MULTILINE))
+    assert used == told

@@ -1,0 +1,69 @@
+"""The runbooks that come with the product: found by name, in a checkout and in an installed wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hatchling.build import build_wheel
+
+from orchestrator.errors import DefinitionError
+from orchestrator.loader import load_runbook, read_runbook, shipped_runbooks
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", shipped_runbooks())
+def test_every_shipped_runbook_loads_under_its_name(name) -> None:
+    """Law: a shipped runbook is free of mistakes, and calls itself what its place says."""
+    definition = read_runbook(name)
+    assert definition.findings == ()
+    assert load_runbook(name).runbook == name
+    assert load_runbook(ROOT / "runbooks" / f"{name}.yaml") == load_runbook(name)
+
+
+def test_an_unknown_name_is_answered_with_the_closest() -> None:
+    """Law: a slip in the name of a shipped runbook is a DefinitionError with what there is."""
+    with pytest.raises(DefinitionError, match="no shipped runbook is called solace/controled") as caught:
+        load_runbook("solace/controled")
+    assert "did you mean solace/controlled?" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["../runbooks/x", "solace/../x", "/etc/passwd", "solace\\x", "Solace/Controlled"])
+def test_a_name_never_leads_out_of_the_folder(name) -> None:
+    """Law: what does not look like a runbook's name is the name of a file, and is read as one or not at all."""
+    with pytest.raises(DefinitionError):
+        load_runbook(name)
+
+
+def test_a_folder_of_the_same_name_does_not_replace_them(tmp_path, monkeypatch) -> None:
+    """Law: neither the working directory nor the import path can slip in another procedure."""
+    (tmp_path / "runbooks/solace").mkdir(parents=True)
+    (tmp_path / "runbooks/solace/controlled.yaml").write_text("nonsense")
+    (tmp_path / "runbooks/__init__.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load_runbook("solace/controlled").runbook == "solace/controlled"
+
+
+@pytest.mark.realtime
+def test_an_installed_wheel_has_them_too(tmp_path, monkeypatch) -> None:
+    """Law: the wheel carries runbooks and schemas, and finds them beside its own packages."""
+    monkeypatch.chdir(ROOT)
+    site = tmp_path / "site"
+    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        wheel.extractall(site)
+    code = (
+        f"import sys; sys.path.insert(0, {str(site)!r})\n"
+        "from orchestrator import loader, schemas\n"
+        "print(loader.__file__, *loader.shipped_runbooks(), loader.load_runbook('solace/controlled').runbook)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    file, *names, loaded = done.stdout.split()
+    assert Path(file).is_relative_to(site)
+    assert names == shipped_runbooks()
+    assert loaded == "solace/controlled"
+    assert (site / "orchestrator/schemas/runbook.schema.json").is_file()

@@ -1,0 +1,85 @@
+"""What a terminal would show: overwriting, pagers, prompts."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.solace.dialect import SOLACE
+from adapters.ssh.terminal import Prompt
+
+PAGER = "---Press any key to continue, or `q' to quit---"
+
+
+@pytest.mark.parametrize(
+    ("line", "prompt"),
+    [
+        ("solace1> ", Prompt("solace1", "", False)),
+        ("NY_Appliance1#", Prompt("NY_Appliance1", "", True)),
+        ("NY_Appliance1(configure/message-vpn)# ", Prompt("NY_Appliance1", "configure/message-vpn", True)),
+        ("solace(...ssage-vpn/replication)#", Prompt("solace", "...ssage-vpn/replication", True)),
+    ],
+)
+def test_the_prompts_of_the_documents_are_prompts(line: str, prompt: Prompt):
+    """Name, mode and sign are read from every form of prompt that was seen."""
+    assert SOLACE.prompt_in(line) == prompt
+
+
+@pytest.mark.parametrize(
+    "line", ["Solace # show transaction", "> ", "#", "solace1>  ", "a b>", "name(configure)", "x (configure)#", ""]
+)
+def test_what_only_resembles_a_prompt_is_none(line: str):
+    """The slips of the seed's prose are not prompts, and neither is half of one."""
+    assert SOLACE.prompt_in(line) is None
+
+
+def test_only_the_named_device_prompts():
+    """Once the name is known, another name's prompt is text."""
+    assert SOLACE.prompt_in("solace1>", "solace1") is not None
+    assert SOLACE.prompt_in("solace10>", "solace1") is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "mode", "is_in"),
+    [
+        ("configure/message-vpn", "configure/message-vpn", True),
+        ("configure", "configure/message-vpn", False),
+        ("...ssage-vpn/replication", "configure/message-vpn/replication", True),
+        ("...ssage-vpn/replication", "configure/message-vpn", False),
+        ("...", "configure", False),
+        ("", "", True),
+        ("configure", "", False),
+    ],
+)
+def test_a_mode_is_recognised_whole_or_shortened_on_the_left(shown: str, mode: str, is_in: bool):
+    """Long paths lose their left end, and nothing else."""
+    assert Prompt("solace1", shown, True).is_in(mode) is is_in
+
+
+@pytest.mark.parametrize(
+    "wiped", ["\r\n", "\n", "\r" + " " * len(PAGER) + "\r", "\b" * len(PAGER) + "\x1b[K", "\r\x1b[K"]
+)
+def test_the_pager_leaves_no_trace_in_a_table(wiped: str):
+    """However the device wipes its pager away, the table's columns stay where they were."""
+    text = f"Name    A\r\n------- -\r\n{PAGER}{wiped}    b   U\r\nsolace1> "
+    assert SOLACE.lines(text) == ["Name    A", "------- -", "    b   U", "solace1>"]
+
+
+def test_an_unfinished_line_ends_at_the_cursor():
+    """A prompt written over a wiped pager is the prompt, not the prompt and its blanks."""
+    text = f"row\r\n{PAGER}\r{' ' * len(PAGER)}\rsolace1> "
+    assert SOLACE.last_line(text) == "solace1> "
+
+
+def test_escape_sequences_are_not_text():
+    """Colours and cursor modes do not get into a value."""
+    assert SOLACE.lines("\x1b[1mUp\x1b[0m\r\n\x1b[?7hDown") == ["Up", "Down"]
+
+
+def test_backspaces_take_back_what_was_typed():
+    """Later letters overwrite earlier ones."""
+    assert SOLACE.lines("shaw\b\bow") == ["show"]
+
+
+def test_erasing_the_whole_line_leaves_blanks_before_the_cursor():
+    """As on a terminal: the cursor stays where it was."""
+    assert SOLACE.lines("abc\x1b[2Kd") == ["   d"]

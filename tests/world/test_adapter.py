@@ -1,0 +1,376 @@
+"""The in-process adapter: readings, commands, and the one question after each — could the device have obeyed?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adapters.mock.adapter import MockAdapter
+from adapters.mock.layout import SiteLayout, TransactionLayout
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Call, Effect, Failure, Setting
+from orchestrator.errors import (
+    AuthenticationFailed,
+    CommandTimedOut,
+    ConnectionLost,
+    DefinitionError,
+    Forbidden,
+    NotServing,
+    Unreachable,
+    UnreadableReply,
+)
+from orchestrator.readings import (
+    Bridge,
+    DeviceHealth,
+    QueueDepth,
+    ReplicationStatus,
+    Role,
+    Transaction,
+    Transactions,
+    TransactionState,
+)
+from orchestrator.site import Device, Site
+
+Build = Callable[..., Any]
+DEMOTE = Call("V", {"role": "standby"})
+
+
+def one(adapter: MockAdapter, permit: Any, call: Call = DEMOTE, action: str = "set_role") -> Any:
+    (result,) = adapter.apply(action, [call], permit)
+    return result
+
+
+def test_it_is_an_adapter_and_says_that_it_is_simulated() -> None:
+    """The declaration: four readings, three actions, what is idempotent and what takes it back."""
+    kind: type[Adapter] = MockAdapter
+    assert kind.simulated is True
+    assert set(kind.readings) == {"replication", "replication_queue", "transactions", "health"}
+    declared = {name: (spec.idempotent, spec.inverse, set(spec.arguments)) for name, spec in kind.actions.items()}
+    assert declared == {
+        "set_role": (True, "set_role", {"role"}),
+        "complete_transaction": (False, None, {"xid", "outcome"}),
+        "delete_transaction": (False, None, {"xid"}),
+    }
+
+
+def test_the_literal_commands_are_those_of_the_documents() -> None:
+    """What a plan shows is what an appliance would be sent; names with blanks are quoted."""
+    actions, readings = MockAdapter.actions, MockAdapter.readings
+    assert actions["set_role"].commands(Call("Trading_VPN", {"role": "standby"})) == (
+        "configure",
+        "message-vpn Trading_VPN",
+        "replication state standby",
+    )
+    done = Call("A B", {"xid": "0021B028-00-01", "outcome": "rollback"})
+    assert actions["complete_transaction"].commands(done) == (
+        "admin",
+        'message-spool message-vpn "A B"',
+        "rollback-transaction xid 0021B028-00-01",
+    )
+    assert actions["delete_transaction"].commands(done)[-1] == "delete-transaction xid 0021B028-00-01"
+    assert readings["replication"].commands(["A", "B"]) == ("show message-vpn * replication",)
+    assert readings["replication_queue"].commands(["A"]) == (
+        "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn A detail",
+    )
+
+
+def test_readings_keep_unknown_unknown(stage: Build, adapter: Build) -> None:
+    """A flag that does not apply on this side is None, never False."""
+    here = stage(publish_rate=10, backlog=3, drain_rate=10)
+    ny, nj = adapter(here.world, "ny"), adapter(here.world, "nj")
+    assert ny.probe("replication", ["V"]) == {
+        "V": ReplicationStatus(
+            enabled=True,
+            role=Role.ACTIVE,
+            remote_bridge_up=True,
+            queue_bound=True,
+            sync_eligible=True,
+            reject_when_ineligible=False,
+            transaction_mode="async",
+        )
+    }
+    assert nj.probe("replication", ["V"])["V"].bridge is Bridge.BOUND
+    assert nj.probe("replication", ["V"])["V"].queue_bound is None
+    depth = ny.probe("replication_queue", ["V"])["V"]
+    assert depth == QueueDepth(messages=3, usage_mb=3 * 629 / 1_048_576, quota_mb=60_000)
+
+
+def test_transactions_are_listed_in_all_states(stage: Build, adapter: Build) -> None:
+    """What may be ignored is the runbook's decision, not the adapter's."""
+    layouts = (TransactionLayout(xid="A-1", consumed=(1,)), TransactionLayout(xid="B-2", state="IDLE", type="LOCAL"))
+    here = stage(transactions=layouts)
+    found = adapter(here.world).probe("transactions", ["V"])["V"]
+    assert isinstance(found, Transactions)
+    assert [(item.xid, item.state, item.type) for item in found.items] == [
+        ("A-1", TransactionState.PREPARED, "xa"),
+        ("B-2", TransactionState.IDLE, "local"),
+    ]
+    assert isinstance(found.items[0], Transaction)
+    assert found.items[0].consumed == 1
+
+
+def test_a_vpn_that_is_not_there_fails_alone(stage: Build, adapter: Build, permit: Any) -> None:
+    """One stranger among the services does not spoil the others."""
+    ny = adapter(stage().world)
+    answers = ny.probe("replication", ["Stranger", "V"])
+    assert isinstance(answers["V"], ReplicationStatus)
+    failure = answers["Stranger"]
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.definite, failure.device) == ("NoSuchService", True, "NY_Appliance1")
+    result = one(ny, permit, Call("Stranger", {"role": "standby"}))
+    assert result.effect is Effect.REJECTED
+
+
+def test_the_serving_node_is_found_anew_each_time(stage: Build, adapter: Build, permit: Any) -> None:
+    """After a switch-over the same session speaks to the other node, and reads its true queue."""
+    here = stage(ha=True, backlog=500, drain_rate=0.001, publish_rate=0)
+    ny = adapter(here.world)
+    assert ny.probe("replication_queue", ["V"])["V"].messages == 500
+    here.fault("at 0s: ha switch ny")
+    here.wait(1)
+    with pytest.raises(NotServing, match="no node of ny serves"):
+        ny.probe("replication_queue", ["V"])
+    here.wait(5)
+    assert ny.probe("replication_queue", ["V"])["V"].messages == 500
+    result = one(ny, permit)
+    assert (result.effect, result.device) == (Effect.ACCEPTED, "NY_Appliance2")
+
+
+def test_two_claims_to_serve_are_refused(stage: Build, adapter: Build, permit: Any) -> None:
+    """When both nodes say that they serve, neither is believed."""
+    here = stage(ha=True)
+    here.fault("at 0s: ha split ny")
+    here.wait(1)
+    ny = adapter(here.world)
+    with pytest.raises(NotServing, match="both say"):
+        ny.probe("replication", ["V"])
+    with pytest.raises(NotServing):
+        one(ny, permit)
+    assert here.tally().commands == {}
+    assert ny.probe("health", ["V"])["V"].serving is False
+
+
+def test_health_tells_which_node_serves(stage: Build, adapter: Build) -> None:
+    """One answer for the site, for whichever services it was asked."""
+    here = stage(ha=True)
+    ny = adapter(here.world)
+    serving = DeviceHealth(
+        node="NY_Appliance1", serving=True, spool_active=True, mate_node="NY_Appliance2", redundancy_up=True
+    )
+    assert ny.probe("health", ["V", "W"]) == {"V": serving, "W": serving}
+    here.fault("at 0s: ha switch ny")
+    here.wait(1)
+    assert ny.probe("health", ["V"])["V"] == DeviceHealth(serving=False, spool_active=False)
+    here.wait(5)
+    assert ny.probe("health", ["V"])["V"].node == "NY_Appliance2"
+
+
+def test_a_site_of_one_node_has_no_redundancy_to_judge(stage: Build, adapter: Build) -> None:
+    """Not configured is unknown, not down."""
+    found = adapter(stage().world).probe("health", ["V"])["V"]
+    assert found == DeviceHealth(node="NY_Appliance1", serving=True, spool_active=True)
+
+
+def test_an_unreachable_site_is_told_before_anything_leaves(stage: Build, adapter: Build, permit: Any) -> None:
+    """Neither reading nor command; the permit is not even asked."""
+    here = stage()
+    ny = adapter(here.world)
+    here.fault("at 0s: unreachable ny 5s")
+    for attempt in (ny.open, lambda: ny.probe("health", ["V"]), lambda: one(ny, permit)):
+        with pytest.raises(Unreachable):
+            attempt()
+    assert permit.asked == 0
+    here.wait(6)
+    ny.open()
+
+
+def test_a_half_reachable_pair_does_not_pretend(stage: Build, adapter: Build) -> None:
+    """The serving node is dead and its mate not ready: nobody can say that nobody serves."""
+    here = stage(ha=True)
+    here.fault("at 0s: node ny/NY_Appliance1 down")
+    here.wait(0.5)
+    ny = adapter(here.world)
+    with pytest.raises(Unreachable, match="not all answer"):
+        ny.probe("replication", ["V"])
+    here.wait(3)
+    assert ny.probe("replication", ["V"])["V"].role is Role.ACTIVE
+
+
+def test_each_request_takes_the_sites_latency_half_before_and_half_after(
+    stage: Build, adapter: Build, permit: Any, clock: VirtualClock
+) -> None:
+    """The effect lies in the middle of a round trip."""
+    sites = (SiteLayout("ny", ("NY_Appliance1",), latency=0.4), SiteLayout("nj", ("NJ_Appliance1",)))
+    here = stage(world={"sites": sites})
+    ny = adapter(here.world)
+    start = clock.now()
+    ny.probe("replication", ["V"])
+    assert clock.now() - start == pytest.approx(0.4)
+    one(ny, permit)
+    assert clock.now() - start == pytest.approx(0.8)
+    assert here.tally().roles[-1].moment == pytest.approx(0.6)
+
+
+def test_the_permit_is_asked_for_each_command_right_before_it(
+    stage: Build, adapter: Build, clock: VirtualClock
+) -> None:
+    """A permit that is withdrawn between two calls stops the second one, and nothing was sent."""
+    here = stage()
+
+    class Once:
+        moments: list[float] = []  # noqa: RUF012 - one test, one list
+
+        def check(self) -> None:
+            self.moments.append(here.world.now())
+            if len(self.moments) > 1:
+                raise Forbidden("the lease is gone")
+
+    results = adapter(here.world).apply("set_role", [DEMOTE, Call("V", {"role": "active"})], Once())
+    assert next(results).effect is Effect.ACCEPTED
+    with pytest.raises(Forbidden):
+        next(results)
+    assert here.tally().roles[-1].moment == Once.moments[0]
+    assert here.row("ny").role == "standby"
+
+
+def test_a_read_only_session_cannot_send(stage: Build, adapter: Build, permit: Any) -> None:
+    """Refused before anything: no latency, no permit, no command."""
+    here = stage()
+    ny = adapter(here.world, read_only=True)
+    ny.probe("replication", ["V"])
+    with pytest.raises(Forbidden):
+        ny.apply("set_role", [DEMOTE], permit)
+    assert (permit.asked, here.tally().commands) == (0, {})
+
+
+def test_a_refusal_is_an_answer(stage: Build, adapter: Build, permit: Any) -> None:
+    """The device read the command and said no: it did not obey, and we know what was sent."""
+    here = stage()
+    here.fault("demote: refuse")
+    result = one(adapter(here.world), permit)
+    assert result.effect is Effect.REJECTED
+    assert result.sent[-1] == "replication state standby"
+    missing = one(adapter(here.world), permit, Call("V", {"xid": "F-0"}), "delete_transaction")
+    assert (missing.effect, missing.detail) == (Effect.REJECTED, "transaction F-0 does not exist")
+
+
+@pytest.mark.parametrize(
+    ("fault", "obeyed"),
+    [
+        ("demote: lose request", False),
+        ("demote: lose reply", True),
+        ("demote: truncate reply", True),
+        ("demote: garbage reply", True),
+        ("demote: node ny/NY_Appliance1 down 1s", False),
+    ],
+)
+def test_doubt_looks_the_same_whether_or_not_it_was_obeyed(
+    stage: Build, adapter: Build, permit: Any, fault: str, obeyed: bool
+) -> None:
+    """Only a reading can tell: the result is doubtful either way."""
+    here = stage()
+    here.fault(fault)
+    result = one(adapter(here.world), permit)
+    assert result.effect is Effect.DOUBTFUL
+    here.wait(5)
+    assert here.row("ny").role == ("standby" if obeyed else "active")
+
+
+def test_a_lost_request_takes_the_whole_time_limit(
+    stage: Build, adapter: Build, permit: Any, clock: VirtualClock
+) -> None:
+    """Nobody knows earlier that no answer will come."""
+    here = stage()
+    here.fault("demote: lose request")
+    start = clock.now()
+    one(adapter(here.world, command_timeout=7.0), permit)
+    assert clock.now() - start == pytest.approx(7.0, abs=0.01)
+
+
+def test_a_late_effect_lands_after_the_time_out(stage: Build, adapter: Build, permit: Any) -> None:
+    """A negative reading right after a time-out proves nothing yet."""
+    here = stage()
+    here.fault("demote: late 9s")
+    ny = adapter(here.world, command_timeout=8.0)
+    assert one(ny, permit).effect is Effect.DOUBTFUL
+    assert ny.probe("replication", ["V"])["V"].role is Role.ACTIVE
+    here.wait(1.5)
+    assert ny.probe("replication", ["V"])["V"].role is Role.STANDBY
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("reads: truncate reply", UnreadableReply),
+        ("reads: garbage reply", UnreadableReply),
+        ("reads: lose reply", ConnectionLost),
+        ("reads: lose request", CommandTimedOut),
+        ("reads: unreachable ny 1s", Unreachable),
+    ],
+)
+def test_a_reading_that_was_not_had_is_an_error_not_a_value(
+    stage: Build, adapter: Build, fault: str, error: type[Exception]
+) -> None:
+    """Never a depth of 0 out of a broken answer."""
+    here = stage()
+    here.fault(fault)
+    ny = adapter(here.world)
+    with pytest.raises(error) as caught:
+        ny.probe("replication_queue", ["V"])
+    if isinstance(caught.value, UnreadableReply):
+        assert caught.value.text
+    here.wait(2)
+    assert ny.probe("replication_queue", ["V"])["V"].drained is True
+
+
+def test_a_fault_of_the_drain_hits_the_batch_that_reads_the_queue(stage: Build, adapter: Build, permit: Any) -> None:
+    """One request for many services is one answer: it is cut off as a whole."""
+    here = stage(backlog=100)
+    here.fault("drain: truncate reply")
+    ny = adapter(here.world)
+    ny.probe("replication_queue", ["V"])
+    one(ny, permit)
+    ny.probe("replication", ["V"])
+    with pytest.raises(UnreadableReply):
+        ny.probe("replication_queue", ["V"])
+    ny.probe("replication_queue", ["V"])
+
+
+def test_a_wrong_password_ends_the_login(stage: Build, adapter: Build) -> None:
+    """And only the login that met it."""
+    here = stage()
+    here.fault("login: wrong password")
+    ny = adapter(here.world)
+    with pytest.raises(AuthenticationFailed):
+        ny.open()
+    ny.open()
+
+
+def test_an_inventory_that_does_not_fit_the_world_is_refused(
+    clock: VirtualClock, adapter: Build, stage: Build
+) -> None:
+    """No world, an unregistered one, a node that is not there: told at the first use, with names."""
+
+    def site(node: str = "NY_Appliance1", **options: Any) -> MockAdapter:
+        described = Site(name="ny", adapter="mock", devices=(Device(name=node),), options=options)
+        return MockAdapter(described, Setting(clock, adapter))
+
+    with pytest.raises(DefinitionError, match="needs the option world"):
+        site().open()
+    with pytest.raises(DefinitionError, match="no simulated world named nowhere"):
+        site(world="memory:nowhere").open()
+    adapter(stage().world).open()
+    here = adapter(stage().world)
+    reference = here._site.options["world"]
+    with pytest.raises(DefinitionError, match="no node NY_Typo"):
+        site("NY_Typo", world=reference).open()
+
+
+def test_closing_twice_is_nothing(stage: Build, adapter: Build) -> None:
+    """As the contract demands."""
+    ny = adapter(stage().world)
+    ny.open()
+    ny.close()
+    ny.close()

@@ -1,0 +1,120 @@
+"""The embedded pair: what a first try meets, kept in a file that both sites of a process share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from adapters.mock.adapter import MockAdapter
+from adapters.mock.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS, Worlds
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Call, Setting
+from orchestrator.errors import DefinitionError
+from orchestrator.readings import Role
+
+
+class NoSecrets:
+    def reveal(self, reference: object, *, what: str) -> str:
+        raise AssertionError(what)
+
+
+def sites(path: Path, clock: VirtualClock) -> tuple[MockAdapter, MockAdapter]:
+    inventory = embedded_inventory(path)
+    setting = Setting(clock, NoSecrets())
+    return MockAdapter(inventory.sites[HOME], setting), MockAdapter(inventory.sites[AWAY], setting)
+
+
+def test_the_inventory_fits_the_world() -> None:
+    """Every site, node and service of the one is in the other."""
+    inventory, layout = embedded_inventory(), embedded_layout()
+    assert {name: tuple(d.name for d in site.devices) for name, site in inventory.sites.items()} == {
+        site.name: site.nodes for site in layout.sites
+    }
+    assert inventory.pairs[0].services == tuple(vpn.name for vpn in layout.vpns)
+    assert inventory.pairs[0].sites == (HOME, AWAY)
+    assert {site.title for site in inventory.sites.values()} == {"New York", "New Jersey"}
+
+
+def test_the_backlog_stands_and_drains_in_seconds(tmp_path: Path, clock: VirtualClock) -> None:
+    """About 4,000 messages whenever one begins, about three seconds to move, and nothing lost."""
+    path = tmp_path / "world.json"
+    world = embedded_world(path, clock)
+    clock.advance(3_600)
+    node = world.appliance(HOME, "NY_Appliance1")
+    assert node.replication_queue("Trading_VPN").messages == 4_000
+    node.set_role("Trading_VPN", "standby")
+    clock.advance(3.2)
+    assert 0 < node.replication_queue("Trading_VPN").messages < 400
+    clock.advance(0.3)
+    assert node.replication_queue("Trading_VPN").messages == 0
+    world.appliance(AWAY, "NJ_Appliance1").set_role("Trading_VPN", "active")
+    clock.advance(60)
+    tallies = world.tallies()
+    assert {tally.lost for tally in tallies.values()} == {0}
+    assert tallies["Trading_VPN"].both_active == ()
+
+
+def test_two_prepared_transactions_wait_for_a_decision(tmp_path: Path, clock: VirtualClock) -> None:
+    """Prepared and replicated at both sites; the others can be ignored; only Trading_VPN has any."""
+    ny, nj = sites(tmp_path / "world.json", clock)
+    embedded_world(tmp_path / "world.json", clock)
+    for adapter in (ny, nj):
+        answers = adapter.probe("transactions", ["Trading_VPN", "Risk_VPN", "Settlement_VPN"])
+        prepared = {
+            vpn: [item.xid for item in found.items if item.state == "prepared" and item.replicated]
+            for vpn, found in answers.items()
+        }
+        assert prepared == {
+            "Trading_VPN": ["0021B028-00-01", "0021ABC4-00-01"],
+            "Risk_VPN": [],
+            "Settlement_VPN": [],
+        }
+    assert len(ny.probe("transactions", ["Trading_VPN"])["Trading_VPN"].items) == 5
+    ny.close()
+    nj.close()
+
+
+def test_both_adapters_of_a_process_share_one_world(tmp_path: Path, clock: VirtualClock, permit: Any) -> None:
+    """A role changed through one is seen through the other, and the file has it after both are closed."""
+    path = tmp_path / "world.json"
+    embedded_world(path, clock)
+    ny, nj = sites(path, clock)
+    ny.open()
+    nj.open()
+    list(ny.apply("set_role", [Call("Trading_VPN", {"role": "standby"})], permit))
+    clock.advance(4)
+    list(nj.apply("set_role", [Call("Trading_VPN", {"role": "active"})], permit))
+    ny.close()
+    clock.advance(2)
+    found = nj.probe("replication", ["Trading_VPN"])["Trading_VPN"]
+    assert (found.role, found.queue_bound) == (Role.ACTIVE, True)
+    nj.close()
+    again = World.load(path, clock)
+    assert again.appliance(AWAY, "NJ_Appliance1").replication("Trading_VPN").role == "active"
+
+
+def test_the_default_names_a_world_in_memory(clock: VirtualClock) -> None:
+    """Without a file the world is whatever was registered under that name."""
+    assert embedded_inventory().sites[HOME].options == {"world": "memory:embedded"}
+    reference = WORLDS.register("embedded", World(embedded_layout(), clock))
+    try:
+        assert reference == "memory:embedded"
+        adapter = MockAdapter(embedded_inventory().sites[HOME], Setting(clock, NoSecrets()))
+        adapter.open()
+        adapter.close()
+    finally:
+        WORLDS.forget("embedded")
+
+
+def test_a_name_is_registered_once(clock: VirtualClock) -> None:
+    """Two worlds under one name would be two truths."""
+    worlds = Worlds()
+    worlds.register("x", World(embedded_layout(), clock))
+    try:
+        worlds.register("x", World(embedded_layout(), clock))
+    except DefinitionError as error:
+        assert "already registered" in str(error)
+    else:
+        raise AssertionError("the second was taken")

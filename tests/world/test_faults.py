@@ -1,0 +1,210 @@
+"""Each fault does to the world what its words say, once, at the moment its trigger names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adapters.mock.appliance import Refused
+from adapters.mock.mischief import Seen
+from orchestrator.errors import DefinitionError, Unreachable
+
+Build = Callable[..., Any]
+
+
+def command(site: str, role: str) -> Seen:
+    return Seen("command", site, "set_role", ("V",), {"role": role})
+
+
+def draining(stage: Build, *faults: str, **more: Any) -> Any:
+    """1,000 messages in New York's queue at 100 a second, both sites standby, one second gone, nothing read."""
+    here = stage(publish_rate=0, consume_rate=0, drain_rate=100, backlog=1_000, unconsumed=1_000, **more)
+    here.fault(*faults)
+    here.role("ny", "standby")
+    here.wait(1)
+    return here
+
+
+def test_drain_begins_with_the_first_reading_of_the_demoted_queue(stage: Build) -> None:
+    """Before it, nothing happens; other readings do not set it off."""
+    here = draining(stage, "drain: stall 2s")
+    here.row("ny")
+    here.depth("nj")
+    here.wait(1)
+    assert here.depth() == 800
+    here.wait(2)
+    assert here.depth() == 800
+    here.wait(1)
+    assert here.depth() == 700
+
+
+def test_a_stall_keeps_the_bridge_bound(stage: Build) -> None:
+    """Stalled is not lost: only the depth tells."""
+    here = draining(stage, "drain: stall")
+    here.depth()
+    here.wait(60)
+    assert here.row("nj").local_bridge == "up"
+    assert here.depth() == 900
+
+
+def test_slow_divides_the_rate(stage: Build) -> None:
+    """slow 10x carries a tenth, for as long as it says."""
+    here = draining(stage, "drain: slow 10x 10s")
+    here.depth()
+    here.wait(10)
+    assert here.depth() == pytest.approx(800, abs=1)
+    here.wait(1)
+    assert here.depth() == pytest.approx(700, abs=1)
+
+
+def test_a_fault_may_wait(stage: Build) -> None:
+    """+2s: it happens two seconds after its trigger, whether or not anybody looks."""
+    here = draining(stage, "drain +2s: bridge down")
+    here.depth()
+    here.wait(30)
+    assert here.row("nj").local_bridge == "down"
+    assert here.depth() == 700
+
+
+def test_a_full_spool_at_the_standby_stops_the_drain(stage: Build) -> None:
+    """Nothing can arrive where nothing can be stored; afterwards it goes on."""
+    here = draining(stage, "drain: spool full nj 5s")
+    here.depth()
+    here.wait(4)
+    assert here.depth() == 900
+    here.wait(6)
+    assert here.depth() == 400
+
+
+def test_a_full_spool_at_the_active_stops_publishing(stage: Build) -> None:
+    """Publishers are refused; nothing acknowledged is lost."""
+    here = stage(publish_rate=100)
+    here.fault("at 5s: spool full ny 5s")
+    here.wait(20)
+    assert here.tally().acknowledged == pytest.approx(1_500, abs=2)
+
+
+def test_a_fault_happens_once(stage: Build) -> None:
+    """The second demotion meets nobody who refuses it."""
+    here = stage()
+    here.fault("demote: refuse")
+    with pytest.raises(Refused):
+        here.role("ny", "standby")
+    assert here.row("ny").role == "active"
+    here.role("ny", "standby")
+    assert here.row("ny").role == "standby"
+    (count,) = here.tally().commands.values()
+    assert (count.received, count.effects) == (2, 1)
+
+
+def test_a_refusal_with_a_duration_refuses_until_it_is_over(stage: Build) -> None:
+    """Every such command within the time is refused."""
+    here = stage()
+    here.fault("demote: refuse 5s")
+    for _ in range(3):
+        with pytest.raises(Refused):
+            here.role("ny", "standby")
+        here.wait(1)
+    here.wait(3)
+    here.role("ny", "standby")
+
+
+@pytest.mark.parametrize(
+    ("fault", "role"), [("demote: refuse", "standby"), ("activate: refuse", "active"), ("revert: refuse", "active")]
+)
+def test_triggers_tell_the_commands_apart(stage: Build, fault: str, role: str) -> None:
+    """Taking activity, giving it up and giving it back are different commands to the world."""
+    here = stage()
+    here.fault(fault)
+    refused = []
+    for site, wanted in (("ny", "standby"), ("ny", "active"), ("ny", "standby"), ("nj", "active")):
+        try:
+            here.role(site, wanted)
+        except Refused:
+            refused.append((site, wanted))
+            here.role(site, wanted)
+    expected = {"demote": ("ny", "standby"), "revert": ("ny", "active"), "activate": ("nj", "active")}
+    assert refused == [expected[fault.split(":")[0]]]
+    assert refused[0][1] == role
+
+
+def test_somebody_else_may_change_a_role(stage: Build) -> None:
+    """A colleague promotes the target during the drain: from then on the rest of the queue is lost."""
+    here = draining(stage, "drain +1s: role nj active")
+    here.depth()
+    here.wait(5)
+    assert here.row("nj").role == "active"
+    assert here.tally().lost == here.depth() == 800
+
+
+def test_a_node_that_dies_of_the_command_leaves_it_in_doubt(stage: Build) -> None:
+    """The command arrived; the session is gone, and the role is as it was."""
+    here = stage()
+    here.fault("demote: node ny/NY_Appliance1 down 5s")
+    with pytest.raises(Unreachable):
+        here.role("ny", "standby")
+    here.wait(10)
+    assert here.row("ny").role == "active"
+
+
+def test_events_between_two_looks_happen_in_order_of_time(stage: Build) -> None:
+    """However late somebody looks, the past is the one that was scripted."""
+    faults = ("at 4s: role ny active", "at 2s: role ny standby", "at 6s: bridge down 1s", "at 5s: role nj active")
+    late = stage()
+    late.fault(*faults)
+    late.wait(20)
+    assert [(one.moment, one.site, one.role) for one in late.tally().roles] == [
+        (0.0, "ny", "active"),
+        (2.0, "ny", "standby"),
+        (4.0, "ny", "active"),
+        (5.0, "nj", "active"),
+    ]
+    assert late.tally().outages == ((2.0, 4.0),)
+    assert late.tally().both_active == ((5.0, 20.0),)
+
+
+def test_a_fault_of_an_answer_is_for_whoever_speaks_for_the_node(stage: Build) -> None:
+    """The world says what goes wrong, once; the node itself obeys as ever."""
+    here = stage()
+    here.fault("demote: lose reply", "reads: garbage reply 2s")
+    ask = here.world.answer_fault
+    assert ask(command("nj", "standby")) is None
+    assert ask(command("ny", "standby")).kind == "lose reply"
+    assert ask(command("ny", "standby")) is None
+    read = Seen("read", "ny", "replication", ("V",))
+    assert ask(read).kind == ask(read).kind == "garbage reply"
+    here.wait(2)
+    assert ask(read) is None
+
+
+def test_a_login_is_refused_only_at_login(stage: Build) -> None:
+    """A password cannot be wrong in the middle of a session."""
+    here = stage()
+    here.fault("any: wrong password")
+    assert here.world.answer_fault(Seen("read", "ny", "replication", ("V",))) is None
+    assert here.world.answer_fault(Seen("login", "nj")).kind == "wrong password"
+
+
+def test_a_late_command_is_obeyed_later_if_the_node_still_can(stage: Build) -> None:
+    """The effect lands after the answer was given up; a dead node obeys nothing."""
+    here = stage()
+    here.world.obey_later("ny", "NY_Appliance1", "set_role", {"role": "standby"}, "V", 3.0)
+    here.wait(2.9)
+    assert here.row("ny").role == "active"
+    here.wait(0.2)
+    assert here.row("ny").role == "standby"
+    here.world.obey_later("ny", "NY_Appliance1", "set_role", {"role": "active"}, "V", 3.0)
+    here.fault("at 1s: node ny/NY_Appliance1 down 30s")
+    here.wait(60)
+    assert here.row("ny").role == "standby"
+
+
+@pytest.mark.parametrize(
+    "text", ["any: unreachable la", "at 1s: node ny/X down", "drain Other_VPN: stall", "any: role la active"]
+)
+def test_a_fault_about_nothing_is_refused_when_it_is_given(stage: Build, text: str) -> None:
+    """A slip must not become a rehearsal in which nothing goes wrong."""
+    with pytest.raises(DefinitionError, match=text.split(":")[0]):
+        stage().fault(text)
