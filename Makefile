@@ -42,8 +42,8 @@ help: ## List the targets
 
 .PHONY: test
 test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture, all tests
-	$(call stage,format,$(BIN)/ruff format --check --quiet .)
-	$(call stage,lint,$(BIN)/ruff check --quiet .)
+	$(call stage,format,$(BIN)/ruff format --check --output-format concise .)
+	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
 	$(call stage,tests,$(PYTEST) -n $(JOBS))

@@ -16,7 +16,7 @@ from types import ModuleType
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what ``arguments`` name, in alphabetical order. Returns the exit code: 2 for a name that is no benchmark."""
+    """Run what ``arguments`` name, in alphabetical order. Returns the exit code: 2 for an unknown name."""
     known = names(Path(__file__).parent)
     parser = argparse.ArgumentParser(prog="make bench", description="Print figures, measured on this machine now.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones (default: all): {', '.join(known)}")

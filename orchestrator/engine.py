@@ -39,6 +39,7 @@ class _Draft:
     events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
     lanes: dict[str, Lane] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)  # requests of the inbox that are answered by this
 
     def lane(self, service: str) -> Lane:
         return self.lanes.get(service) or self.run.lanes[service]
@@ -106,6 +107,8 @@ class Engine:
             else:
                 self._finish()
         finally:
+            # Whatever ended this: what still waits in the fleet must not leave any more.
+            self._lease.revoke()
             self._fleet.close()
         return self.run_state
 
@@ -138,7 +141,7 @@ class Engine:
         touched = dict.fromkeys(self._take_in(draft, completions))
         touched.update(dict.fromkeys(self._due(draft.at)))
         touched.update(dict.fromkeys(self._read_inbox(draft)))
-        if touched or draft.events:
+        if touched or draft.events or draft.taken:
             self._turn(draft, touched)
         if self._clock.now() >= self._lease.renew_at:
             self._lease.renew()
@@ -188,7 +191,8 @@ class Engine:
             return []
         self._inbox_at = draft.at + INBOX_EVERY
         touched = []
-        for request in self._journal.take_requests(self.run_state_id):
+        for number, request in self._journal.requests(self.run_state_id):
+            draft.taken.append(number)
             for service in self._concerned(request):
                 lane = draft.lane(service)
                 if lane.ended:
@@ -249,14 +253,14 @@ class Engine:
         return requests
 
     def _record(self, draft: _Draft) -> None:
-        if not draft.events:
+        if not draft.events and not draft.taken:
             return
         first = self._writer.seq + 1
         records = [
             ev.Record(run=self._writer.run, seq=first + offset, at=draft.at, lane=lane, event=event)
             for offset, (lane, event) in enumerate(draft.events)
         ]
-        self._writer = self._journal.append(self._writer, draft.at, draft.events)
+        self._writer = self._journal.append(self._writer, draft.at, draft.events, taken=draft.taken)
         self.run_state.lanes.update(draft.lanes)
         for record in records:
             if record.lane is None:

@@ -26,6 +26,8 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     │   ├── NoSuchRun                 2
     │   ├── LeaseHeld                 8   somebody else acts on this service or run
     │   └── LeaseLost                 8   we no longer may act on it
+    ├── NotStarted                    3   a run could not begin; nothing was changed
+    ├── OutputLost                    6   what was to be printed could not be
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
 """
 
@@ -150,6 +152,22 @@ class LeaseLost(JournalError):
     """We held the lease and no longer do. Nothing may be sent any more."""
 
     exit_code = 8
+
+
+class NotStarted(FailoverError):
+    """A run could not begin, or looking ahead at one could not: a device is away or refuses us. Nothing was changed."""
+
+    exit_code = 3
+
+
+class OutputLost(FailoverError):
+    """A result could not be written. ``is_reader_gone``: only because nobody reads it any more, as with ``| head``."""
+
+    exit_code = 6
+
+    def __init__(self, sentence: str, *, hint: str = "", is_reader_gone: bool = False) -> None:
+        super().__init__(sentence, hint=hint)
+        self.is_reader_gone = is_reader_gone
 
 
 class IllegalTransition(FailoverError):

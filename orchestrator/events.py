@@ -9,63 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from orchestrator.contract import Effect, Failure
+from orchestrator.plan import Outage as Outage
+from orchestrator.plan import Outcome as Outcome
+from orchestrator.plan import Plan as Plan
+from orchestrator.plan import Policy as Policy
+from orchestrator.plan import Ruling as Ruling
+from orchestrator.plan import Waves as Waves
 from orchestrator.readings import Reading
-from orchestrator.runbook import Choice, Runbook, Side
-from orchestrator.site import Inventory
-
-
-class Outcome(StrEnum):
-    """How a lane ends (DESIGN section 2), and, as the worst of its lanes, a run."""
-
-    DONE = "done"
-    REVERTED = "reverted"
-    ESCALATED = "escalated"
-    REFUSED = "refused"
-    NEEDS_OPERATOR = "needs-operator"
-    STUCK = "stuck"
+from orchestrator.runbook import Choice, Side
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Ruling(_Strict):
-    """A decision and why it was made. ``by`` is a person's account name, or ``policy``."""
-
-    choice: Choice
-    reason: str
-    by: str
-
-
-class Policy(_Strict):
-    """What was decided beforehand. ``on_gate``: gate name to choice. ``transactions``: XID to its ruling."""
-
-    on_gate: Mapping[str, Choice] = Field(default_factory=dict)
-    transactions: Mapping[str, Ruling] = Field(default_factory=dict)
-    fail_fast: bool = False
-
-
-class Plan(_Strict):
-    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
-
-    runbook: Runbook
-    inventory: Inventory
-    pair: str
-    source: str
-    target: str
-    services: tuple[str, ...] = Field(min_length=1)
-    policy: Policy = Policy()
-    simulated: bool = False
-
-    def site_name(self, side: Side) -> str:
-        """The inventory's name of a side."""
-        return self.source if side == "source" else self.target
 
 
 class RunCreated(_Strict):
@@ -152,6 +112,37 @@ class Seen(_Strict):
     failure: Failure | None = None
 
 
+class ConditionMet(_Strict):
+    """The ``only_if`` of a step holds."""
+
+    kind: Literal["step.applies"] = "step.applies"
+    step: str
+
+
+class StepSkipped(_Strict):
+    kind: Literal["step.skipped"] = "step.skipped"
+    step: str
+    why: str
+
+
+class StepWaived(_Strict):
+    """Somebody decided to go on though something could not be read. What was read as false cannot be waived."""
+
+    kind: Literal["step.waived"] = "step.waived"
+    step: str
+
+
+class GoalReached(_Strict):
+    kind: Literal["goal.reached"] = "goal.reached"
+    step: str
+
+
+class GoalLost(_Strict):
+    kind: Literal["goal.lost"] = "goal.lost"
+    step: str
+    why: str
+
+
 class Observed(_Strict):
     """One round of readings, asked together. ``mark`` is the lane's mark when it was asked: a reading that was
     asked before the lane moved on is evidence, and never an argument. ``gauge`` is the number a wait follows."""
@@ -212,6 +203,7 @@ class StepFailed(_Strict):
     step: str
     why: str
     undo: bool = False
+    unknown: bool = False
 
 
 class StepRetried(_Strict):
@@ -307,6 +299,11 @@ Event = Annotated[
     | AbortAsked
     | AbortDeclined
     | StepStarted
+    | ConditionMet
+    | StepSkipped
+    | StepWaived
+    | GoalReached
+    | GoalLost
     | RequirementsMet
     | Observed
     | ActionIntended

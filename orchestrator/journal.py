@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,9 +108,10 @@ def mapped_errors(doing: str) -> Iterator[None]:
     """Turn the database's errors into ``JournalUnavailable``; ``doing`` completes 'the journal could not …'."""
     try:
         yield
-    except sa.exc.DBAPIError as error:
+    except (sa.exc.DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
         raise JournalUnavailable(
-            f"the journal could not {doing}: {str(error.orig).strip()}",
+            f"the journal could not {doing}: {str(cause).strip()}",
             hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
         ) from error
     except sa.exc.SQLAlchemyError as error:
@@ -138,6 +140,7 @@ class Journal:
         with mapped_errors("be opened"):
             self.engine = _engine(url)
             METADATA.create_all(self.engine)
+        self.reader = self.engine.execution_options(reading=True)
         self._move_head = _Prepared(_MOVE_HEAD, self.engine.dialect, ("seq", "head"))
         self._insert = _Prepared(sa.insert(EVENTS), self.engine.dialect, EVENTS.columns.keys())
         self._writing: sa.Connection | None = None
@@ -176,10 +179,13 @@ class Journal:
         connection.execute(sa.insert(EVENTS), [row])
         return Writer(run, 1, 1, head)
 
-    def append(self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]]) -> Writer:
+    def append(
+        self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]], *, taken: Sequence[int] = ()
+    ) -> Writer:
         """Write ``events`` (lane or None, event), all or none. Returns the writer to go on with.
 
-        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
+        ``taken`` are the requests of the inbox that these events answer: a request is used up in the same commit,
+        so that a process that dies neither loses nor repeats one. Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
         """
         rows, head, seq = [], writer.head, writer.seq
         for lane, event in events:
@@ -188,10 +194,12 @@ class Journal:
             rows.append(row)
         move = {"b_run": writer.run, "b_epoch": writer.epoch, "b_seq": writer.seq, "new_seq": seq, "new_head": head}
         with mapped_errors("be written"):
-            self._write(writer.run, move, rows)
+            self._write(writer.run, move, rows, taken)
         return Writer(writer.run, writer.epoch, seq, head)
 
-    def _write(self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    def _write(
+        self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
+    ) -> None:
         """One transaction on a connection that is kept: this is what a device waits for."""
         if self._writing is None:
             self._writing = self.engine.connect()
@@ -203,11 +211,15 @@ class Journal:
                     f"run {run} is led by another process now",
                     hint=f"this one stopped; see `failover runs show {run}`",
                 )
-            connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
+            if rows:
+                connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
+            if taken:
+                connection.execute(sa.update(INBOX).where(INBOX.c.id.in_(taken)).values(taken=True))
 
     def _chain(
         self, run: str, seq: int, at: float, lane: str | None, event: ev.Event, before: str
     ) -> tuple[Mapping[str, Any], str]:
+        at = float(at)  # a database gives back no whole number, and the hash must be of what it gives back
         body = self._scrub(event.model_dump_json(exclude_defaults=False))
         digest = link_hash(before, run, seq, at, lane, body)
         return {"run": run, "seq": seq, "at": at, "lane": lane, "event": body, "hash": digest}, digest
@@ -216,22 +228,19 @@ class Journal:
 
     def runs(self) -> list[RunRow]:
         """All runs, newest first."""
-        with mapped_errors("be read"), self.engine.connect() as connection:
+        with mapped_errors("be read"), self.reader.connect() as connection:
             found = connection.execute(sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc()))
             return [_run_row(row) for row in found]
 
     def row(self, run: str) -> RunRow:
         """One run's line. Raises ``NoSuchRun``."""
-        with mapped_errors("be read"), self.engine.connect() as connection:
-            found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
-        if found is None:
-            raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
-        return _run_row(found)
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            return _run_row(_head(connection, run))
 
     def writer(self, run: str) -> Writer:
         """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
-        with mapped_errors("be read"), self.engine.connect() as connection:
-            found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one()
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            found = _head(connection, run)
         return Writer(run, found.epoch, found.seq, found.head)
 
     def records(self, run: str, *, after: int = 0) -> Iterator[ev.Record]:
@@ -240,24 +249,34 @@ class Journal:
             yield parse_line(line)
 
     def lines(self, run: str, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
-        """The stored records as they are, in order, with the chain checked on the way."""
-        head = self.row(run)
-        with mapped_errors("be read"), self.engine.connect() as connection:
-            before = _GENESIS
-            if after:
-                query = sa.select(EVENTS.c.hash).where(EVENTS.c.run == run, EVENTS.c.seq == after)
-                before = connection.execute(query).scalar_one()
-            stored = connection.execution_options(yield_per=_BATCH).execute(
-                sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
-            )
+        """The stored records as they are, in order, with the chain checked on the way, up to the run's own row."""
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            head = _head(connection, run)
+            before = self._hash_at(connection, run, after)
+            query = sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
             seq = after
-            for row in stored.mappings():
+            for row in connection.execute(query.execution_options(yield_per=_BATCH)).mappings():
                 seq += 1
                 line = dict(row)
                 before = check_link(line, run, seq, before)
+                if seq == head.seq and before != head.head:
+                    raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
                 yield line
+            if seq > head.seq:
+                head = _head(connection, run)  # a process may be writing meanwhile
         if seq < head.seq:
             raise JournalCorrupt(f"run {run}: records {seq + 1} to {head.seq} are missing at the end")
+        if seq > head.seq:
+            raise JournalCorrupt(f"run {run}: records {head.seq + 1} to {seq} were added")
+
+    def _hash_at(self, connection: sa.Connection, run: str, seq: int) -> str:
+        if not seq:
+            return _GENESIS
+        query = sa.select(EVENTS.c.hash).where(EVENTS.c.run == run, EVENTS.c.seq == seq)
+        found = connection.execute(query).scalar_one_or_none()
+        if found is None:
+            raise JournalCorrupt(f"run {run}: record {seq} is missing")
+        return str(found)
 
     # --- the inbox ------------------------------------------------------------------------------------------------
 
@@ -267,16 +286,11 @@ class Journal:
         with mapped_errors("be written"), self.engine.begin() as connection:
             connection.execute(sa.insert(INBOX).values(run=run, body=body, taken=False))
 
-    def take_requests(self, run: str) -> list[Mapping[str, str]]:
-        """The requests nobody took yet; each is handed out once."""
+    def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
+        """The requests that are not used up yet, oldest first, each with its number for ``append``."""
         query = sa.select(INBOX.c.id, INBOX.c.body).where(INBOX.c.run == run, INBOX.c.taken.is_(False))
-        with mapped_errors("be read"), self.engine.connect() as connection:
-            waiting = connection.execute(query.order_by(INBOX.c.id)).all()
-        if waiting:
-            taken = sa.update(INBOX).where(INBOX.c.id.in_([row.id for row in waiting])).values(taken=True)
-            with mapped_errors("be written"), self.engine.begin() as connection:
-                connection.execute(taken)
-        return [json.loads(row.body) for row in waiting]
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            return [(row.id, json.loads(row.body)) for row in connection.execute(query.order_by(INBOX.c.id))]
 
 
 def link_hash(before: str, run: str, seq: int, at: float, lane: str | None, event: str) -> str:
@@ -327,6 +341,13 @@ def parse_line(row: Mapping[str, Any]) -> ev.Record:
     return ev.Record(run=row["run"], seq=row["seq"], at=row["at"], lane=row["lane"], event=event)
 
 
+def _head(connection: sa.Connection, run: str) -> Any:
+    found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+    if found is None:
+        raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
+    return found
+
+
 def _run_row(row: Any) -> RunRow:
     return RunRow(row.run, row.created_at, row.seq, row.epoch, row.holder, row.expires_at)
 
@@ -350,7 +371,8 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
 
 
 def _sqlite_begin(connection: sa.Connection) -> None:
-    reading = connection.get_execution_options().get("yield_per")
+    # A reader takes no lock, so that it never holds up the process that leads a run.
+    reading = connection.get_execution_options().get("reading")
     driver = connection.connection.driver_connection
     assert driver is not None  # a transaction begins on a connection that is open
     driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -32,24 +32,44 @@ def holder_name() -> str:
 
 
 def _identity(pid: int) -> str:
-    """PID namespace and start time of a process, or empty where the system does not tell."""
+    """Where a process of ours is known by its number, and since when: ``boot/namespace/start``, or empty."""
     try:
-        namespace = Path(f"/proc/{pid}/ns/pid").readlink()
-        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = Path("/proc/self/ns/pid").readlink()
+    except OSError:
         return ""
-    return f"{namespace}/{start}"
+    return f"{boot}/{namespace}/{_stat(pid)[1]}"
+
+
+def _stat(pid: int) -> tuple[str, str]:
+    """State and start time, in ticks, of a process (proc(5)); both empty where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], fields[19]
+    except (OSError, IndexError):
+        return "", ""
 
 
 def holder_is_dead(holder: str) -> bool:
-    """True only if this very machine can prove that the holder's process is gone; then nobody has to wait."""
+    """True only if this very machine can prove that the holder's process is gone; then nobody has to wait.
+
+    A process of another account may be hidden from us, and another machine may have the same name: neither is proof.
+    """
     name, _, identity = holder.partition(" ")
-    host, _, pid = name.rpartition(":")
-    mine = _identity(os.getpid())
-    same_view = identity and mine and identity.split("/")[0] == mine.split("/")[0]
-    if not same_view or host != socket.gethostname() or not pid.isdigit():
+    pid = name.rpartition(":")[2]
+    where, _, started = identity.rpartition("/")
+    if not where or not started or not pid.isdigit() or where != _identity(os.getpid()).rpartition("/")[0]:
         return False
-    return _identity(int(pid)) != identity
+    state, now_started = _stat(int(pid))
+    if state:
+        return state in "ZX" or now_started != started
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # it is there, and not ours
+    return False
 
 
 def service_key(plan: ev.Plan, service: str) -> str:
@@ -82,9 +102,13 @@ class Lease:
                 hint=f"see who leads it: `failover runs show {self.run}`",
             )
 
+    def revoke(self) -> None:
+        """From now on nothing may leave, whatever is still waiting to be sent."""
+        self.expires_at = 0.0
+
     @property
     def renew_at(self) -> float:
-        """When to renew: early enough to survive two failed attempts."""
+        """When to renew, with two thirds of the time still left."""
         return self.expires_at - LEASE_SECONDS * 2 / 3
 
     def renew(self) -> None:
@@ -121,9 +145,8 @@ def create_run(journal: Journal, clock: Clock, run: str, created: ev.RunCreated)
     expires_at = now + LEASE_SECONDS
     keys = {service_key(created.plan, service): service for service in created.plan.services}
     with mapped_errors("be written"), journal.engine.begin() as connection:
-        _refuse_claimed(connection, keys, now)
+        _claim(connection, run, keys, now)
         writer = journal.create(connection, run, created, now, holder=holder_name(), expires_at=expires_at)
-        connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in keys])
     return Lease(journal, clock, run, writer.epoch, expires_at), writer
 
 
@@ -146,9 +169,7 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         mine = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == run)
         held = set(connection.execute(mine).scalars())
         missing = {key: name for key, name in services.items() if key not in held}
-        _refuse_claimed(connection, missing, now)
-        if missing:
-            connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in missing])
+        _claim(connection, run, missing, now)
         change = sa.update(RUNS).where(RUNS.c.run == run, RUNS.c.epoch == row.epoch)
         moved = connection.execute(change.values(epoch=row.epoch + 1, holder=holder_name(), expires_at=expires_at))
         if moved.rowcount != 1:
@@ -160,6 +181,23 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
 def is_led(row: RunRow, now: float) -> bool:
     """Does a process lead this run now, as far as its lease tells?"""
     return row.expires_at > now and not holder_is_dead(row.holder)
+
+
+def claims(journal: Journal) -> dict[str, str]:
+    """Which run has claimed which service, by ``service_key``: the runs that are not at their end, and what they hold."""
+    with mapped_errors("be read"), journal.reader.connect() as connection:
+        return {row.service: row.run for row in connection.execute(sa.select(CLAIMS))}
+
+
+def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: float) -> None:
+    _refuse_claimed(connection, keys, now)
+    if not keys:
+        return
+    try:
+        connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in keys])
+    except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
+        names = ", ".join(keys.values())
+        raise LeaseHeld(f"another run has just claimed one of these: {names}", hint="see `failover runs list`") from error
 
 
 def _refuse_claimed(connection: sa.Connection, keys: Mapping[str, str], now: float) -> None:

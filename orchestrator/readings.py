@@ -66,13 +66,22 @@ class QueueDepth(_Reading):
     """``replication_queue``: what the site holds for its mate.
 
     ``messages`` is the number spooled now, including those delivered and not yet acknowledged; never a rate and never
-    a life-time counter. ``usage_mb`` is megabytes in use, ``quota_mb`` the limit.
+    a life-time counter. ``usage_mb`` is megabytes in use, ``quota_mb`` the limit. ``rejects_on_discard`` false means
+    that replication is suspended once the quota is reached (seed 003, uncontrolled, step 3).
     """
 
     kind: Literal["replication_queue"] = "replication_queue"
     messages: int | None = Field(default=None, ge=0)
     usage_mb: float | None = None
     quota_mb: float | None = None
+    rejects_on_discard: bool | None = None
+
+    @property
+    def percent_full(self) -> float | None:
+        """Usage in percent of the quota."""
+        if self.usage_mb is None or not self.quota_mb:
+            return None
+        return 100.0 * self.usage_mb / self.quota_mb
 
     @property
     def drained(self) -> bool | None:
@@ -116,8 +125,95 @@ class DeviceHealth(_Reading):
     redundancy_up: bool | None = None
 
 
+class NodeFence(_Reading):
+    """One node's door to clients. ``backbone_up`` false: it takes no client, on any port. ``clients`` are connected
+    now, its own internal ones not counted."""
+
+    node: str
+    backbone_up: bool | None = None
+    clients: int | None = None
+
+
+class Fence(_Reading):
+    """``fence``: can clients reach this site? Judged over every node the inventory lists, serving or not.
+
+    ``closed`` is true only when every node was read with its backbone down and no client; a node that does not answer
+    makes it unknown (facts/solace.md section 3.9: the flag is not config-synced, so each node is read).
+    """
+
+    kind: Literal["fence"] = "fence"
+    nodes: tuple[NodeFence, ...] = ()
+
+    @property
+    def closed(self) -> bool | None:
+        """No client is on any node, and none can come."""
+        states = [
+            None if node.backbone_up is None else not node.backbone_up and node.clients == 0 for node in self.nodes
+        ]
+        if any(state is False for state in states):
+            return False
+        return None if not states or None in states else True
+
+    @property
+    def open(self) -> bool | None:
+        """Every node lets clients in."""
+        states = [node.backbone_up for node in self.nodes]
+        if any(state is False for state in states):
+            return False
+        return None if not states or None in states else True
+
+
+class EndpointDepth(_Reading):
+    """One queue or topic endpoint. ``oldest_at``: when its oldest message was spooled, by the broker's clock, seconds
+    since the epoch; None when it is empty or was not told."""
+
+    name: str
+    endpoint: Literal["queue", "topic-endpoint"]
+    messages: int | None = None
+    oldest_at: float | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others of its service."""
+        return f"{self.endpoint}:{self.name}"
+
+
+class Endpoints(_Reading):
+    """``endpoints``: every durable endpoint that may hold replicated messages; the replication queue is not one."""
+
+    kind: Literal["endpoints"] = "endpoints"
+    items: tuple[EndpointDepth, ...] = ()
+
+
+class Platform(_Reading):
+    """``platform``: what must fit between mates before a move, as the serving node tells it.
+
+    ``level`` is the account's own global access level. ``clock_offset_s``: the node's clock minus ours, seconds.
+    ``mate`` is the router name of the replication mate as the node has it configured.
+    """
+
+    kind: Literal["platform"] = "platform"
+    node: str | None = None
+    version: str | None = None
+    transactions: Literal["legacy", "transacted"] | None = None
+    config_sync_up: bool | None = None
+    mate: str | None = None
+    level: str | None = None
+    clock_offset_s: float | None = None
+
+
+class Reachability(_Reading):
+    """``reachability``: does the site's management answer at all, and if so with which role? Always had: that nobody
+    answers is an answer. Made by the fleet from the reading ``replication``, for every adapter."""
+
+    kind: Literal["reachability"] = "reachability"
+    answers: bool
+    role: Role | None = None
+    why: str = ""
+
+
 Reading = Annotated[
-    ReplicationStatus | QueueDepth | Transactions | DeviceHealth,
+    ReplicationStatus | QueueDepth | Transactions | DeviceHealth | Fence | Endpoints | Platform | Reachability,
     Field(discriminator="kind"),
 ]
 
@@ -126,6 +222,10 @@ READINGS: Mapping[str, type[_Reading]] = {
     "replication_queue": QueueDepth,
     "transactions": Transactions,
     "health": DeviceHealth,
+    "fence": Fence,
+    "endpoints": Endpoints,
+    "platform": Platform,
+    "reachability": Reachability,
 }
 
 Scalar = bool | int | float | str

@@ -1,10 +1,12 @@
 """Runbooks as data: an ordered list of steps, no code, no templating.
 
-DESIGN section 6 is the grammar. A step is of one of four shapes:
+DESIGN section 6 is the grammar. A step is of one of these shapes:
 
 - a *check*: only ``require``;
 - an *action*: ``do`` with ``expect``, and an ``undo`` before the point of no return;
 - a *wait*: ``until`` with ``guard`` and what to do when the guard breaks or nothing moves;
+- an *approval*: ``ask``, a gate that somebody must answer;
+- a *comparison*: ``compare``, a named rule over both sites;
 - an *each*: ``for_each`` item of a reading, a person or policy decides, and ``do`` is done to that item.
 
 Whether the words fit an adapter's declarations is checked by ``lint``, not here.
@@ -46,7 +48,9 @@ Duration = Annotated[
     PlainSerializer(format_duration, return_type=str),
 ]
 Side = Literal["source", "target"]
-Choice = Literal["wait", "revert", "escalate", "retry", "stop", "commit", "rollback"]
+Choice = Literal[
+    "wait", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "later", "accept"
+]
 
 
 class _Strict(BaseModel):
@@ -136,8 +140,19 @@ class Decide(_Strict):
     unattended: Literal["stop"] = "stop"
 
 
+class Approval(_Strict):
+    """A question that somebody must answer before the lane goes on. ``text`` is what they agree to."""
+
+    gate: str
+    text: str
+    choices: tuple[Choice, ...] = Field(min_length=1)
+    unattended: Choice
+
+
 class Step(_Strict):
-    """One step. Durations are seconds once loaded.
+    """One step. ``only_if``: the step is left out when this is read as false; unknown is asked again, then fails it.
+    ``never``: what ends a wait in failure as soon as it is read as true. ``hold``: how long a goal must hold without
+    a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
 
     ``within``: how long a postcondition may take to show. ``patience``: how long an unknown reading is asked again
     before the step fails. ``settle``: how long after a doubtful action a negative reading is not believed, since the
@@ -146,11 +161,15 @@ class Step(_Strict):
 
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
+    only_if: tuple[Check, ...] = ()
     require: tuple[Check, ...] = ()
+    ask: Approval | None = None
+    compare: Literal["failback-safe"] | None = None
     do: Do | None = None
     expect: tuple[Check, ...] = ()
     undo: Undo | None = None
     until: tuple[Check, ...] = ()
+    never: tuple[Check, ...] = ()
     guard: tuple[Check, ...] = ()
     when_guard_breaks: GuardBreak | None = None
     when_stalled: Stall | None = None
@@ -162,6 +181,7 @@ class Step(_Strict):
     patience: Duration = 30.0
     settle: Duration = 2.0
     delay: Duration = 0.0
+    hold: Duration = 0.0
     timeout: Duration | None = None
     attempts: int = Field(default=3, ge=1, le=20)
     point_of_no_return: bool = False
@@ -170,8 +190,12 @@ class Step(_Strict):
     def _one_shape(self) -> Step:
         if self.until and (self.do or self.for_each):
             raise ValueError("a step that waits (until) has no do and no for_each")
-        if not (self.require or self.do or self.until):
-            raise ValueError("a step needs at least one of require, do, until")
+        if not (self.require or self.do or self.until or self.ask or self.compare):
+            raise ValueError("a step needs at least one of require, do, until, ask, compare")
+        if sum(bool(shape) for shape in (self.do, self.until, self.ask, self.compare)) > 1:
+            raise ValueError("a step has one of do, until, ask, compare")
+        if (self.never or self.hold) and not self.until:
+            raise ValueError("never and hold belong to a step that waits (until)")
         if self.for_each and not self.do:
             raise ValueError("for_each needs a do")
         if self.decide and not self.for_each:

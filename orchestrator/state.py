@@ -8,110 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.errors import IllegalTransition
-from orchestrator.lifecycle import END_TRIGGERS, LANE_ENDS, LANE_REFEREE, RESUMABLE_ENDS, RUN_REFEREE
+from orchestrator.lane import Intent as Intent
+from orchestrator.lane import Lane as Lane
+from orchestrator.lane import Stage as Stage
+from orchestrator.lifecycle import END_TRIGGERS, LANE_REFEREE, RUN_REFEREE
 
 # Enough readings of the gauge to see a rate through noise, few enough to follow a change of it.
 GAUGE_SAMPLES = 12
-
-
-class Stage(StrEnum):
-    """Where in its step a lane is."""
-
-    BETWEEN = "between"  # the next step has not begun
-    REQUIRE = "require"  # its preconditions are being read
-    MAIN = "main"  # waiting, or working through items
-    ACT = "act"  # an action is under way; nothing is decided until its outcome is known
-    PROVE = "prove"  # the action ended; a reading must show what it did
-    FAILED = "failed"  # it cannot go on; a gate, or the end of the lane, follows
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed it had no effect."""
-
-    number: int
-    action: str
-    attempt: int
-    item: str | None
-    at: float
-    effect: Effect | None = None
-    ended_at: float = 0.0
-    detail: str = ""
-    disproved: bool = False
-
-    @property
-    def may_have_obeyed(self) -> bool:
-        """Could the device be in another state because of this?"""
-        return not self.disproved and self.effect not in (Effect.REJECTED, Effect.NOT_SENT)
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One service's own passage through the run.
-
-    ``mark`` numbers the stages: a round of readings counts only if it was asked under the present mark.
-    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch.
-    """
-
-    service: str
-    status: str = "ready"
-    step: int = 0
-    stage: Stage = Stage.BETWEEN
-    mark: int = 0
-    stage_at: float = 0.0
-    step_at: float = 0.0
-    seen: tuple[ev.Seen, ...] = ()
-    seen_mark: int = -1
-    seen_at: float = 0.0
-    known_at: float = 0.0  # when a whole round of readings was last had, or the stage began
-    intents: tuple[Intent, ...] = ()
-    intended: int = 0
-    attempts_from: int = 0  # attempts before the last retry by a person do not count against the limit
-    gates: tuple[ev.GateOpened, ...] = ()
-    rulings: Mapping[tuple[str, str], ev.Ruling] = field(default_factory=dict)
-    gauge: tuple[tuple[float, float], ...] = ()
-    moved_at: float = 0.0  # when the gauge last fell, or the wait began
-    stalled: bool = False
-    guard_broke_at: float | None = None
-    failure: str = ""
-    undo: tuple[str, ...] = ()  # ids of steps to take back, the last one first
-    changed: bool = False  # some action of this run took effect on this service, as far as is known
-    escalated_at_risk: int | None = None
-    abort: ev.AbortAsked | None = None
-    came_from: str = ""  # the status before needs-operator or stuck
-    outcome: ev.Outcome | None = None
-    reason: str = ""
-
-    @property
-    def ended(self) -> bool:
-        """Nothing more is decided for this lane unless a person resumes it."""
-        return self.status in LANE_ENDS
-
-    @property
-    def settled(self) -> bool:
-        """Ended for good: no resume will take it further."""
-        return self.ended and self.status not in RESUMABLE_ENDS
-
-    @property
-    def outstanding(self) -> tuple[Intent, ...]:
-        """Intents whose outcome is not recorded."""
-        return tuple(intent for intent in self.intents if intent.effect is None)
-
-    def open_gate(self, gate: str, item: str | None = None) -> ev.GateOpened | None:
-        """The open question of that name, or None."""
-        return next((one for one in self.gates if one.gate == gate and one.item == item), None)
-
-    def reading(self, on: str, reading: str) -> ev.Seen | None:
-        """What the round under the present mark saw of it, or None."""
-        if self.seen_mark != self.mark:
-            return None
-        return next((one for one in self.seen if one.on == on and one.reading == reading), None)
 
 
 def _with(lane: Lane, **changes: Any) -> Lane:
@@ -148,7 +56,11 @@ def _next_step(lane: Lane, at: float, **changes: Any) -> Lane:
         gauge=(),
         stalled=False,
         guard_broke_at=None,
+        goal_since=None,
+        condition_met=False,
+        waived=False,
         failure="",
+        failure_unknown=False,
         **changes,
     )
 
@@ -201,6 +113,26 @@ def _step_started(lane: Lane, event: ev.StepStarted, at: float) -> Lane:
     return _enter(lane, Stage.REQUIRE, at, step_at=at, moved_at=at)
 
 
+def _condition_met(lane: Lane, event: ev.ConditionMet, at: float) -> Lane:
+    return _enter(lane, Stage.REQUIRE, at, condition_met=True)
+
+
+def _step_skipped(lane: Lane, event: ev.StepSkipped, at: float) -> Lane:
+    return _next_step(lane, at)
+
+
+def _step_waived(lane: Lane, event: ev.StepWaived, at: float) -> Lane:
+    return _with(_step_retried(lane, ev.StepRetried(step=event.step), at), waived=True)
+
+
+def _goal_reached(lane: Lane, event: ev.GoalReached, at: float) -> Lane:
+    return _with(lane, goal_since=lane.seen_at)
+
+
+def _goal_lost(lane: Lane, event: ev.GoalLost, at: float) -> Lane:
+    return _with(lane, goal_since=None)
+
+
 def _requirements_met(lane: Lane, event: ev.RequirementsMet, at: float) -> Lane:
     return _enter(lane, Stage.MAIN, at, moved_at=at)
 
@@ -249,11 +181,12 @@ def _point_of_no_return(lane: Lane, event: ev.PointOfNoReturnPassed, at: float) 
 
 def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
     undo = (*lane.undo, event.step) if event.reversible else lane.undo
-    return _next_step(lane, at, undo=undo, changed=lane.changed or event.reversible)
+    changed = lane.changed or event.reversible or any(intent.may_have_obeyed for intent in lane.intents)
+    return _next_step(lane, at, undo=undo, changed=changed)
 
 
 def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
-    return _enter(lane, Stage.FAILED, at, failure=event.why, gates=())
+    return _enter(lane, Stage.FAILED, at, failure=event.why, failure_unknown=event.unknown, gates=())
 
 
 def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
@@ -343,6 +276,11 @@ _LANE_FOLDS: Mapping[type, Callable[[Lane, Any, float], Lane]] = {
     ev.AbortAsked: _abort_asked,
     ev.AbortDeclined: _abort_declined,
     ev.StepStarted: _step_started,
+    ev.ConditionMet: _condition_met,
+    ev.StepSkipped: _step_skipped,
+    ev.StepWaived: _step_waived,
+    ev.GoalReached: _goal_reached,
+    ev.GoalLost: _goal_lost,
     ev.RequirementsMet: _requirements_met,
     ev.Observed: _observed,
     ev.ActionIntended: _action_intended,

@@ -168,8 +168,10 @@ def _replicated(destination: Element, reader: Reader) -> Iterable[ReplicatedTopi
 def _exclusions(topic: Element, reader: Reader) -> tuple[frozenset[Check], tuple[str, ...], tuple[str, ...]]:
     """What ``ExcludeValidation`` (a comma list) excludes with effect, what it misspells, what it names in vain."""
     elements = list(topic.all("ExcludeValidation"))
+    if not elements:
+        return frozenset(), (), ()
+    names = frozenset(check.value for check in Check)
     words = [word.strip() for element in elements for word in element.text.split(",")]
-    names = frozenset(Check)
     valid = {Check(word) for word in words if word in names}
     unknown = tuple(word for word in words if word and word not in names)
     void = tuple(sorted(valid & MANDATORY))

@@ -20,7 +20,7 @@ class UnreadableConfigurations(DefinitionError):
     """Several files could not be read; ``problems`` has one error each."""
 
     def __init__(self, problems: Sequence[DefinitionError]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
         self.file, self.line = problems[0].file, problems[0].line
 

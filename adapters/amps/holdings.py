@@ -193,6 +193,6 @@ class Holdings:
         return Carriage(
             destination=destination,
             entries=entries,
-            enforced=ALL_CHECKS - excluded,
+            enforced=ALL_CHECKS - excluded if excluded else ALL_CHECKS,
             filters=frozenset(entry.filter for entry in counted),
         )

@@ -162,14 +162,15 @@ def _steps(
         moment.stop(name)
         refused = tuple(sorted({each.link for each in moment.refusals}))
         yield PlanStep(number=number, stage=WITHDRAW, instances=(name,), what="stop it for good", refused=refused)
-    if exclusions:
+    restored = tuple(_restored(new, exclusions))
+    if restored:
         yield PlanStep(
             number=number + 1,
             stage=RESTORE,
-            instances=tuple(sorted({key.instance for key in exclusions})),
+            instances=tuple(sorted({fix.instance for fix in restored})),
             together=True,
             what=_WHAT[RESTORE],
-            changes=tuple(_restored(new, exclusions)),
+            changes=restored,
         )
 
 
@@ -195,7 +196,7 @@ def _definition(each: SowTopic | Queue) -> str:
 
 
 def _restored(new: Fabric, exclusions: Mapping[EntryKey, set[Check]]) -> Iterator[Fix]:
-    """The Topic entries as the new configurations have them."""
+    """The Topic entries that had exclusions for the time of the change, as the new configurations have them."""
     for instance in new.instances:
         for destination in instance.destinations:
             for entry in destination.topics:

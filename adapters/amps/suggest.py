@@ -120,7 +120,8 @@ class _Search:
         source, destination = self._home[entry]
         reasons = [reason for check in Check for reason in added.get(check, {}).values()]
         losses = [gives_up(check, link, topic.name) for check in Check for link, topic in added.get(check, {})]
-        needed = {topic for cases in added.values() for _, topic in cases}
+        telling = added.keys() - {Check.CASCADE} or added.keys()  # cascade is added for what others relax
+        needed = {topic for check in telling for _, topic in added[check]}
         links = [link for link in self._fabric.outgoing[source] if link.destination is destination]
         carried = {topic for link in links for topic, how in self._fabric.traffic(link) if entry in how.entries}
         xml = with_exclusions(entry, added)

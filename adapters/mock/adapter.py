@@ -11,6 +11,7 @@ of it and one half after; the commands of one request share it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import ClassVar, Literal
 
 from adapters.mock import wording
@@ -129,7 +130,7 @@ class MockAdapter:
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         if reading not in self.readings:
-            raise DefinitionError(f"the simulated sites have no reading {reading}")
+            raise ValueError(f"the simulated sites have no reading {reading}")
         self._pause()
         seen = Seen("read", self._site.name, reading, tuple(services))
         with self._world.request():
@@ -144,13 +145,14 @@ class MockAdapter:
         if self._setting.read_only:
             raise Forbidden("this session may only read", device=self._site.name)
         if action not in self.actions:
-            raise DefinitionError(f"the simulated sites have no action {action}")
+            raise ValueError(f"the simulated sites have no action {action}")
         return self._do_all(action, calls, permit)
 
     def close(self) -> None:
         world, self._held = self._held, None
         if world is not None:
-            WORLDS.release(world)
+            with suppress(AdapterError):  # whatever was seen or obeyed is on file already
+                WORLDS.release(world)
 
     # Reading
 

@@ -5,7 +5,7 @@ Triggers look at the request and at the state of the world, never at anything a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
@@ -58,8 +58,11 @@ class Mischief:
     def give(self, faults: Iterable[Fault]) -> None:
         """Arm faults. Raises ``DefinitionError`` when one names what the world does not have."""
         given = list(faults)
+        coming = {one.what.xid for one in given if isinstance(one.what, ManagerFault) and one.what.verb == "prepares"}
         for fault in given:
-            self._check(fault)
+            problem = self._misnamed(fault, coming)
+            if problem:
+                raise DefinitionError(f"{fault.text!r}: {problem}")
         for fault in given:
             self._armed.append(_Armed(fault, self._world.now()))
             if fault.when.phase == "at":
@@ -171,18 +174,26 @@ class Mischief:
             case _:
                 assert_never(what.kind)
 
-    def _check(self, fault: Fault) -> None:
-        what = fault.what
-        try:
-            if isinstance(what, SiteFault | RoleFault):
-                centre = self._world.centre(what.site)
-                if isinstance(what, SiteFault) and what.node is not None:
-                    centre.node(what.node)
-        except DefinitionError as error:
-            raise DefinitionError(f"{fault.text!r}: {error}") from error
-        if fault.when.vpn is not None and not self._world.has_vpn(fault.when.vpn):
-            known = ", ".join(self._world.vpn_names)
-            raise DefinitionError(f"{fault.text!r}: the world has no message VPN {fault.when.vpn}; it has {known}")
+    def _misnamed(self, fault: Fault, coming: Set[str]) -> str:
+        """What the fault names and the world does not have, or nothing."""
+        world, what, vpn = self._world, fault.what, fault.when.vpn
+        if vpn is not None and not world.has_vpn(vpn):
+            return f"the world has no message VPN {vpn}; it has {', '.join(world.vpn_names)}"
+        if isinstance(what, SiteFault | RoleFault) and what.site not in world.centres:
+            return f"the simulated world has no site {what.site}; it has {', '.join(world.sites)}"
+        if isinstance(what, SiteFault):
+            nodes = world.centre(what.site).nodes
+            if what.node is not None and what.node not in nodes:
+                return f"the simulated site {what.site} has no node {what.node}; it has {', '.join(nodes)}"
+            if what.kind in ("ha switch", "ha split") and len(nodes) < 2:
+                return f"{what.site} is a single node"
+        if isinstance(what, ManagerFault) and what.xid not in coming and not self._is_known(what.xid):
+            return f"there is no transaction {what.xid}" if what.verb != "prepares" else ""
+        return ""
+
+    def _is_known(self, xid: str) -> bool:
+        vpns = (self._world.vpn(name) for name in self._world.vpn_names)
+        return any(xid in side.transactions for vpn in vpns for side in vpn.sides.values())
 
     def dump(self) -> list[Any]:
         """Plain data for the world's file."""

@@ -22,11 +22,12 @@ from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession
 from orchestrator.contract import ActionSpec, Call, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import (
+    AdapterError,
     AuthenticationFailed,
     DefinitionError,
     Forbidden,
     HostKeyRejected,
-    PerhapsObeyed,
+    NotObeyed,
     Unreachable,
 )
 from orchestrator.readings import Reading
@@ -132,7 +133,9 @@ class SolaceCliAdapter:
         """The serving node's session. Nothing that changes has been sent yet, so no error here is a doubt."""
         try:
             shell = self._nodes.serving(thorough=True).shell
-        except PerhapsObeyed as error:
+        except NotObeyed:
+            raise
+        except AdapterError as error:
             raise Unreachable(f"which node serves is not known: {error}", device=error.device) from error
         if shell is None:
             raise Forbidden("this session only reads", device=self._site.name)

@@ -128,9 +128,7 @@ class SshConnector:
         """The ways to log in, in order, each with its name in the protocol (RFC 4252, RFC 4256)."""
         secret = None
         if login.password is not None:
-            secret = self._secrets.reveal(
-                login.password, what=f"the password of {login.username} at {self._site.name}"
-            )
+            secret = self._secrets.reveal(login.password, what=f"password of {login.username} at {self._site.name}")
         passphrase = secret if login.key_file is not None else None
         for key in keys_of(login, self._options, passphrase, device=self._device.name):
             yield "publickey", _with_key(login.username, key)

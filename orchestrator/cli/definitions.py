@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.move import AsJson
+from orchestrator.cli.options import AsJson
 
 _RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, graph, schema.", no_args_is_help=True)
 _INVENTORY = typer.Typer(help="Inventories: show, lint, schema.", no_args_is_help=True)

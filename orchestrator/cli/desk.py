@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from orchestrator import events as ev
+from orchestrator.cli.terminal import say
 from orchestrator.runbook import Choice
 from orchestrator.state import Run
 
@@ -16,8 +17,8 @@ MEANING: dict[Choice, str] = {
     "escalate": "go on WITHOUT the guarantee; what is still queued at the source is at risk",
     "retry": "try this step again",
     "stop": "stop here; `failover resume` goes on later",
-    "commit": "heuristically commit it",
-    "rollback": "heuristically roll it back",
+    "commit": "heuristically commit it: right if all other branches of its transaction are committed",
+    "rollback": "heuristically roll it back: right if any other branch is rolled back",
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2
@@ -61,22 +62,23 @@ class TerminalDesk:
             chosen = _match(typed, gate.choices)
             if chosen is not None:
                 return chosen
-            sys.stderr.write(f"  please answer one of: {', '.join(gate.choices)}\n")
+            say(f"  please answer one of: {', '.join(gate.choices)}")
         return None
 
     def _reason(self, chosen: Choice, key: tuple[str, str, str | None]) -> str | None:
         while (reason := self._answer("reason", key)) is not None:
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
-            sys.stderr.write(f"  {chosen} is recorded with its reason; please give one\n")
+            say(f"  {chosen} is recorded with its reason; please give one")
         return None
 
     def _put(self, lane: str, gate: ev.GateOpened) -> None:
-        sys.stderr.write(f"\n  DECISION NEEDED  {lane}: {gate.why}\n")
+        say("")
+        say(f"  DECISION NEEDED  {lane}: {gate.why}")
         if gate.at_risk is not None:
-            sys.stderr.write(f"  {gate.at_risk} messages are at risk\n")
+            say(f"  {gate.at_risk:,} messages are at risk")
         for choice in gate.choices:
-            sys.stderr.write(f"    {choice:<9} {MEANING[choice]}\n")
+            say(f"    {choice:<9} {MEANING[choice]}")
 
     def _answer(self, what: str, key: tuple[str, str, str | None]) -> str | None:
         """One line typed; None when the question became moot or the terminal is gone."""
@@ -86,7 +88,8 @@ class TerminalDesk:
             if select.select([sys.stdin], [], [], _LOOK_EVERY)[0]:
                 line = sys.stdin.readline()
                 return line.strip() if line else None
-        sys.stderr.write("\n  this question has answered itself\n")
+        say("")
+        say("  this question has answered itself")
         return None
 
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli import definitions, lab, move, runs, status
-from orchestrator.cli.terminal import say, say_error
-from orchestrator.errors import FailoverError
+from orchestrator.cli import definitions, lab, move, ongoing, runs, status
+from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
+from orchestrator.errors import FailoverError, OutputLost
+
+if TYPE_CHECKING:
+    from orchestrator.cli.wiring import Tools
 
 EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
@@ -33,32 +38,61 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 move.register(app)
+ongoing.register(app)
 status.register(app)
 runs.register(app)
 definitions.register(app)
 lab.register(app)
 
 
-def main() -> None:
-    """Run one command. Deliberate errors become one sentence, a hint and their exit code; anything else is a bug."""
+def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> int:
+    """Run one command and return its exit code. ``tools``: what it works with, if not this process's own.
+
+    Deliberate errors become one sentence, a hint and their exit code; anything else is a bug, and says so.
+    """
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    tolerate_any_text()
     try:
-        app()
+        app(typed, prog_name="failover", obj=tools)
+    except SystemExit as end:
+        return _ended(end, as_json="--json" in typed)
+    except OutputLost as error:
+        if error.is_reader_gone:
+            return 0  # `| head` has seen enough
+        return _failed(error, as_json=False)
     except FailoverError as error:
-        say_error(str(error), hint=error.hint)
-        raise SystemExit(error.exit_code) from None
-    except KeyboardInterrupt:
-        say_error("interrupted")
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        # Whoever read our output went away (`| head`): nothing is left to say, and to nobody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+        return _failed(error, as_json="--json" in typed)
     except Exception as error:  # noqa: BLE001 - the other of the two doors: a bug must still end in a sentence
-        say_error(
+        bug = FailoverError(
             f"this is a bug: {type(error).__name__}: {error}", hint="nothing more was sent; see the run's record"
         )
         if os.environ.get("FAILOVER_TRACEBACK"):
             traceback.print_exc()
         else:
             say("set FAILOVER_TRACEBACK=1 to see where")
-        raise SystemExit(70) from None
+        return _failed(bug, as_json="--json" in typed)
+    return 0
+
+
+def _ended(end: SystemExit, *, as_json: bool) -> int:
+    """A command ended by itself, or what was typed is no command: that is said already, but not to machines."""
+    code = end.code if isinstance(end.code, int) else 0
+    misuse = getattr(end.__context__, "format_message", None)
+    if as_json and misuse is not None:
+        _show_error(str(misuse()), "", code)
+    return code
+
+
+def _failed(error: FailoverError, *, as_json: bool) -> int:
+    say_error(str(error), hint=error.hint)
+    if as_json:
+        _show_error(str(error), error.hint, error.exit_code)
+    return error.exit_code
+
+
+def _show_error(sentence: str, hint: str, code: int) -> None:
+    """What a machine reads in place of a result."""
+    try:
+        show_json({"result": {"exit_code": code, "error": sentence, "hint": hint}})
+    except OutputLost:
+        return

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from orchestrator import events as ev
-from orchestrator.cli.terminal import show, show_json
+from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import Tools
+from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
 from orchestrator.reports.advice import advice
 from orchestrator.reports.report import LaneReport, RunReport
 
 _LANES_IN_FULL = 20
 
+Account = Mapping[str, Mapping[str, int]]
+
 
 def show_result(tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool, journal: Journal) -> None:
-    """The result on stdout: a few lines, or one JSON object."""
+    """The result on stdout: a few lines, or one JSON object. Raises ``OutputLost``."""
     account = simulated_account(tools, plan)
     if as_json:
         show_json({"result": report.model_dump(mode="json"), "simulated_account": account})
         return
     show("")
-    for line in report_lines(report):
+    for line in report_lines(report, account):
         show(line)
-    for service, words in (account or {}).items():
-        figures = f"{words['lost']} lost, {words['duplicated']} duplicated, {words['out_of_order']} out of order"
-        show(f"  {service}, by the simulated world's own account: {figures}")
-    show(f"Record: run {report.run} in {_place(journal)}  (failover runs show {report.run})")
+    show(f"Record: run {report.run} in {place_of(journal)}  (failover runs show {report.run})")
 
 
-def report_lines(report: RunReport) -> Iterator[str]:
-    """The report for a person."""
+def report_lines(report: RunReport, account: Account | None = None) -> Iterator[str]:
+    """The report for a person. ``account``: what the simulated world says became of the messages, by service."""
     marker = "SIMULATED  " if report.simulated else ""
     outcome = report.outcome or report.status
     way = f"{report.source} to {report.target}"
@@ -40,6 +40,8 @@ def report_lines(report: RunReport) -> Iterator[str]:
     ]
     for lane in shown:
         yield from _lane_lines(report, lane)
+        if account is not None and lane.service in account:
+            yield f"    by the simulated world's own account: {_figures(account[lane.service])}"
     rest = len(report.lanes) - len(shown)
     if rest:
         outages = [lane.outage_seconds for lane in report.lanes if lane.outage_seconds is not None]
@@ -49,30 +51,54 @@ def report_lines(report: RunReport) -> Iterator[str]:
 
 def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:
     reason = f": {lane.reason}" if lane.reason else ""
-    yield f"  {lane.service}: {lane.outcome or lane.status}{reason}"
+    yield f"  {lane.service}: {lane.outcome or _position(report, lane)}{reason}"
+    if lane.no_active_site_since is not None:
+        yield f"    NO SITE IS ACTIVE since {lane.no_active_site_since}"
     if lane.outage_seconds is not None:
         drained = "" if lane.drained_messages is None else f"; {lane.drained_messages:,} messages drained"
+        if lane.outcome is not ev.Outcome.DONE:
+            drained = ""  # they went back, or are at risk
         yield f"    no active site for at most {lane.outage_seconds:.2f}s{drained}"
     if lane.outcome is ev.Outcome.ESCALATED:
-        risk = "an unknown number of" if lane.at_risk_messages is None else f"{lane.at_risk_messages:,}"
-        yield f"    {risk} messages at risk"
+        yield f"    {_count(lane.at_risk_messages)} messages at risk"
     for decision in lane.decisions:
         item = f" {decision.item}" if decision.item else ""
-        yield f"    decided on {decision.gate}{item}: {decision.choice}, by {decision.by} ({decision.reason})"
+        risk = "" if decision.at_risk is None else f"; {decision.at_risk:,} messages were at risk"
+        yield f"    decided on {decision.gate}{item}: {decision.choice}, by {decision.by} ({decision.reason}){risk}"
     next_thing = advice(report, lane)
     if next_thing:
         yield f"    what to do: {next_thing}"
 
 
-def simulated_account(tools: Tools, plan: ev.Plan) -> dict[str, dict[str, int]] | None:
-    """What the simulated world says became of the messages; None when the devices were real."""
+def _position(report: RunReport, lane: LaneReport) -> str:
+    """Where a lane is that has no outcome yet."""
+    if not lane.steps:
+        return "not begun"
+    return f"{report.status}, in the step: {lane.steps[-1].title}"
+
+
+def _count(messages: int | None) -> str:
+    return "an unknown number of" if messages is None else f"{messages:,}"
+
+
+def _figures(words: Mapping[str, int]) -> str:
+    return f"{words['lost']:,} lost, {words['duplicated']:,} duplicated, {words['out_of_order']:,} out of order"
+
+
+def simulated_account(tools: Tools, plan: ev.Plan) -> Account | None:
+    """What the simulated world says became of the messages so far; None when the devices were real."""
     source = plan.inventory.sites[plan.source]
     if not plan.simulated or "world" not in source.options:
         return None  # real devices, or a lab, whose world is in another process
     from adapters.mock.account_view import accounts
 
-    return accounts(source, tools.clock, plan.services)
+    try:
+        return accounts(source, tools.clock, plan.services)
+    except FailoverError as error:
+        say(f"the simulated world's account cannot be read: {error}")
+        return None
 
 
-def _place(journal: Journal) -> str:
-    return journal.url.removeprefix("sqlite:///")
+def place_of(journal: Journal) -> str:
+    """Where the record is, without the password that a database's URL may have."""
+    return journal.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")

@@ -12,7 +12,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.lint import lint
 from orchestrator.loader import load_decisions, read_runbook
 from orchestrator.runbook import Choice, Runbook
-from orchestrator.site import Inventory, Pair
+from orchestrator.site import Inventory, Pair, SecretRef, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
     source = wish.source or pair.sites[0]
     if source not in pair.sites:
         raise DefinitionError(
-            f"{source} is not a site of the pair {pair.name}",
+            f"{source!r} is not a site of the pair {pair.name}",
             hint=f"--from {pair.sites[0]} or --from {pair.sites[1]}",
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
@@ -57,7 +57,7 @@ def _services(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
     pairs = [pair for pair in inventory.pairs if wish.pair in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
-        raise DefinitionError(f"no pair is called {wish.pair}", hint=f"the inventory has: {known}")
+        raise DefinitionError(f"no pair is called {wish.pair!r}", hint=f"the inventory has: {known}")
     if wish.everything:
         if len(pairs) > 1:
             names = ", ".join(pair.name for pair in pairs)
@@ -87,13 +87,30 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
     return runbook
 
 
-def policy_of(xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool) -> ev.Policy:
+def recordable(plan: ev.Plan) -> ev.Plan:
+    """The plan as it is recorded. A secret written into the inventory is not: whoever goes on is asked for it."""
+    sites = {name: _without_inline(site) for name, site in plan.inventory.sites.items()}
+    return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
+
+
+def _without_inline(site: Site) -> Site:
+    if site.login is None or site.login.password is None or site.login.password.inline is None:
+        return site
+    login = site.login.model_copy(update={"password": SecretRef(prompt=True)})
+    return site.model_copy(update={"login": login})
+
+
+def policy_of(
+    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool, *, attended: bool
+) -> ev.Policy:
     """The decisions made beforehand on the command line."""
     on_gate: dict[str, Choice] = {}
     for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
         if choice is not None:
             on_gate[gate] = _choice(gate, choice)
     transactions: Mapping[str, ev.Ruling] = {}
+    if xa == "ask" and not attended:
+        raise DefinitionError("--xa ask, and nobody is there to be asked", hint="--xa stop, or a file of decisions")
     if xa == "stop":
         on_gate["xa"] = "stop"
     elif xa not in (None, "ask"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.move import AsJson, RunName
+from orchestrator.cli.options import AsJson, PastRunName
 
 _APP = typer.Typer(help="The record of runs: list, show, report, export, verify.", no_args_is_help=True)
 
@@ -19,18 +19,19 @@ def register(app: typer.Typer) -> None:
 
 @_APP.command("list")
 def list_runs(
+    context: typer.Context,
     as_json: AsJson = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The newest so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The newest so many.")] = 20,
 ) -> None:
-    """All runs, newest first."""
+    """All runs, newest first. Exit code 4 if the record of one cannot be read."""
     from orchestrator.cli.records import print_list
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.wiring import tools as tools_of
 
-    print_list(make_tools(), limit, as_json=as_json)
+    raise typer.Exit(print_list(tools_of(context), limit, as_json=as_json))
 
 
 @_APP.command("show")
-def show_run(run: RunName = None, as_json: AsJson = False) -> None:
+def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = False) -> None:
     """One run: its lanes, steps, decisions, open questions and what to do next.
 
     \b
@@ -39,41 +40,43 @@ def show_run(run: RunName = None, as_json: AsJson = False) -> None:
       failover runs show 20261120-0305 --json
     """
     from orchestrator.cli.records import print_run
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.wiring import tools as tools_of
 
-    print_run(make_tools(), run, as_json=as_json)
+    print_run(tools_of(context), run, as_json=as_json)
 
 
 @_APP.command("report")
-def report_run(run: RunName = None) -> None:
+def report_run(context: typer.Context, run: PastRunName = None) -> None:
     """Everything that happened in one run, a line an event, in order."""
     from orchestrator.cli.records import print_story
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.wiring import tools as tools_of
 
-    print_story(make_tools(), run)
+    print_story(tools_of(context), run)
 
 
 @_APP.command("export")
 def export_run(
-    run: RunName = None,
+    context: typer.Context,
+    run: PastRunName = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
 ) -> None:
     """The records of one run as JSON Lines, with their hashes, for `failover runs verify FILE`."""
     from orchestrator.cli.records import export
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.wiring import tools as tools_of
 
-    export(make_tools(), run, output)
+    export(tools_of(context), run, output)
 
 
 @_APP.command("verify")
 def verify_run(
+    context: typer.Context,
     run: Annotated[
         str | None, typer.Argument(metavar="[RUN|FILE]", help="A run, or an exported file; default: all runs.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that no record was edited, deleted, reordered or cut off. Exit code 4 if one was."""
-    from orchestrator.cli.records import verify
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.verification import verify
+    from orchestrator.cli.wiring import tools as tools_of
 
-    raise typer.Exit(verify(make_tools(), run, as_json=as_json))
+    raise typer.Exit(verify(tools_of(context), run, as_json=as_json))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from orchestrator.cli.move import AsJson, InventoryFile, PairName
+from orchestrator.cli.options import AsJson, InventoryFile, PairName
 
 
 def register(app: typer.Typer) -> None:
@@ -12,8 +12,12 @@ def register(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(inventory: InventoryFile = None, pair: PairName = None, as_json: AsJson = False) -> None:
+def status(
+    context: typer.Context, inventory: InventoryFile = None, pair: PairName = None, as_json: AsJson = False
+) -> None:
     """Show every service of every pair: roles, bridge, replication queue, prepared transactions.
+
+    Exit code 4 when one is not as it should be, or could not be read.
 
     \b
     Examples:
@@ -21,7 +25,7 @@ def status(inventory: InventoryFile = None, pair: PairName = None, as_json: AsJs
       failover status --inventory lab.yaml --json
     """
     from orchestrator.cli.survey import show_survey
-    from orchestrator.cli.wiring import tools as make_tools
+    from orchestrator.cli.wiring import tools as tools_of
 
-    tools = make_tools()
+    tools = tools_of(context)
     raise typer.Exit(show_survey(tools, tools.inventory(inventory), pair, as_json=as_json))

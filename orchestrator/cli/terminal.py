@@ -1,36 +1,152 @@
-"""Where words go: results to stdout, progress and errors to stderr. Knows whether a person is there."""
+"""Where words go: results to stdout, progress and errors to stderr. Knows whether a person is there.
+
+Nothing leaves through here as it came: secrets are replaced, and control characters (which a device or a slip of the
+keyboard may have put into a text) are spelled out, so that no text can move the cursor or pass for another line.
+Progress that nobody can read any more is no error; a result that cannot be written is ``OutputLost``.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import sys
-from typing import Any
+import textwrap
+from typing import Any, Protocol, TextIO
+
+from orchestrator.errors import OutputLost
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_NARROWEST = 40
+
+
+class Redactor(Protocol):
+    """What knows the secrets, and replaces them."""
+
+    def scrub(self, text: str) -> str: ...
+
+    def scrub_data(self, data: object) -> object: ...
+
+
+class _KnowsNone:
+    """Until somebody brings one that does."""
+
+    def scrub(self, text: str) -> str:
+        return text
+
+    def scrub_data(self, data: object) -> object:
+        return data
+
+
+class _Door:
+    """What every text passes on its way out; one for the process, as stdout and stderr are."""
+
+    redactor: Redactor = _KnowsNone()
+
+
+def redact_with(redactor: Redactor) -> None:
+    """From now on the secrets that ``redactor`` knows are replaced in everything that is printed."""
+    _Door.redactor = redactor
+
+
+def presentable(text: str) -> str:
+    """``text`` on one line, without secrets and without anything that would steer a terminal."""
+    return _CONTROL.sub(_spelled_out, _Door.redactor.scrub(text))
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
 
 
 def say(text: str) -> None:
     """A line of progress, on stderr."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    try:
+        _write(sys.stderr, _folded(presentable(text), sys.stderr))
+    except OSError:
+        _forget(sys.stderr)
 
 
 def show(text: str) -> None:
-    """A line of the result, on stdout."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    """A line of the result, on stdout. Raises ``OutputLost``."""
+    _put(_folded(presentable(text), sys.stdout))
+
+
+def show_document(text: str) -> None:
+    """Lines that are printed as they are, such as a schema or a table. Raises ``OutputLost``."""
+    _put(_Door.redactor.scrub(text))
 
 
 def show_json(data: Any) -> None:
-    """One JSON value on one line, on stdout."""
-    show(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
+    """One JSON value on one line, on stdout. Raises ``OutputLost``."""
+    # Secrets are replaced in the texts of the data: replaced in a line, one that looks like a number would break it.
+    _put(json.dumps(_Door.redactor.scrub_data(data), separators=(",", ":"), ensure_ascii=False))
 
 
 def say_error(sentence: str, *, hint: str = "") -> None:
-    """An error, and what to do next."""
+    """An error, and what to do next; a hint may have several lines."""
     say(f"failover: {sentence}")
-    if hint:
-        say(f"  what to do: {hint}")
+    for number, line in enumerate(hint.splitlines()):
+        say(f"  what to do: {line}" if number == 0 else f"  {line}")
+
+
+def say_at_once(text: str) -> None:
+    """A line on stderr from a signal handler: past the buffers, which the interrupted code may be in the middle of."""
+    try:
+        os.write(sys.stderr.fileno(), f"{text}\n".encode())
+    except (OSError, ValueError):
+        return
 
 
 def is_attended() -> bool:
     """Is there a person at a terminal who can read a question and answer it?"""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def can_show(stream: TextIO, text: str) -> bool:
+    """Does the stream's encoding have these characters?"""
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def tolerate_any_text() -> None:
+    """Characters that an output's encoding lacks are spelled out there, instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _put(text: str) -> None:
+    try:
+        _write(sys.stdout, text)
+    except OSError as error:
+        _forget(sys.stdout)
+        gone = isinstance(error, BrokenPipeError)
+        raise OutputLost(f"the output could not be written: {error.strerror}", is_reader_gone=gone) from error
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text + "\n")
+    stream.flush()
+
+
+def _forget(stream: TextIO) -> None:
+    """What is still in the buffer must not fail once more when the process ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def _folded(text: str, stream: TextIO) -> str:
+    """Broken at blanks for a terminal, with the indent kept; whole for everything that is no terminal."""
+    width = shutil.get_terminal_size().columns if stream.isatty() else 0
+    if width < _NARROWEST or len(text) <= width:
+        return text
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return textwrap.fill(
+        text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False, drop_whitespace=True
+    )

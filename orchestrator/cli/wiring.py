@@ -5,44 +5,65 @@ from __future__ import annotations
 import getpass
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
-from orchestrator.cli.terminal import is_attended, say
+from orchestrator.cli.discretion import scrub_free_texts
+from orchestrator.cli.terminal import is_attended, redact_with, say
 from orchestrator.clock import Clock, SystemClock
-from orchestrator.contract import Adapter, Setting
-from orchestrator.errors import DefinitionError, JournalUnavailable
-from orchestrator.journal import Journal
+from orchestrator.contract import Adapter, Permit, Setting
+from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory
 
+if TYPE_CHECKING:
+    import typer
+
+    from orchestrator.fleet import Desk, Fleet
+    from orchestrator.journal import Journal
+
 STATE_VARIABLE = "FAILOVER_STATE"
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
+USER_VARIABLE = "FAILOVER_USER"
+
+FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "Fleet"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every command that touches runs or devices works with."""
+    """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site."""
 
     state: Path
     clock: Clock
     secrets: SecretStore
     registry: Registry
+    fleet: FleetMaker | None = None
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
+        from orchestrator.journal import Journal
+
+        scrub = scrub_free_texts(self.secrets.redactor.scrub)
         url = os.environ.get(JOURNAL_VARIABLE)
-        if url:
-            return Journal(url, scrub=self.secrets.redactor.scrub)
-        path = self.state / "journal.sqlite"
-        _make_private(path)
-        return Journal.at(path, scrub=self.secrets.redactor.scrub)
+        if not url:
+            path = self.state / "journal.sqlite"
+            _make_private(path)
+            return Journal.at(path, scrub=scrub)
+        self.secrets.redactor.learn(_password_of(url))
+        try:
+            return Journal(url, scrub=scrub)
+        except ImportError as error:
+            raise DefinitionError(
+                f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
+                hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
+            ) from error
 
     def inventory(self, path: Path | None) -> Inventory:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
@@ -72,11 +93,18 @@ class Tools:
 
     @contextmanager
     def adapters(self, plan: ev.Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
-        """The adapters of both sides of ``plan``, open; closed afterwards."""
+        """The adapters of both sides of ``plan``, open; closed afterwards.
+
+        Raises ``NotStarted`` when a session cannot be made: whoever needs this has changed nothing yet.
+        """
         made = self.make_adapters(plan, read_only=read_only)
         try:
-            for adapter in made.values():
-                adapter.open()
+            try:
+                for adapter in made.values():
+                    adapter.open()
+            except AdapterError as error:
+                hint = error.hint or "mend the cause, look with `failover status`, and run it again"
+                raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
             yield made
         finally:
             for adapter in made.values():
@@ -91,8 +119,32 @@ class Tools:
             "target": self.registry.adapter_for(sites[plan.target], setting),
         }
 
+    def ask_secrets(self, plan: ev.Plan) -> None:
+        """Have the secrets that a person must type asked for now, before anything moves on the screen."""
+        logins = [site.login for site in plan.inventory.sites.values() if site.login and site.login.password]
+        if any(login.password and login.password.prompt for login in logins):
+            # A device that is away is no reason not to go on with a run; a password that nobody can type is.
+            with suppress(NotStarted), self.adapters(plan):
+                pass
 
-def tools() -> Tools:
+    def make_fleet(self, plan: ev.Plan, permit: Permit, desk: Desk | None) -> Fleet:
+        """What carries commands to the devices of ``plan``."""
+        from orchestrator.fleet import ThreadedFleet
+
+        adapters = self.make_adapters(plan)
+        if self.fleet is not None:
+            return self.fleet(adapters, permit, self.clock, desk)
+        return ThreadedFleet(adapters, permit, self.clock, desk=desk)
+
+
+def tools(context: typer.Context) -> Tools:
+    """The tools that whoever called the command line brought along, or those of this process."""
+    found = context.obj if isinstance(context.obj, Tools) else make_tools()
+    redact_with(found.secrets.redactor)
+    return found
+
+
+def make_tools() -> Tools:
     """The tools of this process, with a state directory that nobody else can write to."""
     ask = (lambda what: getpass.getpass(f"{what}: ")) if is_attended() else None
     return Tools(_state_directory(), SystemClock(), SecretStore(ask), Registry())
@@ -100,7 +152,32 @@ def tools() -> Tools:
 
 def user_name() -> str:
     """Who asks for this, for the record."""
-    return os.environ.get("FAILOVER_USER") or getpass.getuser()
+    named = os.environ.get(USER_VARIABLE)
+    if named:
+        return checked_text(named, USER_VARIABLE)
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as containers have
+        return f"uid {os.getuid()}"
+
+
+def checked_text(text: str, what: str) -> str:
+    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DefinitionError(f"{what} is not valid UTF-8 text") from None
+    return text
+
+
+def _password_of(url: str) -> str:
+    """The password in a database's URL, or nothing."""
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        return unquote(urlsplit(url).password or "")
+    except ValueError:
+        return ""
 
 
 def _state_directory() -> Path:

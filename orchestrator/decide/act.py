@@ -34,7 +34,7 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
         if not fresh(lane):
             return Next(requests=(request,))
         verdict = judge(plan, lane, task.require)
-        if verdict.holds is None:
+        if verdict.holds is None and not lane.waived:
             return patience(lane, task.limits, verdict, request, now, task.undo)
         if verdict.holds is False:
             return say(ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo))
@@ -73,7 +73,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
     if not fresh(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
-    waited = now - lane.stage_at
+    age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
     if verdict.holds:
         return say(*_proven(lane, task, last))
     if verdict.holds is None:
@@ -81,9 +81,9 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
     if last.effect is Effect.REJECTED:
         why = f"{plan.site_name(task.do.on)} refused: {last.detail}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
-    if last.effect is Effect.DOUBTFUL and lane.seen_at - lane.stage_at >= task.limits.settle:
+    if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
         return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why))
-    if waited >= task.limits.within:
+    if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return again(lane, request, now)

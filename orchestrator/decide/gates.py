@@ -8,12 +8,16 @@ from orchestrator.decide.moves import IDLE, Ask, Next, say
 from orchestrator.runbook import Choice
 from orchestrator.state import Lane, Stage
 
+FAILURE_GATE = "step-failed"
+UNDO_GATE = "undo-failed"
+
 
 def answer(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE) -> Next:
     """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended."""
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices:
-        return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason="decided beforehand", by="policy")))
+        reason = plan.policy.reason or "decided beforehand"
+        return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)
     ruling = ev.Ruling(choice=gate.unattended, reason="nobody could be asked", by="policy")
@@ -33,7 +37,11 @@ def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) ->
     decided = ev.GateDecided(gate=gate.gate, step=gate.step, ruling=ruling, item=gate.item)
     match ruling.choice:
         case "stop":
-            return (decided, _halt(lane, gate.why))
+            return (decided, _halt(lane, gate))
+        case "waive" if gate.gate == FAILURE_GATE:
+            return (decided, ev.StepWaived(step=gate.step))
+        case "waive" | "attest" | "later" | "accept":
+            return (decided, ev.StepDone(step=gate.step, note=f"{ruling.choice}, by {ruling.by}: {ruling.reason}"))
         case "revert":
             why = f"{gate.why}; decided by {ruling.by}: revert ({ruling.reason})"
             return (decided, *turn_back(plan, lane, why))
@@ -45,9 +53,12 @@ def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) ->
             return (decided,)
 
 
-def _halt(lane: Lane, why: str) -> ev.LaneEnded:
+def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
+    """No to a whole step before anything was changed refuses the lane; otherwise it stops, resumable."""
+    if lane.status == "running" and gate.item is None and not _may_have_changed(lane):
+        return ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=gate.why)
     outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
-    return ev.LaneEnded(outcome=outcome, reason=why)
+    return ev.LaneEnded(outcome=outcome, reason=gate.why)
 
 
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
@@ -56,13 +67,15 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running":
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
-    return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
+    # After an escalation the source may be dark for good: what cannot be read there may be waived, by name.
+    waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" and lane.failure_unknown else ()
+    return _failure_gate(plan, lane, step, ("retry", *waive, "stop"), "stop", attended)
 
 
 def _failure_gate(
     plan: ev.Plan, lane: Lane, step: str, choices: tuple[Choice, ...], unattended: Choice, attended: bool
 ) -> Next:
-    name = "undo-failed" if lane.status == "reverting" else "step-failed"
+    name = UNDO_GATE if lane.status == "reverting" else FAILURE_GATE
     gate = lane.open_gate(name)
     if gate is not None:
         return answer(plan, lane, gate, attended)

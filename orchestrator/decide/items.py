@@ -26,6 +26,8 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
         return Next(requests=(request,))
     seen = lane.reading(each.on, each.reading)
     if seen is None or not isinstance(seen.value, Transactions):
+        if lane.waived:
+            return say(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
         return patience(lane, step, judge_one(plan, lane, listing), request, now, undo=False)
     mine = [item for item in seen.value.items if _concerns(lane, each, item)]
     unclear = [item for item in mine if matches(item, each.where) is None]
@@ -70,11 +72,12 @@ def _decide_items(
     request: Observe,
 ) -> Next | None:
     """None once every item has its ruling."""
+    gone = _withdraw(lane, {item.key for item in items})
     undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
     if not undecided:
-        return None
+        return say(*gone) if gone else None
     asks = attended and plan.policy.on_gate.get(rule.gate) != "stop"
-    events: list[ev.Event] = list(_withdraw(lane, {item.key for item in items}))
+    events: list[ev.Event] = list(gone)
     for item in undecided:
         ruling = plan.policy.transactions.get(item.key)
         if ruling is not None and ruling.choice in rule.choices:
@@ -130,25 +133,26 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Transaction], 
 def _stand(lane: Lane, task: Task, item: Transaction, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
     """What the last attempt on a still listed item means: failure, no effect, wait until then, or None: act."""
     last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
-    if last is None or (last not in lane.intents[lane.attempts_from :] and last.effect is not Effect.DOUBTFUL):
+    if last is None:
         return None
+    # Somebody asked for another try; what may have been obeyed still has its time to show.
+    retried = last not in lane.intents[lane.attempts_from :]
     failed = partial(ev.StepFailed, step=task.step)
     if last.disproved or last.effect is Effect.NOT_SENT:
+        if retried:
+            return None
         if not attempts_left(lane, task, item.key):
             return failed(why=f"{item.key}: {exhausted(last)}")
         due = last.ended_at + backoff(last.attempt)
         return due if now < due else None
     if last.effect is Effect.REJECTED:
-        return failed(why=f"{item.key} was refused: {last.detail}")
+        return None if retried else failed(why=f"{item.key} was refused: {last.detail}")
     limit = task.limits.within if last.effect is Effect.ACCEPTED else task.limits.settle
-    if lane.seen_at - last.ended_at < limit:
-        return (
-            last.ended_at + limit
-            if last.effect is Effect.DOUBTFUL
-            else min(lane.seen_at + 0.5, last.ended_at + limit)
-        )
+    due = last.ended_at + limit
+    if lane.seen_at < due:
+        return due if last.effect is Effect.DOUBTFUL else min(lane.seen_at + 0.5, due)
     if last.effect is Effect.ACCEPTED:
-        return failed(why=f"{item.key} was accepted and is still listed after {limit:g}s")
+        return None if retried else failed(why=f"{item.key} was accepted and is still listed after {limit:g}s")
     return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is listed unchanged")
 
 

@@ -77,7 +77,7 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
     """Something unknown, a reading or a value in it: ask again until patience ends."""
     if verdict.final or now - _known_at(lane) >= step.patience:
-        return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo))
+        return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
     return again(lane, request, now)
 
 

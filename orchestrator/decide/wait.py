@@ -11,6 +11,19 @@ from orchestrator.runbook import Step
 from orchestrator.state import Lane
 
 
+def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
+    """Does this step apply at all? Unknown is not no."""
+    request = observe(lane, step.only_if)
+    if not fresh(lane):
+        return Next(requests=(request,))
+    verdict = judge(plan, lane, step.only_if)
+    if verdict.holds is None:
+        return patience(lane, step, verdict, request, now, undo=False)
+    if verdict.holds is False:
+        return say(ev.StepSkipped(step=step.id, why=verdict.why))
+    return say(ev.ConditionMet(step=step.id))
+
+
 def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
     """A check, or the preconditions of a wait or of working through items."""
     if step.require:
@@ -18,20 +31,23 @@ def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
         if not fresh(lane):
             return Next(requests=(request,))
         verdict = judge(plan, lane, step.require)
-        if verdict.holds is None:
+        if verdict.holds is None and not lane.waived:
             return patience(lane, step, verdict, request, now, undo=False)
         if verdict.holds is False:
             return say(ev.StepFailed(step=step.id, why=verdict.why))
-    if step.until or step.for_each:
+    if step.until or step.for_each or step.ask or step.compare:
         return say(ev.RequirementsMet(step=step.id))
     return say(ev.StepDone(step=step.id))
 
 
 def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
     """Read goal and guard together until both hold in one round."""
-    request = observe(lane, (*step.until, *step.guard), step.progress)
+    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
     if not fresh(lane):
         return Next(requests=(request,))
+    wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
+    if wrong is not None:
+        return say(ev.StepFailed(step=step.id, why=f"{plan.site_name(wrong.on)}: {wrong.say}"))
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
         return _guard_broken(plan, lane, step, guard, request, now, attended)
@@ -40,10 +56,30 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return say(*healed, ev.GuardHealed(step=step.id))
     goal = judge(plan, lane, step.until)
     if goal.holds:
-        withdrawn = [ev.GateWithdrawn(gate=gate.gate, why="the goal was reached") for gate in lane.gates]
-        return say(*withdrawn, ev.StepDone(step=step.id))
+        return _reached(lane, step, request, now)
+    if lane.goal_since is not None:
+        return say(ev.GoalLost(step=step.id, why=goal.why))
+    return _not_yet(plan, lane, step, goal, request, now, attended)
+
+
+def _reached(lane: Lane, step: Step, request: Observe, now: float) -> Next:
+    """The goal was read as true: done, unless it has to hold for a while."""
+    if step.hold and lane.goal_since is None:
+        return say(ev.GoalReached(step=step.id))
+    if lane.goal_since is not None and lane.seen_at - lane.goal_since < step.hold:
+        left = lane.goal_since + step.hold - lane.seen_at
+        return again(lane, request, now, min(step.poll.max, left))
+    withdrawn = [ev.GateWithdrawn(gate=gate.gate, why="the goal was reached") for gate in lane.gates]
+    return say(*withdrawn, ev.StepDone(step=step.id))
+
+
+def _not_yet(
+    plan: ev.Plan, lane: Lane, step: Step, goal: Verdict, request: Observe, now: float, attended: bool
+) -> Next:
     if step.timeout is not None and now - lane.step_at >= step.timeout:
         return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {goal.why}"))
+    if goal.holds is None and lane.waived:
+        return say(ev.StepDone(step=step.id, note=f"waived, not proven: {goal.why}"))
     if goal.holds is None and not lane.gates:
         return patience(lane, step, goal, request, now, undo=False)
     moved = _on_stall(plan, lane, step, now, attended)
@@ -99,7 +135,7 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
                 at_risk=_at_risk(lane),
             )
         )
-    request = observe(lane, (*step.until, *step.guard), step.progress)
+    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
     return answer(plan, lane, gate, attended, again(lane, request, now, step.poll.max))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator import events as ev
+from orchestrator.readings import Role
 from orchestrator.reports.report import LaneReport, RunReport
 
 
@@ -21,30 +22,57 @@ def advice(report: RunReport, lane: LaneReport) -> str:
         case ev.Outcome.ESCALATED:
             return _after_escalation(report, lane)
         case ev.Outcome.NEEDS_OPERATOR:
-            return (
-                f"Nothing goes on by itself. Go on: `failover resume {report.run}`. "
-                f"Give activity back, if that is still possible: `failover abort {report.run}`."
-            )
+            return _when_stopped(report, lane)
         case ev.Outcome.STUCK:
             return (
                 "A change could not be taken back. Look at both sites (`failover status`), mend the cause, and let "
                 f"it try again: `failover resume {report.run}`."
             )
         case None:
-            return f"It is not at its end. Go on: `failover resume {report.run}`."
+            return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
 
 
 def _after_refusal(report: RunReport, lane: LaneReport) -> str:
-    if "does not have activity" in lane.reason and "role standby" in lane.reason:
+    roles = lane.roles.get(report.source), lane.roles.get(report.target)
+    if roles == (Role.STANDBY, Role.ACTIVE):
         return (
-            f"Nothing was changed. Look with `failover status`. If {report.target} is active and you want activity "
-            f"back at {report.source}: `failover controlled --vpn {lane.service} --from {report.target}`."
+            f"Nothing was changed. {report.target} is active already. To move activity to {report.source}: "
+            f"`failover controlled --vpn {_word(lane.service)} --from {report.target}`, with the inventory of this run."
+        )
+    if roles == (Role.STANDBY, Role.STANDBY):
+        return (
+            "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way, go on with it or call it off "
+            "(`failover runs list`); otherwise somebody must decide which site is to serve."
+        )
+    if roles == (Role.ACTIVE, Role.ACTIVE):
+        return (
+            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either of them. Somebody must decide which "
+            "one gives up activity before anything can be moved."
         )
     return "Nothing was changed. Mend the cause, look with `failover status`, and run it again."
 
 
+def _word(service: str) -> str:
+    """A service's name as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
+    return service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
+
+
+def _when_stopped(report: RunReport, lane: LaneReport) -> str:
+    if lane.undecided is not None:
+        go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
+    else:
+        go_on = f"`failover resume {report.run}`"
+    return f"Nothing goes on by itself. Go on: {go_on}.{_way_back(report, lane)}"
+
+
+def _way_back(report: RunReport, lane: LaneReport) -> str:
+    if not lane.can_turn_back:
+        return " It is past the point of no return: the only way is forward."
+    return f" Or give activity back to {report.source}: `failover abort {report.run}`."
+
+
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
-    risk = "An unknown number of" if lane.at_risk_messages is None else str(lane.at_risk_messages)
+    risk = "An unknown number of" if lane.at_risk_messages is None else f"{lane.at_risk_messages:,}"
     return (
         f"{risk} messages may be held by {report.source} alone. Keep its message spool, and keep clients away "
         "from it until both sites are synchronised."

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator import events as ev
 from orchestrator import state
 from orchestrator.clock import iso
+from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
+from orchestrator.readings import ReplicationStatus, Role
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -41,18 +43,24 @@ class StepReport(_Strict):
 
 
 class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why."""
+    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known."""
 
     gate: str
     item: str | None
     choice: str
     by: str
     reason: str
+    at_risk: int | None = None
 
 
 class LaneReport(_Strict):
     """One service. ``outage_seconds``: at most this long it had no active site; None when activity never moved or is
-    still on its way. ``drained_messages``: how many were in the replication queue when the wait began."""
+    still on its way. ``drained_messages``: how many were in the replication queue when the wait began.
+    ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
+    ``no_active_site_since``: set while, as far as is known, nobody serves. ``undecided``: the gate whose items it
+    stopped at because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
+    end.
+    """
 
     service: str
     status: str
@@ -64,6 +72,10 @@ class LaneReport(_Strict):
     drained_messages: int | None
     at_risk_messages: int | None
     actions_sent: int
+    roles: Mapping[str, Role] = Field(default_factory=dict)
+    no_active_site_since: str | None = None
+    undecided: str | None = None
+    can_turn_back: bool = False
 
 
 class RunReport(_Strict):
@@ -95,17 +107,25 @@ class _LaneStory:
         self.decisions: list[DecisionReport] = []
         self.actions = 0
         self.drained: int | None = None
-        self._began: dict[str, float] = {}
-        self._present = ""
-        self._roles: dict[int, tuple[str, str]] = {}
-        self._dark_since: float | None = None
+        self.roles: dict[str, Role] = {}
         self.outage: float | None = None
+        self._began: dict[str, float] = {}
+        self._at_risk: dict[tuple[str, str | None], int | None] = {}
+        self._wanted: dict[int, tuple[str, Role]] = {}
+        self._promoted: set[str] = set()  # sites that were told to take over
+        self._dark_since: float | None = None
+
+    @property
+    def dark_since(self) -> float | None:
+        """Since when, as far as is known, no site is active."""
+        nobody = len(self.roles) == 2 and Role.ACTIVE not in self.roles.values()
+        return self._dark_since if nobody else None
 
     def take(self, event: ev.Event, at: float) -> None:
         match event:
             case ev.StepStarted():
                 title = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)].title
-                self._present, self._began[event.step] = event.step, at
+                self._began[event.step] = at
                 self.steps[event.step] = StepReport(id=event.step, title=title, status="under way")
             case ev.StepDone():
                 self._close(event.step, "done", at, event.note)
@@ -115,19 +135,36 @@ class _LaneStory:
                 self._close(event.step, "abandoned", at, "escalated")
             case ev.UndoDone():
                 self._close(event.step, "taken back", at, event.skipped)
+            case ev.GateOpened():
+                self._at_risk[(event.gate, event.item)] = event.at_risk
             case ev.GateDecided():
-                ruling = event.ruling
-                self.decisions.append(
-                    DecisionReport(
-                        gate=event.gate, item=event.item, choice=ruling.choice, by=ruling.by, reason=ruling.reason
-                    )
-                )
-            case ev.Observed() if event.gauge is not None and self.drained is None:
-                self.drained = int(event.gauge)
+                self._decided(event)
+            case ev.Observed():
+                self._observed(event, at)
             case ev.ActionIntended():
                 self._intended(event, at)
-            case ev.ActionEnded():
-                self._ended(event, at)
+            case ev.ActionEnded() if event.effect is Effect.ACCEPTED and event.intent in self._wanted:
+                self._has_role(*self._wanted[event.intent], at)
+
+    def _decided(self, event: ev.GateDecided) -> None:
+        ruling, at_risk = event.ruling, self._at_risk.get((event.gate, event.item))
+        self.decisions.append(
+            DecisionReport(
+                gate=event.gate,
+                item=event.item,
+                choice=ruling.choice,
+                by=ruling.by,
+                reason=ruling.reason,
+                at_risk=at_risk,
+            )
+        )
+
+    def _observed(self, event: ev.Observed, at: float) -> None:
+        if event.gauge is not None and self.drained is None:
+            self.drained = int(event.gauge)
+        for seen in event.seen:
+            if isinstance(seen.value, ReplicationStatus) and seen.value.role is not None:
+                self._has_role(self._plan.site_name(seen.on), seen.value.role, at)
 
     def _close(
         self, step: str, status: Literal["done", "failed", "abandoned", "taken back"], at: float, note: str
@@ -139,16 +176,20 @@ class _LaneStory:
 
     def _intended(self, event: ev.ActionIntended, at: float) -> None:
         self.actions += 1
-        role = event.args.get("role")
-        if role is not None:
-            self._roles[event.intent] = (event.on, role)
-        if role == "standby" and self._dark_since is None:
+        if "role" not in event.args:
+            return
+        site, role = self._plan.site_name(event.on), Role(event.args["role"])
+        self._wanted[event.intent] = (site, role)
+        if role is Role.ACTIVE:
+            self._promoted.add(site)
+        elif self._dark_since is None:
             self._dark_since = at
 
-    def _ended(self, event: ev.ActionEnded, at: float) -> None:
-        _, role = self._roles.get(event.intent, ("", ""))
-        if role == "active" and event.effect == "accepted" and self._dark_since is not None:
-            self.outage = round(at - self._dark_since, 3)
+    def _has_role(self, site: str, role: Role, at: float) -> None:
+        """A site took a role, or was seen to have it: that may be all there is to know after a lost answer."""
+        self.roles[site] = role
+        if role is Role.ACTIVE and site in self._promoted and self._dark_since is not None:
+            self.outage, self._dark_since = round(at - self._dark_since, 3), None
 
 
 def build(records: Iterable[ev.Record]) -> RunReport:
@@ -177,12 +218,13 @@ def build(records: Iterable[ev.Record]) -> RunReport:
         started_at=iso(first.at),
         ended_at=None if ended is None else iso(ended),
         seconds=round(run.last_at - first.at, 3),
-        lanes=tuple(_lane_report(run.lanes[service], stories[service]) for service in plan.services),
+        lanes=tuple(_lane_report(plan, run.lanes[service], stories[service]) for service in plan.services),
         resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
     )
 
 
-def _lane_report(lane: state.Lane, story: _LaneStory) -> LaneReport:
+def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneReport:
+    on_the_way = lane.came_from if lane.status == "needs-operator" else lane.status
     return LaneReport(
         service=lane.service,
         status=lane.status,
@@ -194,4 +236,15 @@ def _lane_report(lane: state.Lane, story: _LaneStory) -> LaneReport:
         drained_messages=story.drained,
         at_risk_messages=lane.escalated_at_risk,
         actions_sent=story.actions,
+        roles=story.roles,
+        no_active_site_since=None if story.dark_since is None else iso(story.dark_since),
+        undecided=_undecided(plan, lane),
+        can_turn_back=on_the_way in ("ready", "running"),
     )
+
+
+def _undecided(plan: ev.Plan, lane: state.Lane) -> str | None:
+    if lane.outcome is not ev.Outcome.NEEDS_OPERATOR or lane.failure or lane.step >= len(plan.runbook.steps):
+        return None
+    rule = plan.runbook.steps[lane.step].decide
+    return None if rule is None else rule.gate

@@ -226,7 +226,7 @@ def test_all_files_that_cannot_be_read_are_told_of_at_once(tmp_path: Path) -> No
     with pytest.raises(UnreadableConfigurations) as caught:
         read_all([tmp_path / "a.xml", tmp_path / "b.xml"], {}, Assumptions())
     assert [Path(str(problem.file)).name for problem in caught.value.problems] == ["a.xml", "b.xml"]
-    assert len(str(caught.value).splitlines()) == 2
+    assert str(caught.value).count("no element found") == 2
 
 
 def test_a_topic_is_its_name_and_its_message_type() -> None:

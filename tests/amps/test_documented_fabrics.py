@@ -134,7 +134,7 @@ def chain(amps: SimpleNamespace, exclude_at: dict[str, str]) -> list[Any]:
 def test_cascade_goes_upstream_through_the_whole_fabric(
     exclude_at: dict[str, str], expected: set[Any], amps: SimpleNamespace
 ) -> None:
-    """«When relaxing validation rules …, adding an exclusion for cascade is often necessary as well», link by link."""
+    """«When relaxing validation rules …, adding an exclusion for cascade is often necessary as well»."""
     assert amps.found(amps.report_of(*chain(amps, exclude_at))) == expected
 
 

@@ -106,7 +106,7 @@ def test_an_expression_that_cannot_be_read_decides_nothing(amps: SimpleNamespace
 
 
 def test_containers_need_a_counterpart_with_the_same_keys(amps: SimpleNamespace) -> None:
-    """A SOW container (``Pattern``) stands for topics without names: another key fails, no counterpart is undecided."""
+    """A SOW container (``Pattern``) stands for topics without names: other keys fail, and so does no counterpart."""
 
     def container(key: str) -> str:
         return f"<Topic><Name>all</Name><MessageType>json</MessageType><Pattern>^o</Pattern><Key>{key}</Key></Topic>"

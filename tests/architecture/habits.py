@@ -20,7 +20,13 @@ DOORS: Mapping[tuple[str, str], str] = {
         "orchestrator/registry.py",
         "_load",
     ): "importing a third party's adapter runs its code, which may raise anything",
-    ("orchestrator/fleet.py", "_Worker.run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/fleet.py", "_Asker._run"): "carried to the engine's thread, which raises it",
+}
+
+# Helpers of realtime tests that may sleep: (file, function) and the reason.
+WAITERS: Mapping[tuple[str, str], str] = {
+    ("tests/ssh/sshd.py", "until"): "waits for a process of the machine, which no injected clock moves",
 }
 
 # What the pure floor may use of Python's library: shapes and arithmetic. All else is time, chance or the world.
@@ -107,8 +113,9 @@ def clock_readers(sources: Iterable[Source]) -> list[str]:
     ]
 
 
-def impatient_tests(sources: Iterable[Source]) -> list[str]:
-    """Sleeps in tests that are not marked realtime: a test sleeps on a virtual clock, or for a stated reason."""
+def impatient_tests(sources: Iterable[Source], waiters: Mapping[tuple[str, str], str] = WAITERS) -> list[str]:
+    """Sleeps in tests that are not marked realtime; and listed waiters that sleep no more."""
+    unused = set(waiters)
     found = []
     for source in sources:
         marked = {name for name, node in functions_of(source) if any(map(_is_realtime, node.decorator_list))}
@@ -117,9 +124,15 @@ def impatient_tests(sources: Iterable[Source]) -> list[str]:
             for node in source.tree.body
         )
         for line, what in _clock_uses(source):
-            if what == "time.sleep" and not whole_file and enclosing(source, line) not in marked:
-                found.append(f"{source.path}:{line}: {what} in {enclosing(source, line)}")
-    return found
+            place = (source.path, enclosing(source, line))
+            if what != "time.sleep" or whole_file or place[1] in marked:
+                continue
+            unused.discard(place)
+            if place not in waiters:
+                found.append(f"{source.path}:{line}: {what} in {place[1]}")
+    return found + [
+        f"{path}: {function} is listed as a waiter, and sleeps no more" for path, function in sorted(unused)
+    ]
 
 
 def _clock_uses(source: Source) -> Iterator[tuple[int, str]]:
@@ -132,9 +145,13 @@ def _clock_uses(source: Source) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"time.{node.attr}"
             elif base in ("datetime", "date") and node.attr in ("now", "utcnow", "today"):
                 yield node.lineno, f"{base}.{node.attr}"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _name(node.func.value) == "time":
-            if len(node.args) < NOW_BY_DEFAULT.get(node.func.attr, 0):
-                yield node.lineno, f"time.{node.func.attr} of now"
+        elif isinstance(node, ast.Call) and _means_now(node):
+            yield node.lineno, f"time.{_name(node.func)} of now"
+
+
+def _means_now(call: ast.Call) -> bool:
+    is_of_time = isinstance(call.func, ast.Attribute) and _name(call.func.value) == "time"
+    return is_of_time and len(call.args) < NOW_BY_DEFAULT.get(_name(call.func), 0)
 
 
 def _is_realtime(node: ast.expr) -> bool:
@@ -144,20 +161,24 @@ def _is_realtime(node: ast.expr) -> bool:
 
 def unsafe(sources: Iterable[Source]) -> list[str]:
     """Places that trust a stranger, or hand a text to a shell."""
-    found = []
-    for source in sources:
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Name | ast.Attribute | ast.alias):
-                name = node.name if isinstance(node, ast.alias) else _name(node)
-                if name in UNSAFE_NAMES:
-                    found.append(f"{source.path}:{node.lineno}: {name} {UNSAFE_NAMES[name]}")
-            elif isinstance(node, ast.keyword) and node.arg in UNSAFE_KEYWORDS:
-                if isinstance(node.value, ast.Constant) and node.value.value is UNSAFE_KEYWORDS[node.arg]:
-                    found.append(f"{source.path}:{node.lineno}: {node.arg}={node.value.value}")
-            elif isinstance(node, ast.Assign) and _name(node.targets[0]) == "check_hostname":
-                if isinstance(node.value, ast.Constant) and node.value.value is False:
-                    found.append(f"{source.path}:{node.lineno}: check_hostname=False")
-    return found
+    return [
+        f"{source.path}:{_line(node)}: {what}"
+        for source in sources
+        for node in ast.walk(source.tree)
+        if (what := _danger(node))
+    ]
+
+
+def _danger(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) if name in UNSAFE_NAMES:
+            return f"{name} {UNSAFE_NAMES[name]}"
+        case ast.keyword(arg=str(name), value=ast.Constant(value=bool(value))) if UNSAFE_KEYWORDS.get(name) is value:
+            return f"{name}={value}"
+        case ast.Assign(targets=[ast.Attribute(attr="check_hostname")], value=ast.Constant(value=False)):
+            return "check_hostname=False"
+        case _:
+            return None
 
 
 def patches(sources: Iterable[Source]) -> list[str]:
@@ -169,9 +190,9 @@ def patches(sources: Iterable[Source]) -> list[str]:
             if one.top in ("mock", "pytest_mock") or "unittest.mock" in (one.module, full):
                 found.append(f"{source.path}:{one.line}: imports {full.removesuffix('.None')}")
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.Attribute) and node.attr in ("setattr", "delattr", "setitem"):
-                if _name(node.value) == "monkeypatch":
-                    found.append(f"{source.path}:{node.lineno}: monkeypatch.{node.attr}")
+            is_fixture = isinstance(node, ast.Attribute) and _name(node.value) == "monkeypatch"
+            if is_fixture and _name(node) in ("setattr", "delattr", "setitem", "delitem"):
+                found.append(f"{source.path}:{_line(node)}: monkeypatch.{_name(node)}")
     return found
 
 
@@ -184,8 +205,12 @@ def too_long(sources: Iterable[Source], longer: Mapping[str, str] = LONGER) -> l
 
 
 def undocumented_modules(sources: Iterable[Source]) -> list[str]:
-    """Files that do not say what they are for."""
-    return [f"{source.path}: has no docstring" for source in sources if not ast.get_docstring(source.tree)]
+    """Files that do not say what they are for; an empty one is for nothing but making a package."""
+    return [
+        f"{source.path}: has no docstring"
+        for source in sources
+        if source.tree.body and not ast.get_docstring(source.tree)
+    ]
 
 
 def lawless_tests(sources: Iterable[Source]) -> list[str]:

@@ -9,6 +9,7 @@ from tests.architecture.habits import (
     DOORS,
     LINES_MAX,
     LONGER,
+    WAITERS,
     Checker,
     broad_handlers,
     clock_readers,
@@ -89,10 +90,15 @@ def test_exceptions_have_reasons() -> None:
     """Whoever is excepted from a rule is so for a stated reason."""
     assert all(DOORS.values())
     assert all(LONGER.values())
+    assert all(WAITERS.values())
 
 
 def impure(sources: list[Source]) -> list[str]:
     return impurities(sources, ["state", "errors"])
+
+
+def no_waiters(sources: list[Source]) -> list[str]:
+    return impatient_tests(sources, {})
 
 
 def no_doors(sources: list[Source]) -> list[str]:
@@ -127,7 +133,7 @@ def no_doors(sources: list[Source]) -> list[str]:
         (patches, ["from unittest import mock"]),
         (patches, ["import unittest.mock"]),
         (patches, ["def test_x(monkeypatch):", "    monkeypatch.setattr(os, 'name', 'x')"]),
-        (impatient_tests, ["import time", "def test_x():", "    time.sleep(1)"]),
+        (no_waiters, ["import time", "def test_x():", "    time.sleep(1)"]),
         (too_long, ["x = 1"] * (LINES_MAX + 1)),
         (undocumented_modules, ["x = 1"]),
         (lawless_tests, ["class TestX:", "    def test_x(self):", "        pass"]),
@@ -147,8 +153,8 @@ def test_control_bad(checker: Checker, lines: list[str]) -> None:
         (no_doors, ["try:", "    f()", "except (OSError, ValueError):", "    pass"]),
         (unsafe, ["get(url, verify=True)", "run(['ls'])", "context.check_hostname = True"]),
         (patches, ["def test_x(monkeypatch):", "    monkeypatch.setenv('A', 'b')"]),
-        (impatient_tests, ["import time", "@pytest.mark.realtime", "def test_x():", "    time.sleep(1)"]),
-        (impatient_tests, ["import time", "pytestmark = [pytest.mark.realtime]", "time.sleep(1)"]),
+        (no_waiters, ["import time", "@pytest.mark.realtime", "def test_x():", "    time.sleep(1)"]),
+        (no_waiters, ["import time", "pytestmark = [pytest.mark.realtime]", "time.sleep(1)"]),
         (too_long, ["x = 1"] * LINES_MAX),
         (undocumented_modules, ['"""X."""']),
         (lawless_tests, ["def test_x():", '    """Law."""', "    def test_y(): pass", "def helper(): pass"]),
@@ -163,4 +169,5 @@ def test_control_stale_exceptions() -> None:
     """An exception that nobody needs any more is itself a violation."""
     good = [code("orchestrator/good.py", "x = 1")]
     assert len(broad_handlers(good, {("orchestrator/good.py", "f"): "why"})) == 1
+    assert len(impatient_tests(good, {("orchestrator/good.py", "f"): "why"})) == 1
     assert len(too_long(good, {"orchestrator/good.py": "why"})) == 1

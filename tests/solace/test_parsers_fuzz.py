@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.solace.parse_queue import parse_queues
@@ -65,7 +65,7 @@ def parse(parser: Callable[[str, str], object], text: str) -> object | None:
 @given(text=st.text(max_size=400) | st.text("-: ABCX\n#>", max_size=400))
 @example("")
 @example("\x00")
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60)
 def test_any_text_is_read_or_refused(parser: Callable[[str, str], object], text: str):
     """No other exception, ever."""
     parse(parser, text)
@@ -73,7 +73,7 @@ def test_any_text_is_read_or_refused(parser: Callable[[str, str], object], text:
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
 @given(lines=st.lists(PIECES, max_size=30))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_any_shuffle_of_real_lines_is_read_or_refused(parser: Callable[[str, str], object], lines: list[str]):
     """Lines that look right in an order that is not."""
     parse(parser, "\n".join(lines))
@@ -81,7 +81,7 @@ def test_any_shuffle_of_real_lines_is_read_or_refused(parser: Callable[[str, str
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
 @given(data=st.data())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_any_damage_to_a_real_answer_is_read_or_refused(parser: Callable[[str, str], object], data: st.DataObject):
     """A sample with a stretch cut out and something else put in."""
     sample = data.draw(st.sampled_from(SAMPLES))
@@ -95,9 +95,9 @@ def test_any_damage_to_a_real_answer_is_read_or_refused(parser: Callable[[str, s
 def test_an_answer_cut_anywhere_never_tells_more_than_the_whole_one(
     parser: Callable[[str, str], object], sample: int
 ):
-    """Cut at every character: unreadable, or a part of the truth. Rows may be missing; none is invented."""
+    """Cut anywhere: unreadable, or a part of the truth. Rows may be missing; none is invented."""
     whole = told(parse(parser, SAMPLES[sample]))
-    for end in range(len(SAMPLES[sample])):
+    for end in range(0, len(SAMPLES[sample]), max(1, len(SAMPLES[sample]) // 700)):
         assert told(parse(parser, SAMPLES[sample][:end])) <= whole
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adapters.mock.adapter import MockAdapter
+from adapters.mock.embedded import embedded_inventory, embedded_world
 from adapters.mock.layout import SiteLayout, TransactionLayout
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Effect, Failure, Setting
@@ -34,6 +36,15 @@ from orchestrator.readings import (
 from orchestrator.site import Device, Site
 
 Build = Callable[..., Any]
+
+
+class Secretless:
+    """Hands out nothing: the simulated sites ask for no secret."""
+
+    def reveal(self, reference: object, *, what: str) -> str:
+        raise AssertionError(what)
+
+
 DEMOTE = Call("V", {"role": "standby"})
 
 
@@ -241,7 +252,7 @@ def test_a_read_only_session_cannot_send(stage: Build, adapter: Build, permit: A
     ny = adapter(here.world, read_only=True)
     ny.probe("replication", ["V"])
     with pytest.raises(Forbidden):
-        ny.apply("set_role", [DEMOTE], permit)
+        next(ny.apply("set_role", [DEMOTE], permit))
     assert (permit.asked, here.tally().commands) == (0, {})
 
 
@@ -355,7 +366,7 @@ def test_an_inventory_that_does_not_fit_the_world_is_refused(
 
     def site(node: str = "NY_Appliance1", **options: Any) -> MockAdapter:
         described = Site(name="ny", adapter="mock", devices=(Device(name=node),), options=options)
-        return MockAdapter(described, Setting(clock, adapter))
+        return MockAdapter(described, Setting(clock, Secretless()))
 
     with pytest.raises(DefinitionError, match="needs the option world"):
         site().open()
@@ -366,6 +377,17 @@ def test_an_inventory_that_does_not_fit_the_world_is_refused(
     reference = here._site.options["world"]
     with pytest.raises(DefinitionError, match="no node NY_Typo"):
         site("NY_Typo", world=reference).open()
+
+
+def test_closing_never_raises(tmp_path: Path, clock: VirtualClock) -> None:
+    """Not even when the world's file is gone by then."""
+    path = tmp_path / "world.json"
+    embedded_world(path, clock)
+    described = embedded_inventory(path).sites["ny"]
+    ny = MockAdapter(described, Setting(clock, Secretless()))
+    ny.open()
+    path.unlink()
+    ny.close()
 
 
 def test_closing_twice_is_nothing(stage: Build, adapter: Build) -> None:

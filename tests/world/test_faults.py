@@ -202,7 +202,15 @@ def test_a_late_command_is_obeyed_later_if_the_node_still_can(stage: Build) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["any: unreachable la", "at 1s: node ny/X down", "drain Other_VPN: stall", "any: role la active"]
+    "text",
+    [
+        "any: unreachable la",
+        "at 1s: node ny/X down",
+        "drain Other_VPN: stall",
+        "any: role la active",
+        "drain: ha switch ny",
+        "transactions: tm commits 00-00-00",
+    ],
 )
 def test_a_fault_about_nothing_is_refused_when_it_is_given(stage: Build, text: str) -> None:
     """A slip must not become a rehearsal in which nothing goes wrong."""

@@ -1,0 +1,192 @@
+"""What is seen on a terminal while a run goes on: finished steps as lines, and below them what is under way."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.table import Column
+from rich.text import Text
+
+from orchestrator import events as ev
+from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, step_of
+from orchestrator.cli.terminal import can_show, presentable
+from orchestrator.reports.words import sentence
+from orchestrator.state import Lane, Run
+
+_BAR_WIDTH = 20
+_ALARM, _NOTE, _DONE = "bold yellow", "dim", "green"
+
+
+class LiveScreen:
+    """Lines for what happened, and a line per lane that is redrawn, with a bar while a queue drains."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._signs = {
+            _ALARM: "!",
+            _NOTE: "·" if can_show(sys.stderr, "·") else "-",
+            _DONE: "✓" if can_show(sys.stderr, "✓") else "*",
+        }
+        one_line = Column(no_wrap=True, overflow="ellipsis" if can_show(sys.stderr, "…") else "crop")
+        self._progress = Progress(
+            TextColumn("  {task.description}", markup=False, table_column=one_line),
+            _OnlyWhileDraining(),
+            TextColumn("{task.fields[note]}", style=_NOTE, markup=False, table_column=one_line),
+            console=self._console,
+            refresh_per_second=12,
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._began: dict[str, float] = {}
+        self._full: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._running = False
+        self._asking = False
+        self._held: list[Text] = []  # lines that came while somebody was typing
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        with self._lock:
+            if not self._running and not self._asking:
+                self._progress.start()
+                self._running = True
+            if record.lane is not None and len(run.lanes) <= LANES_SHOWN:
+                self._lane_event(record.lane, record, run)
+            elif record.lane is not None:
+                self._many(record, run)
+            else:
+                self._own_event(record, run)
+
+    def quiet(self, yes: bool) -> None:
+        """Leave the terminal alone while somebody types."""
+        with self._lock:
+            self._asking = yes
+            if yes:
+                self._stop()
+            else:
+                self._show_held()
+
+    def close(self) -> None:
+        """Show what is held back, and take the moving lines away."""
+        with self._lock:
+            self._stop()
+            self._show_held()
+
+    def _stop(self) -> None:
+        if self._running:
+            self._progress.stop()
+            self._running = False
+
+    def _show_held(self) -> None:
+        held, self._held = self._held, []
+        for line in held:
+            self._console.print(line)
+
+    def _own_event(self, record: ev.Record, run: Run) -> None:
+        if isinstance(record.event, ev.RunStarted):
+            marker = "SIMULATED  " if run.plan.simulated else ""
+            self._put(Text(f"{marker}run {record.run}: {run.plan.source} to {run.plan.target}", style="bold"))
+        if not isinstance(record.event, ev.RunFinished):  # the report that follows says it
+            self._print(record, run, "")
+
+    def _lane_event(self, service: str, record: ev.Record, run: Run) -> None:
+        lane, event = run.lanes[service], record.event
+        task = self._task(service)
+        who = f"{service}  " if len(run.lanes) > 1 else ""
+        match event:
+            case ev.StepStarted():
+                self._began[service] = record.at
+                title = run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title
+                text = presentable(f"{who}{step_of(event, run)}{title}")
+                self._progress.update(task, description=text, note="", draining=False)
+            case ev.Observed():
+                self._gauge(service, task, lane, record, f"{who}[{lane.step + 1}/{len(run.plan.runbook.steps)}] draining")
+            case ev.StepDone():
+                self._finish_step(service, record, run, event)
+            case ev.LaneEnded():
+                self._progress.update(task, visible=False)
+                self._print(record, run, service)
+            case ev.GateOpened():
+                pass  # the desk puts the question
+            case _:
+                self._print(record, run, service)
+
+    def _finish_step(self, service: str, record: ev.Record, run: Run, event: ev.StepDone) -> None:
+        title = run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title
+        took = record.at - self._began.get(service, record.at)
+        note = f", {event.note}" if event.note else ""
+        who = f"{service}  " if len(run.lanes) > 1 else ""
+        self._line(_DONE, f"{who}{step_of(event, run)}{title}", f" ({took:.1f}s{note})")
+
+    def _gauge(self, service: str, task: TaskID, lane: Lane, record: ev.Record, what: str) -> None:
+        assert isinstance(record.event, ev.Observed)
+        gauge = record.event.gauge
+        if gauge is None:
+            return
+        full = self._full.setdefault(service, gauge) or 1.0
+        self._progress.update(
+            task,
+            description=what,
+            total=full,
+            completed=max(0.0, full - gauge),
+            note=drain_text(lane, record.at),
+            draining=True,
+        )
+
+    def _many(self, record: ev.Record, run: Run) -> None:
+        ended = sum(lane.ended for lane in run.lanes.values())
+        queued = sum(lane.gauge[-1][1] for lane in run.lanes.values() if lane.gauge)
+        self._progress.update(
+            self._task(""),
+            description=f"{ended} of {len(run.lanes)} services at their end",
+            total=len(run.lanes),
+            completed=ended,
+            note=f"{queued:,.0f} messages in their queues",
+            draining=True,
+        )
+        if matters(record.event):
+            self._print(record, run, record.lane or "")
+
+    def _task(self, service: str) -> TaskID:
+        if service not in self._tasks:
+            self._tasks[service] = self._progress.add_task(service, total=None, note="", draining=False)
+        return self._tasks[service]
+
+    def _print(self, record: ev.Record, run: Run, service: str) -> None:
+        text = sentence(record.event, run.plan)
+        if text is None:
+            return
+        who = f"{service}  " if service and len(run.lanes) > 1 else ""
+        alarm = _is_alarm(record.event)
+        self._line(_ALARM if alarm else _NOTE, f"{who}{text}", style=_ALARM if alarm else "")
+
+    def _line(self, kind: str, text: str, aside: str = "", style: str = "") -> None:
+        line = Text.assemble((f"{self._signs[kind]} ", kind), (presentable(text), style), (presentable(aside), _NOTE))
+        self._put(line)
+
+    def _put(self, line: Text) -> None:
+        if self._asking:
+            self._held.append(line)
+        else:
+            self._console.print(line)
+
+
+def _is_alarm(event: ev.Event) -> bool:
+    bad_end = isinstance(event, ev.LaneEnded) and event.outcome is not ev.Outcome.DONE
+    return bad_end or isinstance(
+        event, ev.GuardBroke | ev.Stalled | ev.GateOpened | ev.Escalated | ev.RevertStarted | ev.StepFailed
+    )
+
+
+class _OnlyWhileDraining(ProgressColumn):
+    """A bar for lanes that wait for a queue, nothing for the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = BarColumn(bar_width=_BAR_WIDTH)
+
+    def render(self, task: Task) -> Text:
+        """Rich calls this for every redraw."""
+        return self._bar.render(task) if task.fields.get("draining") else Text("")  # type: ignore[return-value]

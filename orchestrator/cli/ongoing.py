@@ -1,0 +1,85 @@
+"""``failover resume``, ``abort`` and ``decide``: the commands for a run that is not at its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import EventsAsJson, OnBridgeLoss, OnStall, Reason, RunName, Xa
+from orchestrator.cli.terminal import is_attended
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.command("resume")(resume)
+    app.command("abort")(abort)
+    app.command("decide")(decide)
+
+
+def resume(
+    context: typer.Context,
+    run: RunName = None,
+    as_json: EventsAsJson = False,
+    xa: Xa = None,
+    on_bridge_loss: OnBridgeLoss = None,
+    on_stall: OnStall = None,
+) -> None:
+    """Go on with a run that was interrupted, killed, or needs an operator.
+
+    \b
+    Examples:
+      failover resume
+      failover resume last --xa decisions.yaml
+    """
+    from orchestrator.cli.intervention import resume_run
+    from orchestrator.cli.planning import policy_of
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=is_attended() and not as_json)
+    raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=xa not in (None, "stop"), as_json=as_json))
+
+
+def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:
+    """Give activity back to the source, as long as a service is before its point of no return.
+
+    \b
+    Example:
+      failover abort --reason "the link to New Jersey is unstable"
+    """
+    from orchestrator.cli.intervention import abort_run
+    from orchestrator.cli.wiring import checked_text
+    from orchestrator.cli.wiring import tools as tools_of
+
+    raise typer.Exit(abort_run(tools_of(context), run, checked_text(reason, "--reason"), as_json=as_json))
+
+
+def decide(
+    context: typer.Context,
+    choice: Annotated[
+        str, typer.Argument(metavar="CHOICE", help="wait, revert, escalate, retry, stop, commit or rollback.")
+    ],
+    reason: Reason,
+    gate: Annotated[
+        str, typer.Option("--gate", metavar="GATE", help="The question, as shown by `failover runs show`.")
+    ],
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Default: the unfinished one.")] = None,
+    vpn: Annotated[
+        str | None, typer.Option("--vpn", metavar="NAME", help="Default: every lane it is open for.")
+    ] = None,
+    item: Annotated[str | None, typer.Option("--item", metavar="XID", help="For a question about one item.")] = None,
+    as_json: EventsAsJson = False,
+) -> None:
+    """Answer a question of a run that another process leads.
+
+    \b
+    Example:
+      failover decide escalate --gate bridge-lost --vpn Trading_VPN --reason "link is gone for hours, desk agrees"
+    """
+    from orchestrator.cli.intervention import Decision, decide_for
+    from orchestrator.cli.wiring import checked_text
+    from orchestrator.cli.wiring import tools as tools_of
+
+    decision = Decision(gate, choice, checked_text(reason, "--reason"), item, vpn)
+    raise typer.Exit(decide_for(tools_of(context), run, decision, as_json=as_json))

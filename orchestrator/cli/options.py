@@ -1,0 +1,63 @@
+"""The options and arguments that several commands share, worded once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Vpn = Annotated[
+    list[str] | None, typer.Option("--vpn", metavar="NAME", help="A service to move; repeat for several.")
+]
+All = Annotated[bool, typer.Option("--all", help="Every service of the pair.")]
+PairName = Annotated[
+    str | None, typer.Option("--pair", metavar="NAME", help="The pair, if the inventory has several.")
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="SITE", help="The site that gives up activity (default: the home site)."),
+]
+InventoryFile = Annotated[
+    Path | None,
+    typer.Option("--inventory", "-i", metavar="FILE", help="Default: $FAILOVER_INVENTORY, or the simulated pair."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")]
+EventsAsJson = Annotated[bool, typer.Option("--json", help="One JSON event a line, ending in a result object.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to start.")]
+Xa = Annotated[
+    str | None,
+    typer.Option(
+        "--xa",
+        metavar="ask|stop|FILE",
+        help="Prepared transactions: ask, stop, or the decisions in FILE (default: ask on a terminal, else stop).",
+    ),
+]
+OnBridgeLoss = Annotated[
+    str | None,
+    typer.Option("--on-bridge-loss", metavar="wait|revert|escalate", help="Decided beforehand (unattended: revert)."),
+]
+OnStall = Annotated[
+    str | None,
+    typer.Option("--on-stall", metavar="wait|revert|escalate", help="Decided beforehand (unattended: revert)."),
+]
+FailFast = Annotated[
+    bool, typer.Option("--fail-fast", help="One that fails calls off those that can still turn back.")
+]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault", metavar="TEXT|FILE", help="Simulated pair only: 'drain: bridge down 5s', or a file of them."
+    ),
+]
+RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
+RunName = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the unfinished one)."),
+]
+PastRunName = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the newest one)."),
+]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; recorded with the run.")]

@@ -1,0 +1,86 @@
+"""What a run is going to do, and what was decided before it began: stored whole with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator.runbook import Choice, Runbook, Side
+from orchestrator.site import Inventory
+
+
+class Outcome(StrEnum):
+    """How a lane ends (DESIGN section 2), and, as the worst of its lanes, a run."""
+
+    DONE = "done"
+    REVERTED = "reverted"
+    ESCALATED = "escalated"
+    REFUSED = "refused"
+    NEEDS_OPERATOR = "needs-operator"
+    STUCK = "stuck"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Ruling(_Strict):
+    """A decision and why it was made. ``by`` is a person's account name, or ``policy``."""
+
+    choice: Choice
+    reason: str
+    by: str
+
+
+class Policy(_Strict):
+    """What was decided beforehand. ``on_gate``: gate name to choice, each for ``reason``.
+    ``transactions``: XID to its ruling."""
+
+    on_gate: Mapping[str, Choice] = Field(default_factory=dict)
+    reason: str = ""
+    transactions: Mapping[str, Ruling] = Field(default_factory=dict)
+    fail_fast: bool = False
+
+
+class Outage(_Strict):
+    """The fail-over that a fail-back takes back. ``at``: when, seconds since the epoch. ``run``: its record, if any.
+
+    ``suspended``: replication was suspended since, so that messages were kept out of the queue; None when not known.
+    ``spool_lost``: the failed site came back without its message spool. ``skew`` seconds are allowed between clocks.
+    """
+
+    at: float
+    run: str | None = None
+    suspended: bool | None = None
+    spool_lost: bool = False
+    skew: float = 30.0
+
+
+class Waves(_Strict):
+    """How many lanes begin together. ``canary`` goes alone first; after ``max_failed`` failures, nothing begins."""
+
+    size: int = Field(ge=1)
+    canary: str | None = None
+    max_failed: int = Field(default=1, ge=1)
+
+
+class Plan(_Strict):
+    """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
+
+    runbook: Runbook
+    inventory: Inventory
+    pair: str
+    source: str
+    target: str
+    services: tuple[str, ...] = Field(min_length=1)
+    policy: Policy = Policy()
+    simulated: bool = False
+    outage: Outage | None = None
+    waves: Waves | None = None
+    notes: tuple[str, ...] = ()
+
+    def site_name(self, side: Side) -> str:
+        """The inventory's name of a side."""
+        return self.source if side == "source" else self.target

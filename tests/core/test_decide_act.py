@@ -1,0 +1,259 @@
+"""Actions: intended only when allowed, done only when proven, doubtful until read, repeated only without effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.decide import decide
+from orchestrator.state import Stage
+from tests.core.builders import (
+    ACTIVATE,
+    DEMOTE,
+    T0,
+    a_lane,
+    a_plan,
+    after,
+    asked,
+    kinds,
+    proving,
+    role,
+    see,
+    unread,
+    wait_of,
+)
+
+PLAN = a_plan(DEMOTE, ACTIVATE)
+BLIND = a_plan(
+    {"id": "nudge", "title": "Idempotent, without a proof", "do": {"on": "source", "action": "nudge"}, "attempts": 2}
+)
+STANDBY, STILL_ACTIVE = role("source", "standby"), role("source", "active")
+
+
+def at_activate(**changes: Any) -> Any:
+    return a_lane(**{"step": 1, "changed": True, "undo": ("demote",), **changes})
+
+
+# --- before: nothing is intended without its preconditions ---------------------------------------------------------
+
+
+def test_an_action_without_preconditions_is_intended_at_once() -> None:
+    """The intent says everything that will be sent: number, step, side, action, arguments, attempt."""
+    assert decide(PLAN, a_lane(intended=4), T0, attended=False).events == (
+        ev.ActionIntended(
+            intent=5, step="demote", on="source", action="set_role", args={"role": "standby"}, attempt=1
+        ),
+    )
+
+
+def test_every_precondition_is_read_before_the_intent() -> None:
+    """Promise 1: the target's activation is not even intended before both roles were read again, in one round."""
+    assert asked(decide(PLAN, at_activate(), T0, attended=False)) == [
+        ("source", "replication"),
+        ("target", "replication"),
+    ]
+
+
+def test_with_every_precondition_true_it_is_intended() -> None:
+    """Source and target confirmed standby: the activation is intended."""
+    lane = see(at_activate(), role("source", "standby"), role("target", "standby"))
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["action.intended"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (role("source", "active"), role("target", "standby"), ["step.failed"]),
+        (role("source", "standby"), role("target", "active"), ["step.failed"]),
+        (role("source", None), role("target", "standby"), []),
+        (unread("source", "replication"), role("target", "standby"), []),
+        (role("source", "standby"), unread("target", "replication"), []),
+    ],
+)
+def test_no_activation_unless_the_source_is_confirmed_standby(
+    source: ev.Seen, target: ev.Seen, expected: list[str]
+) -> None:
+    """Promise 1: a source that is active, or that nobody can read, is not confirmed standby; nothing is intended."""
+    assert kinds(decide(PLAN, see(at_activate(), source, target), T0, attended=False)) == expected
+
+
+def test_nothing_is_decided_while_an_action_is_under_way() -> None:
+    """Between intent and outcome nothing is decided, whatever is read."""
+    lane = after(a_lane(), decide(PLAN, a_lane(), T0, attended=False), T0)
+    assert lane.stage is Stage.ACT
+    assert decide(PLAN, see(lane, STANDBY), T0, attended=True).events == ()
+
+
+# --- after: the reading decides, whatever the device answered ------------------------------------------------------
+
+
+def test_the_answer_alone_proves_nothing() -> None:
+    """An accepted action is read back before the step is done."""
+    assert asked(decide(PLAN, proving(Effect.ACCEPTED), T0, attended=False)) == [("source", "replication")]
+
+
+@pytest.mark.parametrize("effect", [Effect.ACCEPTED, Effect.REJECTED, Effect.DOUBTFUL])
+def test_what_is_read_as_true_is_done(effect: Effect) -> None:
+    """A step is done when every ``expect`` is read as true after the action, even if the answer was a doubt or a no."""
+    move = decide(PLAN, see(proving(effect), STANDBY), T0, attended=False)
+    (done,) = move.events
+    assert isinstance(done, ev.StepDone)
+    assert (done.step, done.reversible) == ("demote", True)
+    assert done.note == ("" if effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {effect}")
+
+
+def test_an_accepted_action_has_time_to_show() -> None:
+    """An accepted action whose effect does not show is read again for ``within`` (15s), and then the step failed."""
+    lane = proving(Effect.ACCEPTED)
+    assert kinds(decide(PLAN, see(lane, STILL_ACTIVE), T0, attended=False)) == []
+    late = see(lane, role("source", "active", T0 + 15), at=T0 + 15)
+    assert kinds(decide(PLAN, late, T0 + 15, attended=False)) == ["step.failed"]
+
+
+def test_a_rejected_action_fails_with_the_device_s_word() -> None:
+    """A refusal that the reading confirms fails the step, and the reason is what the device said."""
+    (failed,) = decide(PLAN, see(proving(Effect.REJECTED), STILL_ACTIVE), T0, attended=False).events
+    assert failed == ev.StepFailed(step="demote", why="ny refused: the device's word")
+
+
+def test_an_unreadable_proof_has_patience() -> None:
+    """With the proof unknown the action is neither done nor repeated: it is asked again until patience ends."""
+    for effect in (Effect.ACCEPTED, Effect.DOUBTFUL, Effect.REJECTED):
+        lane = see(proving(effect), unread("source", "replication"))
+        assert kinds(decide(PLAN, lane, T0, attended=False)) == []
+        lane = see(proving(effect), unread("source", "replication", T0 + 30), at=T0 + 30)
+        assert kinds(decide(PLAN, lane, T0 + 30, attended=False)) == ["step.failed"]
+
+
+# --- doubt and repetition ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("age", "expected"), [(0.0, []), (1.9, []), (2.0, ["doubt.resolved"])])
+def test_a_doubt_is_resolved_by_a_reading_after_settle(age: float, expected: list[str]) -> None:
+    """A doubtful action counts as without effect only by a reading later than ``settle`` (2s): it may land late."""
+    lane = see(proving(Effect.DOUBTFUL), role("source", "active", T0 + age), at=T0 + age)
+    assert kinds(decide(PLAN, lane, T0 + age, attended=False)) == expected
+
+
+def test_an_old_reading_does_not_resolve_a_doubt() -> None:
+    """It is the moment of asking that counts, not the moment of deciding: a reading of before ``settle`` is no proof."""
+    lane = see(proving(Effect.DOUBTFUL), role("source", "active", T0 + 1), at=T0 + 60)
+    move = decide(PLAN, lane, T0 + 60, attended=False)
+    assert (kinds(move), asked(move)) == ([], [("source", "replication")])
+
+
+def test_a_resolved_doubt_is_sent_again_as_another_attempt() -> None:
+    """Only after the doubt is resolved the action is intended again, after a pause, counted as attempt 2."""
+    lane = see(proving(Effect.DOUBTFUL, at=T0), role("source", "active", T0 + 2), at=T0 + 2)
+    lane = after(lane, decide(PLAN, lane, T0 + 2, attended=False), T0 + 2)
+    (again,) = decide(PLAN, lane, T0 + 2, attended=False).events
+    assert isinstance(again, ev.ActionIntended)
+    assert (again.intent, again.attempt) == (2, 2)
+
+
+def test_what_never_left_is_sent_again_after_a_pause() -> None:
+    """An action that was not sent may be repeated without a reading, a little later each time."""
+    lane = proving(Effect.NOT_SENT)
+    assert wait_of(decide(PLAN, lane, T0, attended=False), T0) == 0.4
+    assert kinds(decide(PLAN, lane, T0 + 0.4, attended=False)) == ["action.intended"]
+    third = proving(Effect.NOT_SENT, attempt=2)
+    assert wait_of(decide(PLAN, third, T0, attended=False), T0) == 0.8
+
+
+def test_attempts_are_counted_and_end() -> None:
+    """After ``attempts`` (3) attempts without effect the step fails and names the last answer."""
+    lane = proving(Effect.NOT_SENT)
+    lane = a_lane(stage=Stage.PROVE, intents=lane.intents * 3, intended=3)
+    (failed,) = decide(PLAN, lane, T0 + 60, attended=False).events
+    assert isinstance(failed, ev.StepFailed)
+    assert "the device's word" in failed.why
+
+
+def test_attempts_before_a_retry_by_a_person_do_not_count() -> None:
+    """A person who says "retry" gives the step its whole number of attempts again."""
+    lane = proving(Effect.NOT_SENT)
+    lane = a_lane(stage=Stage.FAILED, intents=lane.intents * 3, intended=3)
+    lane = after(lane, decide_retry(), T0)
+    assert kinds(decide(PLAN, lane, T0, attended=True)) == ["action.intended"]
+
+
+def decide_retry() -> Any:
+    from orchestrator.decide import Next
+
+    return Next(events=(ev.StepRetried(step="demote"),))
+
+
+@pytest.mark.parametrize("effect", [Effect.DOUBTFUL, Effect.ACCEPTED])
+def test_a_retry_of_what_may_have_been_obeyed_reads_first(effect: Effect) -> None:
+    """A step that failed in doubt begins with the proof again, never with the action."""
+    lane = after(proving(effect, stage=Stage.FAILED, failure="unknown"), decide_retry(), T0)
+    assert asked(decide(PLAN, lane, T0, attended=True)) == [("source", "replication")]
+
+
+def test_a_resume_reads_before_it_repeats() -> None:
+    """Promise 4: after a crash the outcome is in doubt, and the settle time begins anew."""
+    from orchestrator.decide import Next
+
+    lane = after(a_lane(), decide(PLAN, a_lane(), T0, attended=False), T0)
+    opening = (ev.ActionEnded(intent=1, effect=Effect.DOUBTFUL), ev.LaneResumed(by="ann"))
+    lane = after(lane, Next(events=opening), T0 + 100)
+    assert asked(decide(PLAN, lane, T0 + 100, attended=False)) == [("source", "replication")]
+    early = see(lane, role("source", "active", T0 + 101), at=T0 + 101)
+    assert kinds(decide(PLAN, early, T0 + 101, attended=False)) == []
+
+
+# --- without a proof -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Effect.ACCEPTED, ["step.done"]),
+        (Effect.REJECTED, ["step.failed"]),
+        (Effect.DOUBTFUL, ["action.intended"]),
+        (Effect.NOT_SENT, ["action.intended"]),
+    ],
+)
+def test_without_a_proof_the_answer_has_to_do(effect: Effect, expected: list[str]) -> None:
+    """An idempotent action without ``expect``: its own answer counts, and a doubt is sent again."""
+    assert kinds(decide(BLIND, proving(effect), T0 + 5, attended=False)) == expected
+
+
+def test_without_a_proof_attempts_end_too() -> None:
+    """Doubts of an action without proof are repeated ``attempts`` times, not for ever."""
+    lane = a_lane(stage=Stage.PROVE, intents=proving(Effect.DOUBTFUL).intents * 2, intended=2)
+    assert kinds(decide(BLIND, lane, T0 + 60, attended=False)) == ["step.failed"]
+
+
+# --- the point of no return ----------------------------------------------------------------------------------------
+
+
+def test_an_accepted_activation_is_the_point_of_no_return() -> None:
+    """Once the device accepted it the lane only goes forward, even before the effect is confirmed."""
+    lane = proving(Effect.ACCEPTED, step=1, changed=True)
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["point-of-no-return"]
+
+
+def test_a_doubtful_activation_is_none_until_it_is_read() -> None:
+    """A doubtful activation that a reading confirms passes the point of no return and is done."""
+    lane = proving(Effect.DOUBTFUL, step=1, changed=True)
+    assert asked(decide(PLAN, lane, T0, attended=False)) == [("target", "replication")]
+    move = decide(PLAN, see(lane, role("target", "active")), T0, attended=False)
+    assert kinds(move) == ["point-of-no-return", "step.done"]
+
+
+def test_it_is_passed_only_once() -> None:
+    """A committed or escalating lane does not pass the point of no return again."""
+    for status in ("committed", "escalating"):
+        lane = see(proving(Effect.ACCEPTED, step=1, status=status), role("target", "active"))
+        assert kinds(decide(PLAN, lane, T0, attended=False)) == ["step.done"]
+
+
+def test_what_a_doubt_turned_out_to_have_changed_is_remembered() -> None:
+    """A doubtful action without an undo that a reading confirms has changed the service: no "nothing changed" later."""
+    lane = see(proving(Effect.DOUBTFUL, step=1, status="escalating"), role("target", "active"))
+    lane = after(lane, decide(PLAN, lane, T0, attended=False), T0)
+    assert lane.changed

@@ -1,0 +1,265 @@
+"""Failures, calling off, turning back: who decides, what is taken back, and where a lane ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.decide import Ask, Next, decide, follow
+from orchestrator.state import Intent, Lane, Stage
+from tests.core.builders import (
+    ACTIVATE,
+    CHECK,
+    COMPLETE,
+    DEMOTE,
+    DRAIN,
+    T0,
+    a_lane,
+    a_plan,
+    a_transaction,
+    after,
+    asked,
+    kinds,
+    listing,
+    proving,
+    role,
+    see,
+    unread,
+)
+
+PLAN = a_plan(CHECK, DEMOTE, DRAIN, COMPLETE, ACTIVATE)
+ABORT = ev.AbortAsked(by="ann", reason="the change was called off")
+ANN = {"reason": "I looked", "by": "ann"}
+
+
+def failed(**changes: Any) -> Lane:
+    return a_lane(**{"stage": Stage.FAILED, "failure": "the reason", **changes})
+
+
+def gate_of(plan: ev.Plan, lane: Lane, attended: bool = True) -> tuple[ev.GateOpened, Lane]:
+    move = decide(plan, lane, T0, attended=attended)
+    (gate,) = move.events
+    assert isinstance(gate, ev.GateOpened)
+    return gate, after(lane, move, T0)
+
+
+# --- a step failed -------------------------------------------------------------------------------------------------
+
+
+def test_after_a_change_somebody_decides() -> None:
+    """A failed step of a lane that changed something opens a gate: retry, revert or stop; unattended it reverts."""
+    gate, lane = gate_of(PLAN, failed(step=4, changed=True, undo=("demote",)))
+    assert (gate.gate, gate.choices, gate.unattended) == ("step-failed", ("retry", "revert", "stop"), "revert")
+    assert gate.why == "the reason"
+    assert [request for request in decide(PLAN, lane, T0, attended=True).requests] == [Ask("Trading", gate)]
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["gate.decided", "revert.started"]
+
+
+@pytest.mark.parametrize("status", ["committed", "escalating"])
+def test_past_the_point_of_no_return_it_stops(status: str) -> None:
+    """Past the point of no return there is no way back: retry or stop; unattended it stops and needs an operator."""
+    gate, lane = gate_of(PLAN, failed(step=4, status=status, changed=True, undo=("demote",)))
+    assert (gate.choices, gate.unattended) == (("retry", "stop"), "stop")
+    decided, ended = decide(PLAN, lane, T0, attended=False).events
+    assert ended == ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason="the reason")
+    assert decided.kind == "gate.decided"
+
+
+@pytest.mark.parametrize(
+    ("effect", "disproved", "refused"),
+    [
+        (Effect.REJECTED, False, True),
+        (Effect.NOT_SENT, False, True),
+        (Effect.DOUBTFUL, True, True),
+        (Effect.DOUBTFUL, False, False),
+        (Effect.ACCEPTED, False, False),
+    ],
+)
+def test_refused_means_that_nothing_was_changed(effect: Effect, disproved: bool, refused: bool) -> None:
+    """``refused`` is said only if no action can have been obeyed: a doubt that is not resolved is a change."""
+    intent = Intent(1, "set_role", 1, None, T0, effect=effect, disproved=disproved)
+    move = decide(PLAN, failed(step=1, intents=(intent,)), T0, attended=True)
+    assert kinds(move) == (["lane.ended"] if refused else ["gate.opened"])
+
+
+def test_retry_begins_the_step_again() -> None:
+    """"Retry" reads the preconditions of the failed step anew."""
+    gate, lane = gate_of(PLAN, failed(step=4, changed=True))
+    ruling = ev.Ruling(choice="retry", **ANN)
+    lane = after(lane, Next(events=follow(PLAN, lane, gate, ruling)), T0)
+    assert (lane.stage, lane.failure, lane.gates) == (Stage.REQUIRE, "", ())
+    assert asked(decide(PLAN, lane, T0, attended=True)) == [("source", "replication"), ("target", "replication")]
+
+
+def test_stop_is_resumable() -> None:
+    """"Stop" ends the lane as ``needs-operator``; a resume goes on with the step that failed."""
+    gate, lane = gate_of(PLAN, failed(step=4, changed=True))
+    lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
+    assert (lane.status, lane.settled) == ("needs-operator", False)
+    lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
+    assert (lane.status, lane.step, lane.stage, lane.outcome) == ("running", 4, Stage.REQUIRE, None)
+
+
+# --- turning back --------------------------------------------------------------------------------------------------
+
+
+def test_the_last_change_is_taken_back_first() -> None:
+    """Undos run in reverse order, each with its own precondition, action and proof."""
+    second = {**DEMOTE, "id": "demote-more"}
+    plan = a_plan(DEMOTE, second, CHECK)
+    lane = failed(step=2, changed=True, undo=("demote", "demote-more"), status="reverting", stage=Stage.REQUIRE)
+    assert asked(decide(plan, lane, T0, attended=False)) == [("target", "replication")]
+    lane = see(lane, role("target", "standby"))
+    (intent,) = decide(plan, lane, T0, attended=False).events
+    assert isinstance(intent, ev.ActionIntended)
+    assert (intent.step, intent.undo, intent.args) == ("demote-more", True, {"role": "active"})
+
+
+def test_every_undo_is_proven() -> None:
+    """An undo is done when its ``expect`` was read as true; with none left the lane is ``reverted``."""
+    lane = proving(Effect.ACCEPTED, status="reverting", undo=("demote",), step=2)
+    assert asked(decide(PLAN, lane, T0, attended=False)) == [("source", "replication")]
+    lane = see(lane, role("source", "active"))
+    move = decide(PLAN, lane, T0, attended=False)
+    assert move.events == (ev.UndoDone(step="demote"),)
+    ended = decide(PLAN, after(lane, move, T0), T0, attended=False)
+    assert ended.events == (ev.LaneEnded(outcome=ev.Outcome.REVERTED),)
+
+
+def test_no_undo_that_could_make_two_active_sites() -> None:
+    """Promise 1 on the way back: the source is not activated while the target is not confirmed standby."""
+    lane = a_lane(status="reverting", undo=("demote",), step=2)
+    assert kinds(decide(PLAN, see(lane, role("target", "active")), T0, attended=False)) == ["step.failed"]
+    assert kinds(decide(PLAN, see(lane, unread("target", "replication")), T0, attended=False)) == []
+
+
+def test_an_undo_that_fails_has_its_own_end() -> None:
+    """A failed undo is retried by a person or ends ``stuck``; unattended it is ``stuck``, never ``reverted``."""
+    gate, lane = gate_of(PLAN, failed(status="reverting", undo=("demote",), step=2))
+    assert (gate.gate, gate.choices, gate.unattended) == ("undo-failed", ("retry", "stop"), "stop")
+    _, ended = decide(PLAN, lane, T0, attended=False).events
+    assert ended == ev.LaneEnded(outcome=ev.Outcome.STUCK, reason="the reason")
+
+
+def test_a_stuck_lane_can_be_resumed() -> None:
+    """``stuck`` is resumable: it goes on taking back where it stopped."""
+    gate, lane = gate_of(PLAN, failed(status="reverting", undo=("demote",), step=2))
+    lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
+    lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
+    assert (lane.status, lane.undo, lane.outcome) == ("reverting", ("demote",), None)
+    assert asked(decide(PLAN, lane, T0 + 60, attended=True)) == [("target", "replication")]
+
+
+def test_a_step_in_doubt_is_taken_back_as_well() -> None:
+    """Turning back takes back the present step too if its action may have been obeyed."""
+    for effect, undo in ((Effect.DOUBTFUL, ("demote",)), (Effect.REJECTED, ())):
+        intent = Intent(1, "set_role", 1, None, T0, effect=effect)
+        lane = failed(step=1, changed=True, intents=(intent,))
+        gate, lane = gate_of(PLAN, lane)
+        _, revert = follow(PLAN, lane, gate, ev.Ruling(choice="revert", **ANN))
+        assert isinstance(revert, ev.RevertStarted)
+        assert revert.undo == undo
+
+
+def test_a_step_without_an_undo_is_passed_over() -> None:
+    """A recorded step whose runbook has no undo is skipped with its reason, never silently."""
+    lane = a_lane(status="reverting", undo=("activate",), step=4)
+    move = decide(PLAN, lane, T0, attended=False)
+    assert move.events == (ev.UndoDone(step="activate", skipped="this step has no undo"),)
+
+
+# --- calling off ---------------------------------------------------------------------------------------------------
+
+
+def test_called_off_before_it_began() -> None:
+    """A ready lane that is called off is refused: nothing was changed."""
+    lane = Lane("Trading", abort=ABORT)
+    assert decide(PLAN, lane, T0, attended=False).events == (
+        ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="called off by ann: the change was called off"),
+    )
+
+
+@pytest.mark.parametrize("stage", [Stage.BETWEEN, Stage.REQUIRE, Stage.MAIN, Stage.FAILED])
+def test_called_off_in_any_stage_with_nothing_changed(stage: Stage) -> None:
+    """Called off before anything was changed, the lane is refused."""
+    move = decide(PLAN, a_lane(stage=stage, abort=ABORT), T0, attended=True)
+    assert [event.outcome for event in move.events if isinstance(event, ev.LaneEnded)] == [ev.Outcome.REFUSED]
+
+
+@pytest.mark.parametrize("stage", [Stage.BETWEEN, Stage.REQUIRE, Stage.MAIN, Stage.FAILED])
+def test_called_off_in_any_stage_after_a_change(stage: Stage) -> None:
+    """Called off after a change and before the point of no return, the lane turns back."""
+    lane = a_lane(stage=stage, step=2, abort=ABORT, changed=True, undo=("demote",))
+    (revert,) = decide(PLAN, lane, T0, attended=True).events
+    assert isinstance(revert, ev.RevertStarted)
+    assert revert.undo == ("demote",)
+
+
+def test_called_off_while_an_action_is_under_way() -> None:
+    """Nothing is decided before the outcome is known, and in doubt not before a reading shows what it did."""
+    under_way = after(a_lane(step=1), decide(PLAN, a_lane(step=1), T0, attended=False), T0)
+    assert decide(PLAN, after(under_way, Next(events=(ABORT,)), T0), T0, attended=False) == Next()
+    for effect in (Effect.ACCEPTED, Effect.DOUBTFUL):
+        lane = proving(effect, step=1, abort=ABORT)
+        assert asked(decide(PLAN, lane, T0, attended=False)) == [("source", "replication")]
+
+
+@pytest.mark.parametrize("effect", [Effect.NOT_SENT, Effect.REJECTED])
+def test_called_off_nothing_new_is_sent(effect: Effect) -> None:
+    """An action that did not happen is not tried again once the lane is called off."""
+    move = decide(PLAN, proving(effect, step=1, abort=ABORT), T0 + 60, attended=False)
+    assert kinds(move) == ["lane.ended"]
+
+
+def test_called_off_a_disproved_doubt_is_not_sent_again() -> None:
+    """Once a reading showed that the doubtful action had no effect, a lane that was called off does not repeat it."""
+    lane = see(proving(Effect.DOUBTFUL, step=1, abort=ABORT), role("source", "active", T0 + 5), at=T0 + 5)
+    move = decide(PLAN, lane, T0 + 5, attended=False)
+    assert kinds(move) == ["doubt.resolved"]
+    assert kinds(decide(PLAN, after(lane, move, T0 + 5), T0 + 60, attended=False)) == ["lane.ended"]
+
+
+def test_called_off_no_further_item_is_touched() -> None:
+    """A lane that is called off between two items turns back; it does not decide or complete the next one."""
+    done = Intent(1, "complete_transaction", 1, "1-a-a", T0, effect=Effect.ACCEPTED, ended_at=T0)
+    rulings = {("transactions", "1-a-b"): ev.Ruling(choice="commit", **ANN)}
+    lane = a_lane(
+        step=3,
+        stage=Stage.PROVE,
+        intents=(done,),
+        rulings=rulings,
+        abort=ABORT,
+        changed=True,
+        undo=("demote",),
+    )
+    move = decide(PLAN, see(lane, listing(a_transaction("1-a-b"))), T0, attended=True)
+    assert kinds(move) == ["revert.started"]
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("reverting", "it is already turning back"),
+        ("committed", "it is past the point of no return"),
+        ("escalating", "it is past the point of no return"),
+    ],
+)
+@pytest.mark.parametrize("stage", [Stage.BETWEEN, Stage.REQUIRE, Stage.MAIN, Stage.FAILED])
+def test_called_off_too_late(status: str, why: str, stage: Stage) -> None:
+    """A lane that turns back already, or is past its point of no return, says that it cannot be called off."""
+    lane = a_lane(status=status, stage=stage, step=4, abort=ABORT, changed=True, undo=("demote",))
+    move = decide(PLAN, lane, T0, attended=True)
+    assert move.events == (ev.AbortDeclined(reason=why),)
+    assert after(lane, move, T0).abort is None
+
+
+def test_an_activation_in_doubt_is_not_called_off_blindly() -> None:
+    """A lane called off with its activation in doubt waits for the reading: taken effect, it goes forward."""
+    lane = see(proving(Effect.DOUBTFUL, step=4, abort=ABORT, changed=True), role("target", "active"))
+    move = decide(PLAN, lane, T0, attended=False)
+    assert kinds(move) == ["point-of-no-return", "step.done"]
+    lane = after(lane, move, T0)
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["abort.declined"]
