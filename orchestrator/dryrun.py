@@ -1,4 +1,4 @@
-"""A look ahead that changes nothing: what holds now, and every command that would be sent, per site and in order.
+"""A look ahead that changes nothing: what holds now, and every command that would be sent, per device and in order.
 
 Two walls keep it harmless: the adapters it uses are made ``read_only``, so that their sessions have no way to send a
 changing command, and ``ReadOnly`` hands on the reading half of an adapter alone.
@@ -6,29 +6,38 @@ changing command, and ``ReadOnly`` hands on the reading half of an adapter alone
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure
+from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.decide.judge import judge_one
-from orchestrator.errors import AdapterError
-from orchestrator.readings import QueueDepth, Reading, Transactions, matches
-from orchestrator.runbook import Check, Do, Side, Step
+from orchestrator.probing import probe, with_reachability
+from orchestrator.readings import Bounds, DeviceHealth, QueueDepth, Reading, Transactions, matches
+from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
 from orchestrator.state import Lane
+
+Purpose = Literal["read", "change"]
+# Where in its step something has its place: among the preconditions, the work itself, or the proof of it.
+Phase = Literal["before", "work", "proof"]
+
+
+_BOTH: tuple[Side, ...] = ("source", "target")
 
 
 class ReadOnly:
     """An adapter that can only look: there is no ``apply`` on it to call."""
 
     def __init__(self, adapter: Adapter) -> None:
-        self._probe = adapter.probe
+        self._adapter = adapter
+        self.readings: Mapping[str, ReadingSpec] = with_reachability(adapter.readings)
         self.actions: Mapping[str, ActionSpec] = adapter.actions
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """As ``contract.Adapter.probe``."""
-        return self._probe(reading, services)
+        """As ``probing.probe``."""
+        return probe(self._adapter, reading, services)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +48,29 @@ class CheckNow:
     text: str
     holds: bool | None
     later: bool
+    phase: Phase = "before"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAhead:
+    """One line a device would be sent. ``when``: only if that is decided; empty: in any case."""
+
+    site: str
+    device: str
+    line: str
+    purpose: Purpose
+    phase: Phase
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """One step of one service: its checks, and the commands it would send as (site, command line)."""
+    """One step of one service: its checks, and the commands it would send, in order; a wait repeats its readings."""
 
     id: str
     title: str
     checks: tuple[CheckNow, ...]
-    commands: tuple[tuple[str, str], ...]
+    commands: tuple[CommandAhead, ...]
     notes: tuple[str, ...] = ()
     point_of_no_return: bool = False
 
@@ -73,20 +95,21 @@ class LanePreview:
 def preview(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> list[LanePreview]:
     """Read once what can be read, and lay the runbook out for every service of ``plan``."""
     seen = _read(plan, adapters, clock)
-    return [_lane(plan, adapters, service, seen[service]) for service in plan.services]
+    devices = {side: _device(plan, side, adapter) for side, adapter in adapters.items()}
+    return [
+        _Layout(plan, adapters, devices, replace(Lane(service), seen=tuple(seen[service]), seen_mark=0)).lane()
+        for service in plan.services
+    ]
 
 
 def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dict[str, list[ev.Seen]]:
-    wanted = dict.fromkeys(ask for step in plan.runbook.steps for ask in _asks(step))
+    wanted = dict.fromkeys(ask for step in plan.runbook.steps for ask in (*_before(step), *_meanwhile(step)))
     seen: dict[str, list[ev.Seen]] = {service: [] for service in plan.services}
     for on, reading in wanted:
         asked_at = clock.now()
-        try:
-            answers = adapters[on].probe(reading, plan.services)
-        except AdapterError as error:
-            answers = dict.fromkeys(plan.services, Failure.of(error))
+        answers = adapters[on].probe(reading, plan.services)
         for service in plan.services:
-            found = answers.get(service) or Failure(kind="UnreadableReply", text="no answer")
+            found = answers[service]
             seen[service].append(
                 ev.Seen(on=on, reading=reading, asked_at=asked_at, failure=found)
                 if isinstance(found, Failure)
@@ -95,97 +118,167 @@ def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dic
     return seen
 
 
-def _asks(step: Step) -> list[tuple[Side, str]]:
-    asks: list[tuple[Side, str]] = [(check.on, check.reading) for check in (*step.require, *step.until, *step.guard)]
-    if step.for_each is not None:
-        asks.append((step.for_each.on, step.for_each.reading))
-    return asks
+def _before(step: Step) -> list[tuple[Side, str]]:
+    """What the step reads before it does anything."""
+    return list(dict.fromkeys((check.on, check.reading) for check in (*step.only_if, *step.require)))
 
 
-def _lane(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], service: str, seen: Sequence[ev.Seen]) -> LanePreview:
-    lane = replace(Lane(service), seen=tuple(seen), seen_mark=0)
-    steps, changed = [], False
-    for step in plan.runbook.steps:
-        steps.append(_step(plan, adapters, lane, step, changed))
-        changed = changed or step.changes
-    return LanePreview(service, tuple(steps))
+def _meanwhile(step: Step) -> list[tuple[Side, str]]:
+    """What it reads while it waits, or to list its items."""
+    asks = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
+    asks += [(side, "endpoints") for side in _BOTH if step.compare is not None]
+    asks += [(one.on, one.reading) for one in (step.progress, step.for_each) if one is not None]
+    return list(dict.fromkeys(asks))
 
 
-def _step(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], lane: Lane, step: Step, changed: bool) -> StepPreview:
-    checks = [_check(plan, lane, check, later=changed) for check in step.require]
-    checks += [_check(plan, lane, check, later=True) for check in (*step.until, *step.guard, *step.expect)]
-    commands: list[tuple[str, str]] = []
-    if step.do is not None and step.for_each is None:
-        commands = _commands(plan, adapters, lane, step.do, step.do.args)
-    if step.for_each is not None:
-        commands = [
-            command for do in _item_calls(plan, lane, step) for command in _commands(plan, adapters, lane, *do)
-        ]
-    return StepPreview(
-        step.id, step.title, tuple(checks), tuple(commands), tuple(_notes(plan, lane, step)), step.point_of_no_return
-    )
+def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
+    """The device that the commands of ``side`` go to: the only one, or the node of the pair that serves now."""
+    site = plan.inventory.sites[plan.site_name(side)]
+    if len(site.devices) == 1:
+        return site.devices[0].name
+    health = adapter.probe("health", plan.services[:1])
+    found = health.get(plan.services[0])
+    if isinstance(found, DeviceHealth) and found.node and found.serving:
+        return found.node
+    return f"the serving node of {site.name}"
 
 
-def _check(plan: ev.Plan, lane: Lane, check: Check, *, later: bool) -> CheckNow:
-    site = plan.site_name(check.on)
-    wanted = ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in check.where.items())
-    if later:
-        return CheckNow(site, f"{site}: {wanted}", None, True)
-    verdict = judge_one(plan, lane, check)
-    return CheckNow(site, verdict.why or f"{site}: {wanted}", verdict.holds, False)
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Lays out the steps for one service. ``lane`` holds what was read."""
 
+    plan: ev.Plan
+    adapters: Mapping[Side, ReadOnly]
+    devices: Mapping[Side, str]
+    service: Lane
 
-def _wanted(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+    def lane(self) -> LanePreview:
+        steps, changed = [], False
+        for step in self.plan.runbook.steps:
+            steps.append(self._step(step, changed))
+            changed = changed or step.changes
+        return LanePreview(self.service.service, tuple(steps))
 
+    def _step(self, step: Step, changed: bool) -> StepPreview:
+        if not changed and any(judge_one(self.plan, self.service, check).holds is False for check in step.only_if):
+            note = f"left out as things are: only if {self._conditions(step)}"
+            return StepPreview(step.id, step.title, (), tuple(self._reads(_before(step), "before")), (note,))
+        commands = [*self._reads(_before(step), "before"), *self._reads(_meanwhile(step), "work")]
+        if step.for_each is not None:
+            commands += self._on_items(step)
+        elif step.do is not None:
+            commands += self._sends(step.do, step.do.args)
+            commands += self._reads(dict.fromkeys((check.on, check.reading) for check in step.expect), "proof")
+        checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
+        checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
+        checks += [self._ahead(check, "proof") for check in step.expect]
+        return StepPreview(
+            step.id, step.title, tuple(checks), tuple(commands), tuple(self._notes(step)), step.point_of_no_return
+        )
 
-def _commands(
-    plan: ev.Plan, adapters: Mapping[Side, ReadOnly], lane: Lane, do: Do, args: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    spec = adapters[do.on].actions[do.action]
-    return [(plan.site_name(do.on), line) for line in spec.commands(Call(lane.service, args))]
+    def _now(self, check: Check) -> CheckNow:
+        verdict = judge_one(self.plan, self.service, check)
+        site = self.plan.site_name(check.on)
+        return CheckNow(site, verdict.why or f"{site}: {_wanted_of(check)}", verdict.holds, later=False)
 
+    def _ahead(self, check: Check, phase: Phase) -> CheckNow:
+        site = self.plan.site_name(check.on)
+        return CheckNow(site, f"{site}: {_wanted_of(check)}", None, later=True, phase=phase)
 
-def _item_calls(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[tuple[Do, Mapping[str, str]]]:
-    """The calls for the items that are listed now and have a decision already."""
-    assert step.for_each is not None
-    assert step.do is not None
-    for item in _items_now(plan, lane, step):
-        ruling = plan.policy.transactions.get(item)
-        if ruling is None:
-            continue
-        outcome = {"outcome": str(ruling.choice)} if step.decide is not None else {}
-        yield step.do, {**step.do.args, "xid": item, **outcome}
+    def _reads(self, asks: Iterable[tuple[Side, str]], phase: Phase) -> Iterator[CommandAhead]:
+        for side, reading in asks:
+            for line in self.adapters[side].readings[reading].commands(self.plan.services):
+                yield CommandAhead(self.plan.site_name(side), self.devices[side], line, "read", phase)
 
+    def _sends(self, do: Do, args: Mapping[str, str], when: str = "") -> Iterator[CommandAhead]:
+        for line in self.adapters[do.on].actions[do.action].commands(Call(self.service.service, args)):
+            yield CommandAhead(self.plan.site_name(do.on), self.devices[do.on], line, "change", "work", when)
 
-def _items_now(plan: ev.Plan, lane: Lane, step: Step) -> list[str]:
-    """Items of the step as they are listed now; for a step that follows up on decisions, those to be decided."""
-    assert step.for_each is not None
-    each = step.for_each
-    if each.decided_in is not None:
-        earlier = plan.runbook.steps[plan.runbook.index_of(each.decided_in)]
-        return _items_now(plan, lane, earlier)
-    seen = lane.reading(each.on, each.reading)
-    if seen is None or not isinstance(seen.value, Transactions):
-        return []
-    return [item.key for item in seen.value.items if matches(item, each.where)]
+    def _on_items(self, step: Step) -> Iterator[CommandAhead]:
+        """For the items that are listed now: what their decision leads to, or each of the possible ones."""
+        assert step.do is not None  # by the runbook's model
+        for item in self._items_now(step):
+            args = {**step.do.args, "xid": item}
+            ruling = self.plan.policy.transactions.get(item)
+            if step.decide is None:
+                yield from self._sends(step.do, args, "" if ruling else "decided")
+            elif ruling is not None:
+                yield from self._sends(step.do, {**args, "outcome": str(ruling.choice)})
+            else:
+                for choice in step.decide.choices:
+                    yield from self._sends(step.do, {**args, "outcome": choice}, choice)
 
+    def _items_now(self, step: Step) -> list[str]:
+        """Items of the step as they are listed now; for one that follows up on decisions, those to be decided."""
+        assert step.for_each is not None
+        each = step.for_each
+        if each.decided_in is not None:
+            return self._items_now(self.plan.runbook.steps[self.plan.runbook.index_of(each.decided_in)])
+        seen = self.service.reading(each.on, each.reading)
+        if seen is None or not isinstance(seen.value, Transactions):
+            return []
+        return [item.key for item in seen.value.items if matches(item, each.where)]
 
-def _notes(plan: ev.Plan, lane: Lane, step: Step) -> Iterator[str]:
-    if step.for_each is not None:
-        items = _items_now(plan, lane, step)
-        undecided = [item for item in items if item not in plan.policy.transactions]
+    def _conditions(self, step: Step) -> str:
+        return "; ".join(f"{self.plan.site_name(check.on)}: {_wanted_of(check)}" for check in step.only_if)
+
+    def _notes(self, step: Step) -> Iterator[str]:
+        if step.only_if:
+            yield f"only if {self._conditions(step)}"
+        for check in step.never:
+            yield f"ends in failure if {self.plan.site_name(check.on)}: {_wanted_of(check)}"
+        if step.hold:
+            yield f"must hold for {format_duration(step.hold)}"
+        if step.ask is not None:
+            yield self._asks(step.ask)
+        if step.compare is not None:
+            yield f"compared at both sites: {step.compare}"
+        if step.for_each is not None:
+            yield from self._notes_on_items(step)
+        if step.progress is not None:
+            seen = self.service.reading(step.progress.on, step.progress.reading)
+            if seen is not None and isinstance(seen.value, QueueDepth) and seen.value.messages is not None:
+                yield f"{seen.value.messages:,} messages in the queue now"
+        if step.when_guard_breaks is not None:
+            yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
+        if step.when_stalled is not None:
+            yield self._on_gate("nothing moves", step.when_stalled.after, step.when_stalled)
+
+    def _asks(self, ask: Approval) -> str:
+        decided = self.plan.policy.on_gate.get(ask.gate)
+        choices = f"{' / '.join(ask.choices)}; unattended: {ask.unattended}"
+        return f"asked: {ask.text}: " + (f"{decided}, decided beforehand" if decided else choices)
+
+    def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
+        decided = self.plan.policy.on_gate.get(rule.gate)
+        choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
+        return f"if {what} for {format_duration(after)}: " + (
+            f"{decided}, decided beforehand" if decided else choices
+        )
+
+    def _notes_on_items(self, step: Step) -> Iterator[str]:
+        items = self._items_now(step)
+        undecided = [item for item in items if item not in self.plan.policy.transactions]
         if step.decide is not None and undecided:
             yield f"prepared now, decision needed: {', '.join(undecided)}"
         elif not items:
             yield "none at the moment"
-    if step.progress is not None:
-        seen = lane.reading(step.progress.on, step.progress.reading)
-        if seen is not None and isinstance(seen.value, QueueDepth) and seen.value.messages is not None:
-            yield f"{seen.value.messages} messages in the queue now"
-    if step.when_guard_breaks is not None:
-        rule = step.when_guard_breaks
-        chosen = plan.policy.on_gate.get(rule.gate, rule.unattended)
-        yield f"if the bridge is lost for {rule.grace:g}s: {' / '.join(rule.choices)} (unattended: {chosen})"
+        if step.delay and items:
+            yield f"only those that are still listed after {format_duration(step.delay)}"
+
+
+def _wanted_of(check: Check) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in check.where.items())
+
+
+def _wanted(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Bounds():
+            ends = (("at least", value.at_least), ("at most", value.at_most))
+            return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+        case tuple():
+            return " or ".join(_wanted(one) for one in value)
+        case _:
+            return str(value)

@@ -19,7 +19,7 @@ from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Args, Call, Effect, Failure, Permit, Result
 from orchestrator.decide import Ask, Observe
 from orchestrator.errors import AdapterError, NotObeyed
-from orchestrator.readings import Reading
+from orchestrator.probing import probe
 from orchestrator.runbook import Side
 
 
@@ -133,13 +133,9 @@ class SiteDesk:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
         asked_at = self.clock.now()
         services = list(dict.fromkeys(one.request.lane for one in rounds))
-        answers: Mapping[str, Reading | Failure]
-        try:
-            answers = self.adapter.probe(reading, services)
-        except AdapterError as error:
-            answers = dict.fromkeys(services, Failure.of(error))
+        answers = probe(self.adapter, reading, services)
         for one in rounds:
-            found = answers.get(one.request.lane) or _no_answer(one.request.lane)
+            found = answers[one.request.lane]
             if isinstance(found, Failure):
                 seen = ev.Seen(on=self.side, reading=reading, asked_at=asked_at, failure=found)
             else:
@@ -165,10 +161,6 @@ class SiteDesk:
         for act in waiting:
             result = Result(Call(act.lane, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
             yield Ended(act.lane, act.intent, result)
-
-
-def _no_answer(service: str) -> Failure:
-    return Failure(kind="UnreadableReply", text=f"the adapter said nothing about {service}")
 
 
 Job = tuple[str, _Round] | Act

@@ -185,7 +185,9 @@ class Journal:
         """Write ``events`` (lane or None, event), all or none. Returns the writer to go on with.
 
         ``taken`` are the requests of the inbox that these events answer: a request is used up in the same commit,
-        so that a process that dies neither loses nor repeats one. Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
+        so that a process that dies neither loses nor repeats one.
+
+        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
         """
         rows, head, seq = [], writer.head, writer.seq
         for lane, event in events:
@@ -200,11 +202,8 @@ class Journal:
     def _write(
         self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
     ) -> None:
-        """One transaction on a connection that is kept: this is what a device waits for."""
-        if self._writing is None:
-            self._writing = self.engine.connect()
-        connection = self._writing
-        with connection.begin():
+        """One transaction: this is what a device waits for."""
+        with self._connected() as connection, connection.begin():
             moved = connection.exec_driver_sql(self._move_head.text, self._move_head.bind(move))
             if moved.rowcount != 1:
                 raise LeaseLost(
@@ -215,6 +214,17 @@ class Journal:
                 connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
             if taken:
                 connection.execute(sa.update(INBOX).where(INBOX.c.id.in_(taken)).values(taken=True))
+
+    @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        """Where to write: the connection to a file is kept; one to a server may be lost, and comes from the pool."""
+        if self.engine.dialect.name != "sqlite":
+            with self.engine.connect() as connection:
+                yield connection
+            return
+        if self._writing is None:
+            self._writing = self.engine.connect()
+        yield self._writing
 
     def _chain(
         self, run: str, seq: int, at: float, lane: str | None, event: ev.Event, before: str
@@ -255,13 +265,14 @@ class Journal:
             before = self._hash_at(connection, run, after)
             query = sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
             seq = after
-            for row in connection.execute(query.execution_options(yield_per=_BATCH)).mappings():
-                seq += 1
-                line = dict(row)
-                before = check_link(line, run, seq, before)
-                if seq == head.seq and before != head.head:
-                    raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
-                yield line
+            with connection.execute(query.execution_options(yield_per=_BATCH)) as stored:
+                for row in stored.mappings():
+                    seq += 1
+                    line = dict(row)
+                    before = check_link(line, run, seq, before)
+                    if seq == head.seq and before != head.head:
+                        raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
+                    yield line
             if seq > head.seq:
                 head = _head(connection, run)  # a process may be writing meanwhile
         if seq < head.seq:
@@ -353,7 +364,8 @@ def _run_row(row: Any) -> RunRow:
 
 
 def _engine(url: str) -> sa.Engine:
-    engine = sa.create_engine(url)
+    # What a server ended while nothing was written is noticed before it is used, not by a failing append.
+    engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_connect)
         sa.event.listen(engine, "begin", _sqlite_begin)

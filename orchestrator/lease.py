@@ -184,7 +184,7 @@ def is_led(row: RunRow, now: float) -> bool:
 
 
 def claims(journal: Journal) -> dict[str, str]:
-    """Which run has claimed which service, by ``service_key``: the runs that are not at their end, and what they hold."""
+    """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
     with mapped_errors("be read"), journal.reader.connect() as connection:
         return {row.service: row.run for row in connection.execute(sa.select(CLAIMS))}
 
@@ -197,7 +197,9 @@ def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: fl
         connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in keys])
     except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
         names = ", ".join(keys.values())
-        raise LeaseHeld(f"another run has just claimed one of these: {names}", hint="see `failover runs list`") from error
+        raise LeaseHeld(
+            f"another run has just claimed one of these: {names}", hint="see `failover runs list`"
+        ) from error
 
 
 def _refuse_claimed(connection: sa.Connection, keys: Mapping[str, str], now: float) -> None:

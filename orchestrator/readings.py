@@ -211,6 +211,11 @@ class Reachability(_Reading):
     role: Role | None = None
     why: str = ""
 
+    @property
+    def role_known(self) -> bool:
+        """Did the site say which role it has?"""
+        return self.role is not None
+
 
 Reading = Annotated[
     ReplicationStatus | QueueDepth | Transactions | DeviceHealth | Fence | Endpoints | Platform | Reachability,

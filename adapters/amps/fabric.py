@@ -110,7 +110,15 @@ class Fabric:
                     self.links.append(link)
                     self.outgoing[source].append(link)
                     self.incoming[target].append(link)
+                for target in self._reached(destination, resolution):
                     self._back[source, target].append(destination)
+
+    def _reached(self, destination: Destination, resolution: Resolution) -> Iterable[Instance]:
+        """The instances for which the destination of another is a way back (``way_back``)."""
+        if self.assumptions.way_back == "instance":
+            return resolution.targets
+        groups = {destination.group or destination.name, *(each.group for each in resolution.targets)}
+        return [each for group in sorted(groups) for each in self.directory.by_group.get(group, ())]
 
 
 def _spread(fabric: Fabric) -> dict[Instance, set[Topic]]:

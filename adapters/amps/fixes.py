@@ -24,7 +24,7 @@ def fix_for(case: Case, verdict: Verdict) -> Fix | None:
     return _FIXES[verdict.check](case, verdict)
 
 
-def with_exclusions(topic: ReplicatedTopic, add: Iterable[Check]) -> str:
+def relaxed_entry(topic: ReplicatedTopic, add: Iterable[Check]) -> str:
     """The Topic entry of a Destination with further checks excluded."""
     return topic_entry(topic.name, topic.message_type, filter=topic.filter, excluded=topic.excluded | set(add))
 
@@ -177,7 +177,7 @@ def _replicate_filter(case: Case, verdict: Verdict) -> Fix | None:
 
 def _cascade(case: Case, _verdict: Verdict) -> Fix:
     entry = case.carriage.entry
-    xml = with_exclusions(entry, {Check.CASCADE})
+    xml = relaxed_entry(entry, {Check.CASCADE})
     return paste(case.link.source, f"Destination {case.link.destination.label}", xml, entry.at)
 
 

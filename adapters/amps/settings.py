@@ -32,6 +32,11 @@ class Assumptions(_Strict):
     key_order_matters: bool = Field(
         default=True, description="the same Key elements in another order are another key definition"
     )
+    way_back: Literal["instance", "group"] = Field(
+        default="instance",
+        description="a way back to this instance is a destination that leads to it (instance), or to any instance of "
+        "its group (group)",
+    )
     cascade_counts_way_back: bool = Field(
         default=True,
         description="the cascade check also looks at the downstream instance's way back to this instance",

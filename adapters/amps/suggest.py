@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from adapters.amps.checks import Case, verdicts
 from adapters.amps.fabric import Fabric, Link
-from adapters.amps.fixes import paste, with_exclusions
+from adapters.amps.fixes import paste, relaxed_entry
 from adapters.amps.holdings import Carriage
 from adapters.amps.judge import gives_up
 from adapters.amps.model import MANDATORY, Check, Destination, Instance, ReplicatedTopic, Topic
@@ -124,7 +124,7 @@ class _Search:
         needed = {topic for check in telling for _, topic in added[check]}
         links = [link for link in self._fabric.outgoing[source] if link.destination is destination]
         carried = {topic for link in links for topic, how in self._fabric.traffic(link) if entry in how.entries}
-        xml = with_exclusions(entry, added)
+        xml = relaxed_entry(entry, added)
         return Suggestion(
             source=source.name,
             destination=", ".join(link.target.name for link in links),

@@ -15,7 +15,14 @@ from pydantic import ValidationError
 from adapters.solace.actions import ACTIONS, perform
 from adapters.solace.names import checked_service
 from adapters.solace.nodes import Node, Nodes
-from adapters.solace.readings import READINGS, Answers, read_queues, read_replication, read_transactions
+from adapters.solace.readings import (
+    ONLY_WHILE_SERVING,
+    READINGS,
+    Answers,
+    read_queues,
+    read_replication,
+    read_transactions,
+)
 from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
@@ -103,7 +110,10 @@ class SolaceCliAdapter:
             health = self._nodes.health()
             return answers | dict.fromkeys(asked, health)
         node = self._nodes.serving(thorough=False)
-        return answers | _READERS[reading](node, asked)
+        read = _READERS[reading](node, asked)
+        if reading in ONLY_WHILE_SERVING:
+            self._nodes.confirm(node)
+        return answers | read
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""

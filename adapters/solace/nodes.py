@@ -102,6 +102,17 @@ class Nodes:
         """
         return self._choose(self.survey(thorough=thorough)).node
 
+    def confirm(self, node: Node) -> None:
+        """Raise ``NotServing`` unless ``node``, which served before something was read of it, still does.
+
+        A member that has just stopped serving shows an empty queue and no transactions, as if all were done.
+        """
+        seen = self._ask(node, tell_spool=False)
+        if seen.error is not None:
+            raise seen.error
+        if not seen.serving:
+            raise NotServing(f"{node.device.name} stopped serving while it was read", device=node.device.name)
+
     def health(self) -> DeviceHealth:
         """Which node serves, as a reading. Raises what keeps this from being known."""
         seen = self.survey(thorough=False, tell_spool=True)

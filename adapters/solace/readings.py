@@ -148,8 +148,13 @@ def _by_vpn(listed: Sequence[Listed]) -> Mapping[str, list[Listed]]:
     return found
 
 
+# Readings of the message spool, which a member that does not serve shows as empty: who serves is asked before and after.
+ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions"})
+
+
 def _reading(name: str, summary: str, shows: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
-    return ReadingSpec(name, summary, lambda services: [SHOW_REDUNDANCY, *shows(services)])
+    after = [SHOW_REDUNDANCY] if name in ONLY_WHILE_SERVING else []
+    return ReadingSpec(name, summary, lambda services: [SHOW_REDUNDANCY, *shows(services), *after])
 
 
 READINGS: Mapping[str, ReadingSpec] = {

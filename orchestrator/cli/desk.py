@@ -19,6 +19,10 @@ MEANING: dict[Choice, str] = {
     "stop": "stop here; `failover resume` goes on later",
     "commit": "heuristically commit it: right if all other branches of its transaction are committed",
     "rollback": "heuristically roll it back: right if any other branch is rolled back",
+    "waive": "go on without what cannot be read; your name and reason are recorded",
+    "attest": "you have seen to it yourself; your name and reason stand for the reading",
+    "later": "not now; it stays to be done, and the record says so",
+    "accept": "go on and accept the risk; your name and reason are recorded",
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2

@@ -10,6 +10,7 @@ from orchestrator.cli.terminal import show, show_json
 from orchestrator.findings import Finding, Level, worst
 from orchestrator.lint import lint
 from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
 from orchestrator.runbook import Step, format_duration
 from orchestrator.schemas import schemas
@@ -65,7 +66,13 @@ def lint_runbook_file(source: str, adapter: str, *, as_json: bool) -> int:
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
     declared = Registry().get(adapter)
-    found = lint(definition.value, declared.readings, declared.actions, file=definition.file, lines=definition.lines)
+    found = lint(
+        definition.value,
+        with_reachability(declared.readings),
+        declared.actions,
+        file=definition.file,
+        lines=definition.lines,
+    )
     return _print_findings([*definition.findings, *found], as_json=as_json)
 
 

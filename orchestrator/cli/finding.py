@@ -31,12 +31,15 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
         if run not in open_runs and _is_over(journal, run):
             outcome = fold(journal.records(run)).outcome
             raise DefinitionError(
-                f"run {run} has ended ({outcome}): there is nothing to {to_do}", hint=f"see `failover runs show {run}`"
+                f"run {run} has ended ({outcome}): there is nothing to {to_do}",
+                hint=f"see `failover runs show {run}`",
             )
         return run
     found = [row.run for row in journal.runs() if row.run in open_runs]
     if len(found) != 1:
-        raise _ambiguous("several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found)
+        raise _ambiguous(
+            "several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found
+        )
     return found[0]
 
 

@@ -133,13 +133,17 @@ def _pausing(engine: Engine) -> Iterator[None]:
 
     def pause(number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
-        for each in _SIGNALS:
+        for each in heard:
             signal.signal(each, signal.SIG_DFL)
         cursor = _SHOW_CURSOR if sys.stderr.isatty() else ""
-        say_at_once(f"{cursor}{name}: stopping at the next safe point; once more ends it at once (the record stays good)")
+        say_at_once(
+            f"{cursor}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
+        )
         engine.pause(f"{name} from outside")
 
-    before = {number: signal.signal(number, pause) for number in _SIGNALS}
+    # What is ignored stays ignored: `nohup failover …` means it.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pause) for number in heard}
     try:
         yield
     finally:

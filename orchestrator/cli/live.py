@@ -102,7 +102,9 @@ class LiveScreen:
                 text = presentable(f"{who}{step_of(event, run)}{title}")
                 self._progress.update(task, description=text, note="", draining=False)
             case ev.Observed():
-                self._gauge(service, task, lane, record, f"{who}[{lane.step + 1}/{len(run.plan.runbook.steps)}] draining")
+                self._gauge(
+                    service, task, lane, record, f"{who}[{lane.step + 1}/{len(run.plan.runbook.steps)}] draining"
+                )
             case ev.StepDone():
                 self._finish_step(service, record, run, event)
             case ev.LaneEnded():

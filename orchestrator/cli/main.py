@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli import definitions, lab, move, ongoing, runs, status
+from orchestrator.cli import definitions, lab, move, ongoing, runs, status, validate
 from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
@@ -42,6 +42,7 @@ ongoing.register(app)
 status.register(app)
 runs.register(app)
 definitions.register(app)
+validate.register(app)
 lab.register(app)
 
 

@@ -67,7 +67,9 @@ def controlled(
     from orchestrator.cli.wiring import tools as tools_of
 
     if dry_run and fault:
-        raise DefinitionError("--dry-run changes nothing, not even the simulated pair, so --fault does not go with it")
+        raise DefinitionError(
+            "--dry-run changes nothing, not even the simulated pair, so --fault does not go with it"
+        )
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))

@@ -41,7 +41,7 @@ def report_lines(report: RunReport, account: Account | None = None) -> Iterator[
     for lane in shown:
         yield from _lane_lines(report, lane)
         if account is not None and lane.service in account:
-            yield f"    by the simulated world's own account: {_figures(account[lane.service])}"
+            yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
     rest = len(report.lanes) - len(shown)
     if rest:
         outages = [lane.outage_seconds for lane in report.lanes if lane.outage_seconds is not None]

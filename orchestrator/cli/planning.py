@@ -11,6 +11,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
 from orchestrator.lint import lint
 from orchestrator.loader import load_decisions, read_runbook
+from orchestrator.probing import with_reachability
 from orchestrator.runbook import Choice, Runbook
 from orchestrator.site import Inventory, Pair, SecretRef, Site
 
@@ -81,7 +82,13 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
     runbook = definition.result()
     for site in (source, target):
         adapter = tools.registry.get(inventory.sites[site].adapter)
-        for finding in lint(runbook, adapter.readings, adapter.actions, file=definition.file, lines=definition.lines):
+        for finding in lint(
+            runbook,
+            with_reachability(adapter.readings),
+            adapter.actions,
+            file=definition.file,
+            lines=definition.lines,
+        ):
             if finding.level == "error":
                 raise DefinitionError(str(finding), hint=finding.hint)
     return runbook

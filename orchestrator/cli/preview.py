@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
+from typing import get_args
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
-from orchestrator.dryrun import CheckNow, LanePreview, ReadOnly, preview
+from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
+from orchestrator.errors import LeaseHeld
+from orchestrator.lease import claims, service_key
 
 _LANES_IN_FULL = 5
+_LOCKED, _REFUSED = LeaseHeld.exit_code, 3
 
 
 def take_preview(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
@@ -20,14 +25,13 @@ def take_preview(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
 
 
 def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
-    """The dry run's result on stdout. Returns the exit code: 3 when a run now would refuse."""
+    """The dry run's result on stdout. Returns the exit code a run started now would end with, if that is known."""
     lanes = take_preview(tools, plan)
-    refusing = [lane for lane in lanes if lane.would_refuse]
-    code = 3 if refusing else 0
+    held = _held(tools, plan)
+    refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
+    code = _LOCKED if held else _REFUSED if refusing else 0
     if as_json:
-        show_json(
-            {"dry_run": [asdict(lane) | {"would_refuse": lane.would_refuse} for lane in lanes], "exit_code": code}
-        )
+        show_json({"result": _result(plan, lanes, held, code)})
         return code
     for line in _headline(plan, "DRY RUN, nothing was changed"):
         show(line)
@@ -35,10 +39,8 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
         for line in _whole(lane):
             show(line)
     show("")
-    if refusing:
-        show(f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}")
-    else:
-        show("Everything that can be checked now holds.")
+    for line in _conclusion(held, refusing):
+        show(line)
     return code
 
 
@@ -49,10 +51,42 @@ def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
     for lane in lanes[:_LANES_IN_FULL]:
         yield from _whole(lane)
     if len(lanes) > _LANES_IN_FULL:
-        rest = lanes[_LANES_IN_FULL:]
-        refusing = sum(bool(lane.would_refuse) for lane in rest)
-        yield f"  and {len(rest)} more services, the same steps; {refusing} of them would refuse now"
+        yield f"  and {len(lanes) - _LANES_IN_FULL} more services, the same steps"
     yield ""
+    refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
+    yield from _conclusion(_held(tools, plan), refusing)
+
+
+def question(plan: ev.Plan) -> str:
+    """What is asked once: it names everything that matters, as the plan may have left the screen."""
+    services = ", ".join(plan.services[:3]) + (
+        f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
+    )
+    marker = "SIMULATED  " if plan.simulated else ""
+    return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
+
+
+def _held(tools: Tools, plan: ev.Plan) -> dict[str, str]:
+    """Services that belong to a run that is not at its end, with its name."""
+    with closing(tools.journal()) as journal:
+        claimed = claims(journal)
+    owners = {service: claimed.get(service_key(plan, service)) for service in plan.services}
+    return {service: run for service, run in owners.items() if run is not None}
+
+
+def _result(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str], code: int) -> dict[str, object]:
+    return {
+        "dry_run": True,
+        "simulated": plan.simulated,
+        "runbook": plan.runbook.runbook,
+        "source": plan.source,
+        "target": plan.target,
+        "exit_code": code,
+        "lanes": [
+            asdict(lane) | {"would_refuse": lane.would_refuse, "held_by_run": held.get(lane.service)}
+            for lane in lanes
+        ],
+    }
 
 
 def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
@@ -62,7 +96,8 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
     yield f"  {plan.runbook.summary}"
     for side, name in (("source", plan.source), ("target", plan.target)):
         devices = ", ".join(device.name for device in sites[name].devices)
-        yield f"  {side}: {name} {sites[name].title and f'({sites[name].title})'} on {devices}"
+        title = f" ({sites[name].title})" if sites[name].title else ""
+        yield f"  {side}: {name}{title} on {devices}"
 
 
 def _whole(lane: LanePreview) -> Iterator[str]:
@@ -71,15 +106,33 @@ def _whole(lane: LanePreview) -> Iterator[str]:
     for number, step in enumerate(lane.steps, 1):
         turning = "  (point of no return)" if step.point_of_no_return else ""
         yield f"  {number}. {step.title}{turning}"
-        for check in step.checks:
-            yield f"       {_sign(check)} {check.text}"
-        for site, line in step.commands:
-            yield f"       {site}> {line}"
+        for phase in get_args(Phase):
+            for command in step.commands:
+                if command.phase == phase:
+                    yield f"       {_word(command):<9} {command.device}> {command.line}"
+            for check in step.checks:
+                if check.phase == phase:
+                    yield f"       {_sign(check):<9} {check.text}"
         for note in step.notes:
-            yield f"       · {note}"
+            yield f"       {'note':<9} {note}"
+
+
+def _word(command: CommandAhead) -> str:
+    if command.purpose == "read":
+        return "read"
+    return f"{command.when}?" if command.when else "SEND"
 
 
 def _sign(check: CheckNow) -> str:
     if check.later:
-        return "later"
-    return {True: "ok   ", False: "NO   ", None: "?    "}[check.holds]
+        return "then"
+    return {True: "ok", False: "NO", None: "?"}[check.holds]
+
+
+def _conclusion(held: Mapping[str, str], refusing: Mapping[str, str]) -> Iterator[str]:
+    for service, run in held.items():
+        yield f"{service} belongs to run {run}, which is not at its end: a run started now would be locked out."
+    if refusing:
+        yield f"A run started now would refuse: {', '.join(refusing)}"
+    elif not held:
+        yield "Everything that can be checked now holds."

@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.outcome import report_lines
-from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.cli.terminal import say, show, show_json, show_stored
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, JournalCorrupt
@@ -94,7 +94,7 @@ def _questions(name: str, run: Run) -> Iterator[dict[str, Any]]:
 
 
 def print_story(tools: Tools, name: str | None) -> None:
-    """Every event of one run that means something to a person, and its outcome with the exit code that goes with it."""
+    """Every event of one run that means something to a person, and its outcome with its exit code."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         records = list(journal.records(name))
@@ -120,7 +120,7 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
         name = find_run(journal, name)
         if output is None:
             for line in _exported(journal, name):
-                show_json(line)
+                show_stored(line)
             return
         try:
             with output.open("w", encoding="utf-8") as file:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli.terminal import show_json
+from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Failure, Setting
@@ -18,6 +20,8 @@ from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transa
 from orchestrator.site import Inventory, Pair, Site
 
 _READINGS = ("replication", "replication_queue", "transactions")
+# Without a terminal nothing has to fit on a line.
+_UNLIMITED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ def show_survey(tools: Tools, inventory: Inventory, only: str | None, *, as_json
     """Print the state of the pairs. Returns the exit code: 0, or 4 when something is wrong or unknown."""
     pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
     if not pairs:
-        raise DefinitionError(f"no pair is called {only}")
+        known = ", ".join(pair.name for pair in inventory.pairs)
+        raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
     simulated = tools.is_simulated(inventory)
     surveyed = [(pair, _survey(tools, inventory, pair)) for pair in pairs]
     rows = [row for pair, sites in surveyed for row in _rows(pair, sites)]
@@ -77,20 +82,21 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
 
 
 def _end(survey: SiteSurvey, service: str) -> dict[str, object]:
-    end: dict[str, object] = {"role": None, "bridge": None, "queue_bound": None, "messages": None, "prepared": None}
+    end: dict[str, object] = dict.fromkeys(("role", "bridge", "queue_bound", "messages", "prepared", "replicated"))
     replication = survey.of("replication", service)
     if isinstance(replication, ReplicationStatus):
         end |= {"role": replication.role, "bridge": replication.bridge, "queue_bound": replication.queue_bound}
         end["sync_eligible"] = replication.sync_eligible
         end["replicated"] = replication.enabled
-    elif isinstance(replication, Failure):
-        end["error"] = replication.text
     queue = survey.of("replication_queue", service)
     if isinstance(queue, QueueDepth):
         end["messages"] = queue.messages
     transactions = survey.of("transactions", service)
     if isinstance(transactions, Transactions):
         end["prepared"] = sum(item.state == "prepared" for item in transactions.items)
+    failures = [answer.text for answer in (replication, queue, transactions) if isinstance(answer, Failure)]
+    if failures:
+        end["error"] = failures[0]
     return end
 
 
@@ -116,7 +122,7 @@ def _verdict(ends: Sequence[Mapping[str, object]]) -> str:
 
 
 def _print(rows: Sequence[Mapping[str, object]], simulated: bool) -> None:
-    table = Table(title="SIMULATED" if simulated else None, title_justify="left", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for column in ("service", "site", "role", "bridge", "queue", "prepared", ""):
         table.add_column(column, justify="right" if column in ("queue", "prepared") else "left")
     for row in rows:
@@ -130,9 +136,13 @@ def _print(rows: Sequence[Mapping[str, object]], simulated: bool) -> None:
                 _bridge(end),
                 _word(end["messages"]),
                 _word(end["prepared"]),
-                str(row["verdict"]) if number == 0 else "",
+                presentable(str(row["verdict"])) if number == 0 else "",
             )
-    Console(highlight=False, soft_wrap=True).print(table)
+    paper = io.StringIO()
+    Console(file=paper, highlight=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
+    if simulated:
+        show_document("SIMULATED")
+    show_document("\n".join(line.rstrip() for line in paper.getvalue().rstrip().splitlines()))
 
 
 def _word(value: object) -> str:

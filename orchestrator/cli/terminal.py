@@ -77,6 +77,14 @@ def show_document(text: str) -> None:
     _put(_Door.redactor.scrub(text))
 
 
+def show_stored(data: Any) -> None:
+    """A stored record, exactly as it is: its secrets were replaced before it was stored, and its hash is of that.
+
+    Raises ``OutputLost``.
+    """
+    _put(json.dumps(data, ensure_ascii=False))
+
+
 def show_json(data: Any) -> None:
     """One JSON value on one line, on stdout. Raises ``OutputLost``."""
     # Secrets are replaced in the texts of the data: replaced in a line, one that looks like a number would break it.
@@ -91,7 +99,7 @@ def say_error(sentence: str, *, hint: str = "") -> None:
 
 
 def say_at_once(text: str) -> None:
-    """A line on stderr from a signal handler: past the buffers, which the interrupted code may be in the middle of."""
+    """A line on stderr from a signal handler: past the buffers, which the interrupted code may be using."""
     try:
         os.write(sys.stderr.fileno(), f"{text}\n".encode())
     except (OSError, ValueError):

@@ -27,7 +27,7 @@ class _Verdict:
 
 
 def verify(tools: Tools, name: str | None, *, as_json: bool) -> int:
-    """Check chains. Returns 0, or 4 when one does not prove itself. Raises ``DefinitionError`` for an unreadable file."""
+    """Check chains. Returns 0, or 4 when one does not prove itself. Raises ``DefinitionError`` for no record."""
     bad = 0
     for verdict in _verdicts(tools, name):
         bad += bool(verdict.problem)

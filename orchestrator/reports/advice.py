@@ -36,18 +36,18 @@ def _after_refusal(report: RunReport, lane: LaneReport) -> str:
     roles = lane.roles.get(report.source), lane.roles.get(report.target)
     if roles == (Role.STANDBY, Role.ACTIVE):
         return (
-            f"Nothing was changed. {report.target} is active already. To move activity to {report.source}: "
-            f"`failover controlled --vpn {_word(lane.service)} --from {report.target}`, with the inventory of this run."
+            f"Nothing was changed. {report.target} is active already. To move activity to {report.source}, run: "
+            f"`failover controlled --vpn {_word(lane.service)} --from {report.target}` (with the same inventory)."
         )
     if roles == (Role.STANDBY, Role.STANDBY):
         return (
-            "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way, go on with it or call it off "
-            "(`failover runs list`); otherwise somebody must decide which site is to serve."
+            "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way (`failover runs list`), "
+            "go on with it or call it off; otherwise somebody must decide which site is to serve."
         )
     if roles == (Role.ACTIVE, Role.ACTIVE):
         return (
-            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either of them. Somebody must decide which "
-            "one gives up activity before anything can be moved."
+            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. Somebody must decide which one "
+            "gives up activity before anything can be moved."
         )
     return "Nothing was changed. Mend the cause, look with `failover status`, and run it again."
 

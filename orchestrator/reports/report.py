@@ -15,7 +15,7 @@ from orchestrator import state
 from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
-from orchestrator.readings import ReplicationStatus, Role
+from orchestrator.readings import Reachability, ReplicationStatus, Role
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -32,12 +32,15 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+StepStatus = Literal["done", "under way", "failed", "abandoned", "taken back", "left out"]
+
+
 class StepReport(_Strict):
     """One step of one lane. ``seconds`` is None while it goes on."""
 
     id: str
     title: str
-    status: Literal["done", "under way", "failed", "abandoned", "taken back"]
+    status: StepStatus
     seconds: float | None = None
     note: str = ""
 
@@ -133,6 +136,8 @@ class _LaneStory:
                 self._close(event.step, "failed", at, event.why)
             case ev.Escalated():
                 self._close(event.step, "abandoned", at, "escalated")
+            case ev.StepSkipped():
+                self._close(event.step, "left out", at, event.why)
             case ev.UndoDone():
                 self._close(event.step, "taken back", at, event.skipped)
             case ev.GateOpened():
@@ -163,12 +168,10 @@ class _LaneStory:
         if event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
-            if isinstance(seen.value, ReplicationStatus) and seen.value.role is not None:
+            if isinstance(seen.value, ReplicationStatus | Reachability) and seen.value.role is not None:
                 self._has_role(self._plan.site_name(seen.on), seen.value.role, at)
 
-    def _close(
-        self, step: str, status: Literal["done", "failed", "abandoned", "taken back"], at: float, note: str
-    ) -> None:
+    def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)
         self.steps[step] = self.steps[step].model_copy(
             update={"status": status, "seconds": round(at - began, 3), "note": note}

@@ -8,7 +8,7 @@ from orchestrator.contract import Effect
 
 def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
     """What ``event`` means for a person; None for what is only bookkeeping."""
-    text = _of_run(event) or _of_step(event, plan) or _of_lane(event) or _of_gate(event)
+    text = _of_run(event) or _of_step(event, plan) or _of_action(event, plan) or _of_lane(event) or _of_gate(event)
     return text or None
 
 
@@ -25,7 +25,7 @@ def _of_run(event: ev.Event) -> str:
         case ev.ObserverFailed():
             return f"watching failed, the run goes on: {event.observer}: {event.text}"
         case ev.RunFinished():
-            return f"ended: {event.outcome}"
+            return f"the run ended: {event.outcome}"
         case _:
             return ""
 
@@ -34,22 +34,34 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
     match event:
         case ev.StepStarted():
             return plan.runbook.steps[plan.runbook.index_of(event.step)].title
-        case ev.ActionIntended():
-            return _intended(event, plan)
-        case ev.ActionEnded():
-            return _ended(event)
-        case ev.DoubtResolved():
-            return f"a reading shows that it had no effect ({event.evidence})"
         case ev.StepDone():
             return f"done: {event.note}" if event.note else "done"
         case ev.StepFailed():
             return f"failed: {event.why}"
         case ev.StepRetried():
             return "trying again"
+        case ev.StepSkipped():
+            return f"left out: {event.why}"
+        case ev.StepWaived():
+            return "goes on without what cannot be read"
+        case ev.GoalLost():
+            return f"no longer as it should be: {event.why}"
         case ev.PointOfNoReturnPassed():
             return "from here on the only way is forward"
         case ev.UndoDone():
             return f"{event.step} not taken back: {event.skipped}" if event.skipped else f"{event.step} taken back"
+        case _:
+            return ""
+
+
+def _of_action(event: ev.Event, plan: ev.Plan) -> str:
+    match event:
+        case ev.ActionIntended():
+            return _intended(event, plan)
+        case ev.ActionEnded():
+            return _ended(event)
+        case ev.DoubtResolved():
+            return f"a reading shows that it had no effect ({event.evidence})"
         case _:
             return ""
 

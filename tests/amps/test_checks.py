@@ -268,3 +268,12 @@ def test_overlapping_entries_exclude_together_or_the_first_decides(amps: SimpleN
     assert ("txlog", "A", "B", "orders") not in amps.found(amps.report_of(a, b.but(log=("other",))))
     first = amps.report_of(a, b.but(log=("other",)), assumptions={"overlapping_entries": "first"})
     assert ("txlog", "A", "B", "orders") in amps.found(first)
+
+
+def test_what_is_a_way_back_is_an_assumption(amps: SimpleNamespace) -> None:
+    """``way_back``: a destination that leads to the instance itself, or to any instance of its group."""
+    names = "ABC"
+    mesh = {name: amps.full(name, [mate for mate in names if mate != name], ["orders"]) for name in names}
+    mesh["B"] = mesh["B"].but(to=tuple(dest for dest in mesh["B"].to if dest.name != "A"))
+    assert amps.found(amps.report_of(*mesh.values())) == {("replicate", "A", "B", "orders")}
+    assert amps.found(amps.report_of(*mesh.values(), assumptions={"way_back": "group"})) == set()

@@ -14,12 +14,12 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"lifecycle", "lane", "state", "decide", "drain", "failback"}),
     frozenset(
         {
-            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint", "hooks"),
-            *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version"),
+            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint"),
+            *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
         }
     ),
     frozenset({"engine"}),
-    frozenset({"reports", "server"}),
+    frozenset({"reports"}),
     frozenset({"cli"}),
 )
 PURE = 2
@@ -28,7 +28,7 @@ PURE = 2
 SEEN_BY_ADAPTERS = FLOORS[0] | FLOORS[1] | {"redact", "retrying"}
 
 # The world must not know what a step expects, or every runbook would pass on it.
-UNSEEN_BY_MOCK = frozenset({"runbook", "events", "decisions"})
+UNSEEN_BY_MOCK = frozenset({"runbook", "plan", "events", "decisions"})
 
 # Sessions that several families use. Every other directory of adapters/ is a family.
 SHARED = frozenset({"ssh", "http"})
@@ -50,13 +50,18 @@ def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[t
                 yield source, one.line, one.target(known)
 
 
-def homeless(sources: Sequence[Source]) -> list[str]:
-    """Modules of orchestrator/ that stand on no floor."""
-    ours = (source for source in sources if source.module.startswith("orchestrator."))
+def homeless(sources: Sequence[Source], floors: Sequence[frozenset[str]] = FLOORS) -> list[str]:
+    """Modules of orchestrator/ that stand on no floor; and names on a floor that are no module."""
+    ours = [source for source in sources if source.module.startswith("orchestrator.")]
+    names = {source.module.split(".")[1] for source in ours}
     return [
-        f"{source.path}: stands on no floor; give it one in {__name__} and in CONTRIBUTING"
+        f"{source.path}: stands on no floor; give it one in {__name__} and in CONTRIBUTING.md"
         for source in ours
-        if floor_of(source.module) is None
+        if not any(source.module.split(".")[1] in floor for floor in floors)
+    ] + [
+        f"{name} has floor {number}, and is no module"
+        for number, floor in enumerate(floors)
+        for name in floor - names
     ]
 
 

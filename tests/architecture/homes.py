@@ -35,6 +35,8 @@ HOMES: Mapping[str, Home] = {
     "platformdirs": Home(("orchestrator/cli/",), "where this machine keeps state is the command line's to know"),
     "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
+    "defusedxml": Home(("adapters/http/xmldoc.py",), "XML bodies, which come from a device"),
+    "cryptography": Home(("adapters/http/certificates.py",), "the certificates of the lab"),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 # Python files are looked for under these; .ci is the one hidden directory that belongs to the project.
 PRODUCT = ("orchestrator", "adapters", "pipeline")
 HIDDEN_OURS = frozenset({".ci", ".gitignore"})
-MADE_BY_TOOLS = frozenset({"__pycache__", "build", "dist"})
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,24 @@ def text_files() -> list[Source]:
 
 
 def _walk(directory: Path) -> Iterator[Path]:
+    ignored = (ROOT / ".gitignore").read_text("utf-8").split()
     for path in directory.iterdir():
-        if (path.name.startswith(".") and path.name not in HIDDEN_OURS) or path.name in MADE_BY_TOOLS:
+        is_hidden = path.name.startswith(".") and path.name not in HIDDEN_OURS
+        if is_hidden or is_ignored(path.relative_to(ROOT).as_posix(), ignored):
             continue
         if path.is_dir():
             yield from _walk(path)
         else:
             yield path
+
+
+def is_ignored(path: str, patterns: Iterable[str]) -> bool:
+    """Does .gitignore leave out ``path``? Of its language, names anywhere and paths that begin with a slash."""
+    name = path.rpartition("/")[2]
+    return any(
+        f"/{path}" == pattern.rstrip("/") if pattern.startswith("/") else fnmatch(name, pattern.rstrip("/"))
+        for pattern in patterns
+    )
 
 
 def _text(path: Path) -> str | None:

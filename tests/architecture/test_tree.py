@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.architecture.source import ROOT, Source, code, listed, text_files
+from tests.architecture.source import ROOT, Source, code, is_ignored, listed, text_files
 from tests.architecture.tree import broken_links, foreign, missing_files, unknown_targets
 
 
@@ -89,6 +89,14 @@ def test_control_foreign(line: str) -> None:
 def test_control_not_foreign(line: str) -> None:
     """Paths that mean the same on every machine are nobody's."""
     assert foreign([code("docs/x.md", line)]) == []
+
+
+def test_control_ignored() -> None:
+    """What tools and commands leave behind is no file of the project; a folder of the same name deeper down is."""
+    patterns = ["/lab/", "*.egg-info/", "build/"]
+    left = ["lab", "failover.egg-info", "docs/build"]
+    ours = ["adapters/mock/lab", "builder"]
+    assert [path for path in left + ours if is_ignored(path, patterns)] == left
 
 
 def test_control_documents() -> None:

@@ -1,4 +1,4 @@
-"""Builders with sane defaults: a plan, a lane in any stage, readings, runbooks. Tests name only what they are about."""
+"""Builders with sane defaults: plans, lanes in any stage, readings. Tests name only what they are about."""
 
 from __future__ import annotations
 
@@ -157,12 +157,16 @@ def a_lane(**changes: Any) -> Lane:
 def proving(effect: Effect, *, item: str | None = None, attempt: int = 1, at: float = T0, **changes: Any) -> Lane:
     """A lane whose (last) action ended with ``effect`` at ``at``."""
     intent = Intent(1, "set_role", attempt, item, at, effect=effect, ended_at=at, detail="the device's word")
-    return a_lane(**{"stage": Stage.PROVE, "stage_at": at, "known_at": at, "intents": (intent,), "intended": 1, **changes})
+    return a_lane(
+        **{"stage": Stage.PROVE, "stage_at": at, "known_at": at, "intents": (intent,), "intended": 1, **changes}
+    )
 
 
 def see(lane: Lane, *seen: ev.Seen, at: float | None = None, gauge: float | None = None) -> Lane:
     """The lane after one round of readings, asked under its present mark."""
-    return fold_lane(lane, ev.Observed(mark=lane.mark, seen=seen, gauge=gauge), seen[0].asked_at if at is None else at)
+    return fold_lane(
+        lane, ev.Observed(mark=lane.mark, seen=seen, gauge=gauge), seen[0].asked_at if at is None else at
+    )
 
 
 def seen(on: Side, value: Reading, at: float = T0) -> ev.Seen:

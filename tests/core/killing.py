@@ -20,7 +20,7 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
 from orchestrator.engine import Engine, Observer
-from orchestrator.fleet import Answer, Completion, Desk, Ended, InlineFleet
+from orchestrator.fleet import Completion, Desk, InlineFleet
 from orchestrator.journal import RUNS, Journal, Writer
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.readings import Reading, Role
@@ -245,9 +245,9 @@ def _two_actives(pair: ScriptedPair) -> Iterator[str]:
 
 def _too_early(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
     for took in pair.took:
-        if took.action == "set_role" and took.side == "target" and ("role", "active") in took.args:
-            if outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.bound):
-                yield f"{took.service}: activated with {took.depth:g} messages left, bridge bound: {took.bound}"
+        activated = took.action == "set_role" and took.side == "target" and ("role", "active") in took.args
+        if activated and outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.bound):
+            yield f"{took.service}: activated with {took.depth:g} messages left, bridge bound: {took.bound}"
 
 
 def _sent_twice(pair: ScriptedPair) -> Iterator[str]:
@@ -267,13 +267,13 @@ def _wrong_end(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
         ev.Outcome.ESCALATED: away,
         ev.Outcome.REVERTED: home,
         ev.Outcome.REFUSED: home,
-    }.get(outcome) if outcome else None
+    }
     for name, one in pair.services.items():
-        if wanted is not None and one.roles != wanted:
+        if outcome in wanted and one.roles != wanted[outcome]:
             yield f"{name}: ended {outcome} with roles {dict(one.roles)}"
 
 
-# --- broken variants, which the same judges must catch ---------------------------------------------------------------
+# --- broken variants, which the same judges must catch -------------------------------------------------------------
 
 
 class HastyFleet(InlineFleet):
@@ -322,14 +322,8 @@ class ForgetsDoubt(Engine):
         return blind
 
 
-class BelievesTheAnswer(Engine):
-    """Broken on purpose: what the record says of an earlier process' readings counts as if read now."""
-
-
 __all__ = [
     "RUN",
-    "Answer",
-    "Ended",
     "ForgetsDoubt",
     "Fuse",
     "HastyFleet",

@@ -70,7 +70,7 @@ class Heard:
 
 @dataclass(slots=True)
 class _Mishap:
-    """The next ``times`` calls of ``verb`` go wrong. ``obeyed``: the effect happens all the same, ``late`` seconds on."""
+    """The next ``times`` calls of ``verb`` go wrong. ``obeyed``: it takes effect nevertheless, ``late`` seconds on."""
 
     verb: str
     side: Side | None
@@ -106,7 +106,9 @@ class PairedService:
         return self.link is Bridge.BOUND
 
     def snapshot(self) -> PairedService:
-        return replace(self, roles=dict(self.roles), transactions={on: dict(ids) for on, ids in self.transactions.items()})
+        return replace(
+            self, roles=dict(self.roles), transactions={on: dict(ids) for on, ids in self.transactions.items()}
+        )
 
     def flow(self, now: float) -> None:
         """Let the queue drain up to ``now``."""
@@ -119,7 +121,7 @@ class PairedService:
 
 
 class ScriptedPair:
-    """Both sites of some services. ``depth`` messages wait for the mate when the clock starts, ``rate`` leave a second."""
+    """Both sites of some services. ``depth`` messages wait for the mate at first, ``rate`` can leave in a second."""
 
     def __init__(
         self,
@@ -131,9 +133,7 @@ class ScriptedPair:
         lag: float = 0.0,
     ) -> None:
         self.clock = clock
-        self.services = {
-            name: PairedService(depth=float(depth), rate=rate, since=clock.now()) for name in services
-        }
+        self.services = {name: PairedService(depth=float(depth), rate=rate, since=clock.now()) for name in services}
         self.lag = lag
         self._past: dict[str, list[tuple[float, PairedService]]] = {name: [] for name in self.services}
         self.took: list[Took] = []
@@ -296,7 +296,8 @@ class ScriptedSite:
 
     simulated: ClassVar[bool] = True
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
-        name: ReadingSpec(name, name, commands=_nothing) for name in ("replication", "replication_queue", "transactions")
+        name: ReadingSpec(name, name, commands=_nothing)
+        for name in ("replication", "replication_queue", "transactions")
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = {
         "set_role": ActionSpec(
@@ -372,4 +373,3 @@ class ScriptedSite:
 
     def close(self) -> None:
         self.pair.closed.append(self.side)
-

@@ -97,7 +97,7 @@ def test_the_answer_alone_proves_nothing() -> None:
 
 @pytest.mark.parametrize("effect", [Effect.ACCEPTED, Effect.REJECTED, Effect.DOUBTFUL])
 def test_what_is_read_as_true_is_done(effect: Effect) -> None:
-    """A step is done when every ``expect`` is read as true after the action, even if the answer was a doubt or a no."""
+    """A step is done when every ``expect`` is read as true after the action, also after a doubt or a refusal."""
     move = decide(PLAN, see(proving(effect), STANDBY), T0, attended=False)
     (done,) = move.events
     assert isinstance(done, ev.StepDone)
@@ -139,7 +139,7 @@ def test_a_doubt_is_resolved_by_a_reading_after_settle(age: float, expected: lis
 
 
 def test_an_old_reading_does_not_resolve_a_doubt() -> None:
-    """It is the moment of asking that counts, not the moment of deciding: a reading of before ``settle`` is no proof."""
+    """The moment of asking counts, not the moment of deciding: a reading of before ``settle`` is no proof."""
     lane = see(proving(Effect.DOUBTFUL), role("source", "active", T0 + 1), at=T0 + 60)
     move = decide(PLAN, lane, T0 + 60, attended=False)
     assert (kinds(move), asked(move)) == ([], [("source", "replication")])
@@ -253,7 +253,7 @@ def test_it_is_passed_only_once() -> None:
 
 
 def test_what_a_doubt_turned_out_to_have_changed_is_remembered() -> None:
-    """A doubtful action without an undo that a reading confirms has changed the service: no "nothing changed" later."""
+    """A doubtful action that a reading confirms has changed the service, undo or not: never "nothing changed"."""
     lane = see(proving(Effect.DOUBTFUL, step=1, status="escalating"), role("target", "active"))
     lane = after(lane, decide(PLAN, lane, T0, attended=False), T0)
     assert lane.changed

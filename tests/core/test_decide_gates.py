@@ -54,7 +54,7 @@ def test_after_a_change_somebody_decides() -> None:
     gate, lane = gate_of(PLAN, failed(step=4, changed=True, undo=("demote",)))
     assert (gate.gate, gate.choices, gate.unattended) == ("step-failed", ("retry", "revert", "stop"), "revert")
     assert gate.why == "the reason"
-    assert [request for request in decide(PLAN, lane, T0, attended=True).requests] == [Ask("Trading", gate)]
+    assert list(decide(PLAN, lane, T0, attended=True).requests) == [Ask("Trading", gate)]
     assert kinds(decide(PLAN, lane, T0, attended=False)) == ["gate.decided", "revert.started"]
 
 
@@ -86,7 +86,7 @@ def test_refused_means_that_nothing_was_changed(effect: Effect, disproved: bool,
 
 
 def test_retry_begins_the_step_again() -> None:
-    """"Retry" reads the preconditions of the failed step anew."""
+    """A "retry" reads the preconditions of the failed step anew."""
     gate, lane = gate_of(PLAN, failed(step=4, changed=True))
     ruling = ev.Ruling(choice="retry", **ANN)
     lane = after(lane, Next(events=follow(PLAN, lane, gate, ruling)), T0)
@@ -95,7 +95,7 @@ def test_retry_begins_the_step_again() -> None:
 
 
 def test_stop_is_resumable() -> None:
-    """"Stop" ends the lane as ``needs-operator``; a resume goes on with the step that failed."""
+    """A "stop" ends the lane as ``needs-operator``; a resume goes on with the step that failed."""
     gate, lane = gate_of(PLAN, failed(step=4, changed=True))
     lane = after(lane, Next(events=follow(PLAN, lane, gate, ev.Ruling(choice="stop", **ANN))), T0)
     assert (lane.status, lane.settled) == ("needs-operator", False)

@@ -135,7 +135,7 @@ def test_nothing_is_done_to_any_before_all_are_decided() -> None:
 
 
 def test_a_person_is_asked_for_each() -> None:
-    """Each undecided item is a question of its own, which says what is known of the item; "stop" is always offered."""
+    """Each undecided item is a question of its own, which says what is known of it; "stop" is always offered."""
     lane = see(working(), listing(A, B))
     move = decide(PLAN, lane, T0, attended=True)
     gates = [event for event in move.events if isinstance(event, ev.GateOpened)]
@@ -162,7 +162,7 @@ def test_a_person_s_ruling_is_recorded_and_done() -> None:
 
 
 def test_a_person_says_stop() -> None:
-    """"Stop" on one item stops the lane where it is, resumable, and what was decided so far is kept."""
+    """A "stop" on one item stops the lane where it is, resumable, and what was decided so far is kept."""
     lane = opened(A, B)
     lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], COMMIT)), T0)
     stop = ev.Ruling(choice="stop", reason="ask the owners", by="ann")

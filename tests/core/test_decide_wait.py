@@ -1,4 +1,4 @@
-"""Waits: goal and guard in one round, the grace of a broken guard, stalls, and who answers the questions they raise."""
+"""Waits: goal and guard in one round, the grace of a broken guard, stalls, and who answers their questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def waiting(**changes: Any) -> Lane:
 
 def round_of(lane: Lane, messages: int | None, link: str | None, at: float) -> Lane:
     """One round: what the queue held and how the bridge stood."""
-    return see(lane, depth(messages, at), bridge(link, at), at=at, gauge=None if messages is None else float(messages))
+    return see(
+        lane, depth(messages, at), bridge(link, at), at=at, gauge=None if messages is None else float(messages)
+    )
 
 
 def steadily(
@@ -129,7 +131,7 @@ def test_patience_counts_from_the_last_known_depth() -> None:
 
 def test_within_grace_nothing_is_asked() -> None:
     """A broken guard is only noted until ``grace`` (60s) is over; then the gate opens with the messages at risk."""
-    lane, move, now = steadily(waiting(), PLAN, 40, "down", until=T0 + 100, attended=True)
+    _, move, now = steadily(waiting(), PLAN, 40, "down", until=T0 + 100, attended=True)
     assert 60.0 <= now - T0 <= 61.5
     (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
     assert (gate.gate, gate.choices, gate.unattended, gate.at_risk) == (
@@ -215,7 +217,7 @@ def test_a_question_answers_itself() -> None:
 
 
 def test_a_person_says_wait() -> None:
-    """"Wait" gives the bridge another whole grace, and then the question is asked again."""
+    """A "wait" gives the bridge another whole grace, and then the question is asked again."""
     plan, lane, now = at_the_gate()
     ruling = ev.Ruling(choice="wait", reason="the network is being mended", by="ann")
     lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), now)

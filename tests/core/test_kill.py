@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from tests.core.builders import CONTROLLED, DRAIN, a_plan
@@ -66,10 +64,8 @@ def test_killed_anywhere_in_a_success(tmp_path: Path) -> None:
 
 
 def test_killed_anywhere_in_a_bridge_loss(tmp_path: Path) -> None:
-    """Promises 3 and 4: the bridge is lost in the drain; whenever it is killed, the lane reverts and loses nothing."""
-    story = Story(
-        "bridge loss", quick_plan(), a_pair(bridge_loss), judge_pair, frozenset({ev.Outcome.REVERTED})
-    )
+    """Promises 3 and 4: the bridge is lost in the drain; whenever killed, the lane reverts and loses nothing."""
+    story = Story("bridge loss", quick_plan(), a_pair(bridge_loss), judge_pair, frozenset({ev.Outcome.REVERTED}))
     assert list(guilty(kill_everywhere(story, tmp_path))) == []
 
 

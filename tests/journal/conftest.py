@@ -2,7 +2,7 @@
 
 ``FAILOVER_TEST_POSTGRESQL_URL`` names a server (each test makes and drops a schema of its own there). Without it, a
 private server is started from Debian's ``/usr/lib/postgresql/*/bin``, as an ordinary account, on a free port of the
-loopback interface, and stopped at the end. Without those programs the tests on PostgreSQL are skipped, with the reason.
+loopback interface, and stopped at the end. Without those programs the tests on PostgreSQL are skipped, and say why.
 """
 
 from __future__ import annotations

@@ -130,9 +130,7 @@ def _add_one(connection: sa.Connection) -> None:
     last = connection.execute(sa.select(EVENTS).where(_where(6))).mappings().one()
     event = ev.RunFinished(outcome=ev.Outcome.DONE).model_dump_json()
     forged = link_hash(last["hash"], "run-1", 7, last["at"], None, event)
-    connection.execute(
-        sa.insert(EVENTS), [{**last, "seq": 7, "lane": None, "event": event, "hash": forged}]
-    )
+    connection.execute(sa.insert(EVENTS), [{**last, "seq": 7, "lane": None, "event": event, "hash": forged}])
 
 
 FORGERIES: dict[str, Forgery] = {
@@ -222,3 +220,10 @@ def test_a_forged_export_is_found(journal: Journal, clock: VirtualClock, forge: 
     """Promise 11 for the exported file: cut off, shortened, reordered, edited, spliced or empty, it is found."""
     with pytest.raises(JournalCorrupt):
         list(check_exported(forge(exported(journal, clock))))
+
+
+def test_a_reader_may_stop_early(journal: Journal, clock: VirtualClock) -> None:
+    """Who only wants the first record leaves nothing open behind."""
+    writer = a_run(journal, clock)
+    assert next(journal.records("run-1")).seq == 1
+    journal.append(writer, clock.now(), [(None, ev.RunPaused(reason="SIGINT"))])

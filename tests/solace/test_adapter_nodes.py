@@ -235,3 +235,27 @@ def test_health_asks_for_the_spool_where_the_redundancy_does_not_tell():
     assert adapter_of(device).probe("health", ["a"]) == {
         "a": DeviceHealth(node="ny1", serving=True, spool_active=False)
     }
+
+
+@pytest.mark.parametrize(
+    ("reading", "command", "shown"),
+    [
+        (
+            "replication_queue",
+            "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn a detail",
+            layouts.queues({"a": 0}),
+        ),
+        ("transactions", "show transaction message-vpn a", layouts.transactions([])),
+    ],
+)
+def test_a_switch_while_it_is_read_makes_the_reading_worthless(reading: str, command: str, shown: str):
+    """A member that has just stopped serving shows an empty queue and no transactions: that is not "drained"."""
+    one, two = pair(redundancy(), STANDING_BY)
+
+    def switched() -> str:
+        one.answers["show redundancy"], two.answers["show redundancy"] = STANDING_BY, BACKUP_SERVES
+        return shown
+
+    one.answers[command] = switched
+    with pytest.raises(NotServing, match="ny1"):
+        adapter_of(one, two).probe(reading, ["a"])

@@ -142,7 +142,7 @@ def test_the_depth_of_one_service_is_asked_for_by_name_and_with_detail():
     assert adapter_of(device).probe("replication_queue", ["a"]) == {
         "a": QueueDepth(messages=7, usage_mb=0.0042, quota_mb=60000.0)
     }
-    assert device.shown == ["show redundancy", QUEUE.format("a")]
+    assert device.shown == ["show redundancy", QUEUE.format("a"), "show redundancy"]
 
 
 def test_one_wildcard_serves_the_queues_of_many_services():
@@ -150,7 +150,7 @@ def test_one_wildcard_serves_the_queues_of_many_services():
     device = node(answers={QUEUE.format("*"): queues({"a": 7, "b": 0, "stranger": 9})})
     answers = adapter_of(device).probe("replication_queue", ["a", "b"])
     assert {service: depth.messages for service, depth in answers.items()} == {"a": 7, "b": 0}  # type: ignore[union-attr]
-    assert device.shown == ["show redundancy", QUEUE.format("*")]
+    assert device.shown == ["show redundancy", QUEUE.format("*"), "show redundancy"]
 
 
 @pytest.mark.parametrize("wildcard", ["Invalid command input", "Message VPN '*' does not exist", "", "what?"])
@@ -240,7 +240,12 @@ def test_many_services_are_asked_for_at_once_and_absent_ones_are_found():
     assert [item.xid for item in answers["a"].items] == ["1-1-1"]  # type: ignore[union-attr]
     assert answers["b"] == Transactions()
     assert failure(answers["c"], "NoSuchService", definite=True)
-    assert device.shown == ["show redundancy", "show message-vpn * replication", "show transaction"]
+    assert device.shown == [
+        "show redundancy",
+        "show message-vpn * replication",
+        "show transaction",
+        "show redundancy",
+    ]
 
 
 def test_another_services_transaction_is_never_passed_on():
@@ -349,13 +354,19 @@ def test_what_it_declares():
     shown = {name: list(spec.commands(["a", "b"])) for name, spec in SolaceCliAdapter.readings.items()}
     assert shown == {
         "replication": ["show redundancy", "show message-vpn * replication"],
-        "replication_queue": ["show redundancy", QUEUE.format("*")],
-        "transactions": ["show redundancy", "show message-vpn * replication", "show transaction"],
+        "replication_queue": ["show redundancy", QUEUE.format("*"), "show redundancy"],
+        "transactions": [
+            "show redundancy",
+            "show message-vpn * replication",
+            "show transaction",
+            "show redundancy",
+        ],
         "health": ["show redundancy"],
     }
     assert list(SolaceCliAdapter.readings["replication_queue"].commands(["A B"])) == [
         "show redundancy",
         QUEUE.format('"A B"'),
+        "show redundancy",
     ]
 
 

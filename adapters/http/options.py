@@ -1,0 +1,92 @@
+"""What a site's ``options`` may say about HTTP, and what follows from it: the origin, the proof, the trusted CA.
+
+There is no option to trust a certificate that was not checked. Plain HTTP carries the password in clear text, so it
+goes to this machine only, unless the inventory says ``insecure_http: true``. Nothing here connects.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator.contract import Secrets
+from orchestrator.errors import AuthenticationFailed, DefinitionError
+from orchestrator.site import Device, SecretRef, Site
+
+_SSH_PORT = 22  # what a device has that was given no port
+
+
+class HttpOptions(BaseModel):
+    """How the devices of a site are spoken to over HTTP."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scheme: Literal["https", "http"] = Field(default="https", description="plain http is for a lab on this machine")
+    ca_file: str | None = Field(
+        default=None, description="PEM file of the only CA to trust; without it, those of the system"
+    )
+    token: SecretRef | None = Field(default=None, description="an OAuth bearer token, used instead of the login")
+    insecure_http: bool = Field(default=False, description="allow plain http to another machine, password and all")
+
+
+def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
+    """Scheme, host and port of ``device``. Raises ``DefinitionError`` for a port nobody gave, and for plain HTTP to
+    another machine."""
+    host = device.address or device.name
+    if device.port == _SSH_PORT:
+        raise DefinitionError(
+            f"device {device.name} needs the port of its management over {options.scheme}",
+            hint="software brokers usually take 1943 for https, appliances 443; the device's own setting counts",
+        )
+    if options.scheme == "http" and not options.insecure_http and not _is_this_machine(host):
+        raise DefinitionError(
+            f"plain http to {host} would send the password of {device.name} in clear text",
+            hint="use scheme https with a ca_file; insecure_http: true accepts the risk",
+        )
+    return options.scheme, host, device.port
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def trust_of(options: HttpOptions) -> ssl.SSLContext:
+    """Which certificates are trusted; host names are checked always. Raises ``DefinitionError`` for a bad CA file."""
+    if options.ca_file is None:
+        return ssl.create_default_context()
+    path = Path(options.ca_file).expanduser()
+    try:
+        return ssl.create_default_context(cafile=str(path))
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it holds no PEM certificate"
+        raise DefinitionError(f"ca_file {path} cannot be used: {why}") from error
+
+
+def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[], str]:
+    """Makes the ``Authorization`` header; secrets are asked for when it is first needed, and not before."""
+
+    def proof() -> str:
+        if options.token is not None:
+            return "Bearer " + secrets.reveal(options.token, what=f"the token for {site.name}")
+        login = site.login
+        if login is None or login.password is None:
+            raise AuthenticationFailed(
+                f"the inventory gives no login with a password for {site.name}",
+                device=site.name,
+                hint="add login: {username: …, password: {env: …}} to the site, or a token to its options",
+            )
+        password = secrets.reveal(login.password, what=f"the password of {login.username} at {site.name}")
+        return "Basic " + base64.b64encode(f"{login.username}:{password}".encode()).decode("ascii")
+
+    return proof

@@ -1,0 +1,208 @@
+"""One device's HTTP session: a kept-alive connection, its cookie, and one exchange at a time.
+
+It sends what it is given, byte for byte, and gives back what came. It never follows a redirect (the password would go
+along), never uses a proxy of the environment, and never repeats a request that may change something. Not shared
+between threads.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from adapters.http.translate import FOREIGN, translate
+from orchestrator.clock import Clock
+from orchestrator.errors import CommandTimedOut, Forbidden, UnreadableReply
+
+BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
+_UNAUTHORIZED = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``target`` is path and query exactly as they go out. ``is_read``: it changes nothing, and may be sent twice."""
+
+    method: str
+    target: str
+    body: bytes | None = None
+    content_type: str = ""
+    is_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``headers`` have lower-case names. The moments are of our own clock, seconds since the epoch."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    asked_at: float
+    answered_at: float
+
+    @property
+    def text(self) -> str:
+        """The body, whatever it is, as text."""
+        return self.body.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds for making a connection, and for one exchange as a whole."""
+
+    connect_s: float
+    exchange_s: float
+
+
+class HttpSession:
+    """One device, at ``origin`` (scheme, host, port).
+
+    ``proof`` makes the ``Authorization`` header. ``allows`` is asked before anything leaves; what it refuses is
+    ``Forbidden``. ``transport`` has its place in tests.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        origin: tuple[str, str, int],
+        *,
+        proof: Callable[[], str],
+        trust: ssl.SSLContext,
+        limits: Limits,
+        clock: Clock,
+        allows: Callable[[Request], bool] = lambda request: True,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.device = device
+        self._origin = origin
+        self._proof = proof
+        self._limits = limits
+        self._clock = clock
+        self._allows = allows
+        self._socket: socket.socket | None = None
+        self._client = httpx.Client(
+            transport=transport or _transport(trust, limits.exchange_s),
+            timeout=httpx.Timeout(limits.exchange_s, connect=limits.connect_s),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    @property
+    def has_cookie(self) -> bool:
+        """Does the device keep a session for us?"""
+        return bool(self._client.cookies)
+
+    def exchange(self, request: Request) -> Reply:
+        """Send it once and return the whole answer, whatever its status.
+
+        A reading whose cookie the device no longer knows is sent once more with the login alone. Raises
+        ``Unreachable``, ``HostKeyRejected``, ``AuthenticationFailed``, ``Forbidden``, ``ConnectionLost``,
+        ``CommandTimedOut`` or ``UnreadableReply``.
+        """
+        if not self._allows(request):
+            raise Forbidden(
+                f"{request.method} {request.target} is not sent: this session only reads", device=self.device
+            )
+        had_cookie = self.has_cookie
+        reply = self._once(request)
+        if reply.status == _UNAUTHORIZED and had_cookie:
+            self._client.cookies.clear()  # expired there; the login itself has not been refused yet
+            if request.is_read:
+                reply = self._once(request)
+        return reply
+
+    def close(self) -> None:
+        """Close the connection; never raises."""
+        with suppress(*FOREIGN):
+            self._client.close()
+
+    def _once(self, request: Request) -> Reply:
+        proof = self._proof()
+        outgoing = self._built(request, proof)
+        asked_at = self._clock.now()
+        with self._cut_off() as has_run_out:
+            try:
+                response = self._client.send(outgoing, stream=True)
+                try:
+                    body = self._body(response, asked_at + self._limits.exchange_s)
+                finally:
+                    response.close()
+            except FOREIGN as error:
+                raise translate(error, device=self.device, is_over_time=has_run_out.is_set()) from error
+        if proof.startswith("Bearer "):
+            # With a token every request proves itself, and there is no session (facts/solace.md section 1.2).
+            self._client.cookies.clear()
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status_code, headers, body, asked_at, self._clock.now())
+
+    def _built(self, request: Request, proof: str) -> httpx.Request:
+        scheme, host, port = self._origin
+        headers = {"Authorization": proof, "Accept-Encoding": "identity", "User-Agent": "failover"}
+        if request.content_type:
+            headers["Content-Type"] = request.content_type
+        try:
+            url = httpx.URL(scheme=scheme, host=host, port=port).copy_with(raw_path=request.target.encode("ascii"))
+            return self._client.build_request(
+                request.method, url, headers=headers, content=request.body, extensions={"trace": self._trace}
+            )
+        except FOREIGN as error:
+            raise translate(error, device=self.device) from error
+
+    def _body(self, response: httpx.Response, deadline: float) -> bytes:
+        body = bytearray()
+        for chunk in response.iter_raw():
+            body += chunk
+            if len(body) > BODY_MAX:
+                raise UnreadableReply(
+                    f"the answer of {self.device} is longer than {BODY_MAX // 1_048_576} MB",
+                    text=bytes(body[:1000]).decode("utf-8", "replace"),
+                    device=self.device,
+                )
+            if self._clock.now() > deadline:
+                raise CommandTimedOut(f"{self.device} did not finish its answer in time", device=self.device)
+        return bytes(body)
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    @contextmanager
+    def _cut_off(self) -> Iterator[threading.Event]:
+        """End an exchange that trickles: each piece comes in time, and the whole never does."""
+        has_run_out = threading.Event()
+
+        def end() -> None:
+            has_run_out.set()
+            sock = self._socket
+            if sock is not None:
+                with suppress(OSError):
+                    # Not the method of an SSLSocket, which would take TLS from under the thread that is reading.
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+        timer = threading.Timer(self._limits.connect_s + self._limits.exchange_s, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield has_run_out
+        finally:
+            timer.cancel()
+
+
+def _transport(trust: ssl.SSLContext, unacknowledged_s: float) -> httpx.HTTPTransport:
+    """One connection, that dies when the device does: in a partition nothing else would tell for many minutes."""
+    options: list[tuple[int, int, int]] = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    user_timeout = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if user_timeout is not None:
+        options.append((socket.IPPROTO_TCP, user_timeout, max(1, int(unacknowledged_s * 1000))))
+    return httpx.HTTPTransport(
+        verify=trust,
+        trust_env=False,
+        limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
+        socket_options=options,
+    )

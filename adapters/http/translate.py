@@ -1,0 +1,116 @@
+"""The boundary to httpx: every exception of its becomes one of ours, here and only here.
+
+The mapping is a table, and a test fails when httpx grows an exception class that is not in it. The question behind it
+is always the same: can the request have left? Where that is not certain it may have. No sentence made here carries a
+credential: httpx's texts hold none, and no header is put in.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Mapping
+
+import httpx
+
+from orchestrator.errors import (
+    AdapterError,
+    CommandTimedOut,
+    ConnectionLost,
+    HostKeyRejected,
+    Unreachable,
+    UnreadableReply,
+)
+
+# What httpx may raise, and what its transports let through.
+FOREIGN: tuple[type[Exception], ...] = (
+    httpx.HTTPError,
+    httpx.InvalidURL,
+    httpx.CookieConflict,
+    httpx.StreamError,
+    OSError,
+    ValueError,
+)
+
+MAPPING: Mapping[type[Exception], type[AdapterError]] = {
+    # Before anything of the request can have left.
+    httpx.InvalidURL: Unreachable,
+    httpx.UnsupportedProtocol: Unreachable,
+    httpx.ConnectError: Unreachable,
+    httpx.ConnectTimeout: Unreachable,
+    httpx.PoolTimeout: Unreachable,
+    httpx.ProxyError: Unreachable,
+    # No complete answer in time.
+    httpx.TimeoutException: CommandTimedOut,
+    httpx.ReadTimeout: CommandTimedOut,
+    httpx.WriteTimeout: CommandTimedOut,
+    # The session broke, or the two sides no longer understand each other.
+    httpx.HTTPError: ConnectionLost,
+    httpx.RequestError: ConnectionLost,
+    httpx.TransportError: ConnectionLost,
+    httpx.NetworkError: ConnectionLost,
+    httpx.ReadError: ConnectionLost,
+    httpx.WriteError: ConnectionLost,
+    httpx.CloseError: ConnectionLost,
+    httpx.ProtocolError: ConnectionLost,
+    httpx.LocalProtocolError: ConnectionLost,
+    httpx.RemoteProtocolError: ConnectionLost,
+    httpx.StreamError: ConnectionLost,
+    httpx.StreamConsumed: ConnectionLost,
+    httpx.StreamClosed: ConnectionLost,
+    httpx.ResponseNotRead: ConnectionLost,
+    httpx.RequestNotRead: ConnectionLost,
+    # It answered, and the answer is of no use.
+    httpx.DecodingError: UnreadableReply,
+    httpx.TooManyRedirects: UnreadableReply,
+    httpx.HTTPStatusError: UnreadableReply,
+    httpx.CookieConflict: UnreadableReply,
+}
+
+
+def translate(error: Exception, *, device: str, is_over_time: bool = False) -> AdapterError:
+    """Our error for ``error``. ``is_over_time``: the exchange was cut off by us because its time was over."""
+    why = _words(error)
+    untrusted = next((one for one in _causes(error) if isinstance(one, ssl.SSLCertVerificationError)), None)
+    if untrusted is not None:
+        return HostKeyRejected(
+            f"the certificate of {device} is not trusted: {untrusted.verify_message}",
+            device=device,
+            hint="name the CA that signed it as ca_file; the certificate has to carry the device's address",
+        )
+    kind = _kind(error)
+    if kind is Unreachable:
+        return Unreachable(f"{device} cannot be reached over HTTP: {why}", device=device)
+    if is_over_time or kind is CommandTimedOut:
+        return CommandTimedOut(f"{device} did not answer in time", device=device)
+    if kind is UnreadableReply:
+        return UnreadableReply(f"the answer of {device} cannot be read: {why}", text=why, device=device)
+    return ConnectionLost(f"the connection with {device} broke: {why}", device=device)
+
+
+def _kind(error: Exception) -> type[AdapterError]:
+    return next((MAPPING[known] for known in type(error).__mro__ if known in MAPPING), ConnectionLost)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _words(error: Exception) -> str:
+    """The innermost word on it, on one line: httpx wraps what the operating system or OpenSSL said."""
+    for cause in reversed(list(_causes(error))):
+        if isinstance(cause, ssl.SSLError) and cause.reason:
+            return f"TLS: {cause.reason.replace('_', ' ').lower()}"
+        if isinstance(cause, OSError) and cause.strerror:
+            return printable(cause.strerror)
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    return printable(str(error)) or type(error).__name__
+
+
+def printable(text: str, limit: int = 300) -> str:
+    """``text`` on one line, without control characters, cut to ``limit`` characters."""
+    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

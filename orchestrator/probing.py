@@ -1,0 +1,58 @@
+"""Taking a reading from an adapter so that a failure is data, and the one reading that no adapter has to offer.
+
+``reachability`` is made here, from ``replication``: that nobody answers is an answer too, and the first thing to know
+about a site that is said to be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from orchestrator.contract import Failure, ReadingSpec
+from orchestrator.errors import AdapterError
+from orchestrator.readings import Reachability, Reading, ReplicationStatus
+
+REACHABILITY = "reachability"
+_SOURCE = "replication"
+# How a site that is gone looks; every other failure came from something that answered.
+_SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
+
+
+class Probed(Protocol):
+    """The reading half of an adapter."""
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]: ...
+
+
+def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+    """One answer for each of ``services``, whatever happens to the request."""
+    if reading == REACHABILITY:
+        return {service: _reach(found) for service, found in _ask(site, _SOURCE, services).items()}
+    return _ask(site, reading, services)
+
+
+def with_reachability(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
+    """What a runbook may read of an adapter that declares ``readings``."""
+    if _SOURCE not in readings:
+        return readings
+    spec = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[_SOURCE].commands)
+    return {**readings, REACHABILITY: spec}
+
+
+def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+    try:
+        answers = site.probe(reading, services)
+    except AdapterError as error:
+        return dict.fromkeys(services, Failure.of(error))
+    return {service: answers.get(service) or _no_answer(service) for service in services}
+
+
+def _no_answer(service: str) -> Failure:
+    return Failure(kind="UnreadableReply", text=f"the adapter said nothing about {service}")
+
+
+def _reach(found: Reading | Failure) -> Reachability:
+    if isinstance(found, Failure):
+        return Reachability(answers=found.kind not in _SILENCE, why=found.text)
+    return Reachability(answers=True, role=found.role if isinstance(found, ReplicationStatus) else None)

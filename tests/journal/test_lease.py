@@ -1,0 +1,354 @@
+"""Who may act: one process for a run, one run for a service; and what a process that lost its lease can still do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
+from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost, NoSuchRun
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import (
+    LEASE_SECONDS,
+    Lease,
+    claims,
+    create_run,
+    holder_is_dead,
+    holder_name,
+    is_led,
+    service_key,
+    take,
+)
+from tests.core.builders import a_plan, created
+
+Opener = Callable[..., Journal]
+PLAN = a_plan()
+KEYS = {service_key(PLAN, "Trading"): "Trading"}
+STARTED = [(None, ev.RunStarted(by="ann", epoch=1, attended=False))]
+
+
+def a_run(journal: Journal, clock: VirtualClock, name: str = "run-1", plan: ev.Plan = PLAN) -> tuple[Lease, Writer]:
+    return create_run(journal, clock, name, created(plan))
+
+
+def wait_out(clock: VirtualClock) -> None:
+    clock.advance(LEASE_SECONDS + 0.001)
+
+
+# --- one process for a run -----------------------------------------------------------------------------------------
+
+
+def test_whoever_creates_a_run_leads_it(opened: Opener, clock: VirtualClock) -> None:
+    """The first record, the claims and the lease of epoch 1 are one commit."""
+    lease, writer = a_run(opened(), clock)
+    assert (lease.epoch, lease.expires_at, writer.seq) == (1, clock.now() + LEASE_SECONDS, 1)
+    row = opened().row("run-1")
+    assert (row.epoch, row.holder, row.expires_at) == (1, holder_name(), lease.expires_at)
+    assert claims(opened()) == {next(iter(KEYS)): "run-1"}
+
+
+def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
+    """Promise 5: while its lease lasts nobody else gets the run, and the error says who leads and how long still."""
+    a_run(opened(), clock)
+    clock.advance(LEASE_SECONDS - 5)
+    with pytest.raises(LeaseHeld, match=f":{os.getpid()}$") as refused:
+        take(opened(), clock, "run-1", KEYS)
+    assert refused.value.hint == "if that process is gone, its lease ends by itself in 5s"
+
+
+def test_an_expired_lease_is_taken_under_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:
+    """Whoever takes the run over gets the next epoch and goes on where the record stands."""
+    _, writer = a_run(opened(), clock)
+    wait_out(clock)
+    lease, other = take(opened(), clock, "run-1", KEYS)
+    assert (lease.epoch, other.epoch, other.seq, other.head) == (2, 2, writer.seq, writer.head)
+
+
+def test_a_released_lease_is_free_at_once(opened: Opener, clock: VirtualClock) -> None:
+    """A process that lets go makes nobody wait."""
+    lease, _ = a_run(opened(), clock)
+    lease.release()
+    assert not is_led(opened().row("run-1"), clock.now())
+    assert take(opened(), clock, "run-1", KEYS)[0].epoch == 2
+
+
+def test_a_renewed_lease_lasts(opened: Opener, clock: VirtualClock) -> None:
+    """Renewing in time keeps others out for as long as one likes."""
+    lease, _ = a_run(opened(), clock)
+    for _ in range(5):
+        clock.advance_to(lease.renew_at)
+        lease.renew()
+        assert lease.expires_at == clock.now() + LEASE_SECONDS
+        with pytest.raises(LeaseHeld):
+            take(opened(), clock, "run-1", KEYS)
+
+
+def test_an_unknown_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
+    """Taking a run that is not there says so."""
+    with pytest.raises(NoSuchRun):
+        take(opened(), clock, "nowhere", {})
+
+
+# --- what a stale holder can do: nothing ---------------------------------------------------------------------------
+
+
+def test_a_stale_writer_can_append_nothing(opened: Opener, clock: VirtualClock) -> None:
+    """Promise 5: after somebody took over, an append under the old epoch writes nothing and raises ``LeaseLost``."""
+    old = opened()
+    _, writer = a_run(old, clock)
+    wait_out(clock)
+    _, newer = take(opened(), clock, "run-1", KEYS)
+    with pytest.raises(LeaseLost, match="led by another process"):
+        old.append(writer, clock.now(), STARTED)
+    assert len(list(opened().records("run-1"))) == 1
+    opened().append(newer, clock.now(), STARTED)
+    with pytest.raises(LeaseLost):
+        old.append(writer, clock.now(), STARTED)
+    assert len(list(opened().records("run-1"))) == 2
+
+
+def test_two_writers_of_one_epoch_cannot_both_write(opened: Opener, clock: VirtualClock) -> None:
+    """Even under the same epoch a writer that missed a record writes nothing: number and epoch must both fit."""
+    _, writer = a_run(opened(), clock)
+    opened().append(writer, clock.now(), STARTED)
+    with pytest.raises(LeaseLost):
+        opened().append(writer, clock.now(), STARTED)
+    assert len(list(opened().records("run-1"))) == 2
+
+
+def test_a_stale_holder_cannot_renew(opened: Opener, clock: VirtualClock) -> None:
+    """Promise 5: a process that slept through its lease does not get it back by renewing."""
+    lease, _ = a_run(opened(), clock)
+    wait_out(clock)
+    take(opened(), clock, "run-1", KEYS)
+    with pytest.raises(LeaseLost):
+        lease.renew()
+
+
+def test_a_stale_holder_s_release_takes_nothing_away(opened: Opener, clock: VirtualClock) -> None:
+    """Letting go of a lease that somebody else has by now is no error, and does not end theirs."""
+    lease, _ = a_run(opened(), clock)
+    wait_out(clock)
+    newer, _ = take(opened(), clock, "run-1", KEYS)
+    lease.release()
+    assert opened().row("run-1").expires_at == newer.expires_at
+
+
+def test_the_permit_ends_before_the_lease(opened: Opener, clock: VirtualClock) -> None:
+    """A command may leave only while 2 seconds of the lease are left, by the process's own clock."""
+    lease, _ = a_run(opened(), clock)
+    clock.advance(LEASE_SECONDS - 2.001)
+    lease.check()
+    clock.advance(0.002)
+    with pytest.raises(Forbidden):
+        lease.check()
+
+
+def test_a_revoked_lease_permits_nothing(opened: Opener, clock: VirtualClock) -> None:
+    """Once revoked nothing leaves any more, whatever the clock says."""
+    lease, _ = a_run(opened(), clock)
+    lease.revoke()
+    with pytest.raises(Forbidden):
+        lease.check()
+
+
+# --- one run for a service -----------------------------------------------------------------------------------------
+
+
+def test_a_claimed_service_is_refused(opened: Opener, clock: VirtualClock) -> None:
+    """Two unfinished runs never move one service; the error names the run, who leads it, and what to do."""
+    a_run(opened(), clock)
+    with pytest.raises(LeaseHeld, match=r"Trading belongs to run run-1, which .* leads") as refused:
+        a_run(opened(), clock, "run-2")
+    assert "failover resume run-1" in refused.value.hint
+    assert [row.run for row in opened().runs()] == ["run-1"]
+
+
+def test_a_service_of_a_dead_run_stays_claimed(opened: Opener, clock: VirtualClock) -> None:
+    """A run that nobody leads any more still holds its services, until it is resumed or called off."""
+    a_run(opened(), clock)
+    wait_out(clock)
+    with pytest.raises(LeaseHeld, match="unfinished, and led by nobody"):
+        a_run(opened(), clock, "run-2")
+
+
+def test_released_claims_are_free(opened: Opener, clock: VirtualClock) -> None:
+    """A service whose lane has ended for good may be moved by the next run; the others stay claimed."""
+    plan = a_plan(services=("Trading", "Orders"))
+    lease, _ = a_run(opened(), clock, plan=plan)
+    lease.release_claims([service_key(plan, "Trading")])
+    a_run(opened(), clock, "run-2")
+    with pytest.raises(LeaseHeld, match="Orders belongs to run run-1"):
+        a_run(opened(), clock, "run-3", a_plan(services=("Orders",)))
+
+
+def test_a_resumed_run_claims_again(opened: Opener, clock: VirtualClock) -> None:
+    """Taking a run claims what it still moves, and is refused if another run has it by now."""
+    lease, _ = a_run(opened(), clock)
+    lease.release_claims(list(KEYS))
+    lease.release()
+    a_run(opened(), clock, "run-2")
+    with pytest.raises(LeaseHeld, match="belongs to run run-2"):
+        take(opened(), clock, "run-1", KEYS)
+    assert opened().row("run-1").epoch == 1
+
+
+def test_the_same_service_by_another_name_of_the_pair() -> None:
+    """A service is the same whatever an inventory calls pair and sites, in either direction; devices make it."""
+    there = a_plan()
+    back = there.model_copy(update={"source": there.target, "target": there.source})
+    assert service_key(there, "Trading") == service_key(back, "Trading")
+    assert service_key(there, "Trading") != service_key(there, "Orders")
+
+
+def test_only_one_of_many_gets_it(opened: Opener, clock: VirtualClock) -> None:
+    """However many begin or take over at the same moment, exactly one succeeds, and the others hear ``LeaseHeld``."""
+
+    def race(attempt: Callable[[Journal, int], object]) -> list[BaseException | None]:
+        journals = [opened() for _ in range(4)]
+        ends: list[BaseException | None] = []
+        line = threading.Barrier(len(journals))
+
+        def one(number: int) -> None:
+            line.wait()
+            try:
+                attempt(journals[number], number)
+                ends.append(None)
+            except LeaseHeld as error:
+                ends.append(error)
+
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(len(journals))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+        return ends
+
+    begun = race(lambda journal, number: a_run(journal, clock, f"run-{number}"))
+    assert sum(end is None for end in begun) == 1
+    assert len(begun) == 4
+    (run,) = opened().runs()
+    wait_out(clock)
+    taken = race(lambda journal, _: take(journal, clock, run.run, KEYS))
+    assert (len(taken), sum(end is None for end in taken)) == (4, 1)
+    assert opened().row(run.run).epoch == 2
+
+
+# --- is the holder dead? -------------------------------------------------------------------------------------------
+
+
+def other_holder(command: str = "import sys; sys.stdin.read()", **more: object) -> tuple[subprocess.Popen[str], str]:
+    """A process that prints its own holder's name, and lives until its input ends."""
+    code = f"from orchestrator.lease import holder_name; print(holder_name(), flush=True); {command}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        **more,  # type: ignore[call-overload]
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.realtime
+def test_a_living_holder_is_not_dead() -> None:
+    """A process that runs on this machine is not dead, ours and another one."""
+    assert not holder_is_dead(holder_name())
+    process, holder = other_holder()
+    try:
+        assert not holder_is_dead(holder)
+    finally:
+        end(process)
+
+
+@pytest.mark.realtime
+def test_a_dead_holder_is_dead_at_once() -> None:
+    """A process killed on this machine is known to be dead, also while its parent has not noticed; nobody waits."""
+    process, holder = other_holder()
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert holder_is_dead(holder)
+    end(process)
+    assert holder_is_dead(holder)
+
+
+@pytest.mark.realtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another account")
+def test_a_holder_of_another_account_is_not_dead() -> None:
+    """Promise 5: a process that we may not look into is alive all the same, seen from root and from an operator."""
+    process, holder = other_holder()
+    try:
+        assert not holder_is_dead(holder)
+        nobody = os.fork()
+        if not nobody:
+            _as_nobody(holder)
+        assert os.waitstatus_to_exitcode(os.waitpid(nobody, 0)[1]) == 0
+    finally:
+        end(process)
+
+
+def _as_nobody(holder: str) -> None:
+    """In a child: give up every right, and look at a process of root's."""
+    os.setgid(65534)
+    os.setuid(65534)
+    os._exit(1 if holder_is_dead(holder) else 0)
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        "",
+        "elsewhere:1",
+        f"elsewhere:{2**22}",
+        "elsewhere:1 00000000-0000-0000-0000-000000000000/pid:[4026531836]/12345",
+        "garbage",
+        "host:abc x/y/z",
+    ],
+)
+def test_without_proof_nobody_is_dead(holder: str) -> None:
+    """A holder on another machine, or one that tells nothing of itself, is not dead as far as we can prove."""
+    assert not holder_is_dead(holder)
+
+
+def test_another_machine_of_the_same_name_proves_nothing() -> None:
+    """A number that is free here may be in use on another machine, even one that is called the same."""
+    name, _, identity = holder_name().partition(" ")
+    host = name.rpartition(":")[0]
+    _, namespace, started = identity.split("/")
+    assert holder_is_dead(f"{host}:{2**22 - 1} {identity}")
+    assert not holder_is_dead(f"{host}:{2**22 - 1} 11111111-2222-3333-4444-555555555555/{namespace}/{started}")
+
+
+@pytest.mark.realtime
+def test_the_run_of_a_dead_holder_is_free_at_once(opened: Opener, clock: VirtualClock, url: str) -> None:
+    """Promise 4: after ``kill -9`` of the leader on this machine nobody has to wait for its lease to run out."""
+    command = f"""
+from orchestrator.clock import VirtualClock
+from orchestrator.journal import Journal
+from orchestrator.lease import create_run
+from tests.core.builders import created
+create_run(Journal({url!r}), VirtualClock(), "run-1", created())
+print("made", flush=True)
+import sys; sys.stdin.read()
+"""
+    process, _ = other_holder(f"exec({command!r})")
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "made"
+    with pytest.raises(LeaseHeld):
+        take(opened(), clock, "run-1", KEYS)
+    end(process)
+    assert take(opened(), clock, "run-1", KEYS)[0].epoch == 2
