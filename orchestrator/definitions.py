@@ -46,7 +46,7 @@ def whole_document(model: type[BaseModel], data: Any) -> Path:
         return _repeated(data["steps"], ("steps",), "id")
     if model is XaDecisions:
         return _repeated(data["decisions"], ("decisions",), "xid")
-    return _pair(data) if model is Inventory else ()
+    return _pair(data) or _repeated(data.get("hooks", ()), ("hooks",), "name") if model is Inventory else ()
 
 
 def _repeated(entries: Any, path: Path, key: str) -> Path:

@@ -83,7 +83,8 @@ class Engine:
         self._acting: set[tuple[str, int]] = set()
         self._asking: set[tuple[str, str, str | None]] = set()
         self._wakes: list[tuple[float, str]] = []
-        self._observer_failures: list[ev.ObserverFailed] = []
+        self._observer_failures: list[ev.ObserverFailed] = []  # not recorded yet
+        self._observers_failed: set[ev.ObserverFailed] = set()
         self._inbox_at = 0.0
         self._pause = ""
 
@@ -218,9 +219,6 @@ class Engine:
         for service in touched:
             requests.extend(self._advance(draft, service))
         requests.extend(self._fail_fast(draft))
-        for failure in self._observer_failures:
-            draft.add_own(failure)
-        self._observer_failures.clear()
         self._record(draft)
         self._perform(draft.acts, requests)
 
@@ -253,6 +251,9 @@ class Engine:
         return requests
 
     def _record(self, draft: _Draft) -> None:
+        for failure in self._observer_failures:
+            draft.add_own(failure)
+        self._observer_failures.clear()
         if not draft.events and not draft.taken:
             return
         first = self._writer.seq + 1
@@ -274,8 +275,12 @@ class Engine:
                 try:
                     observer(record, self.run_state)
                 except Exception as error:  # noqa: BLE001 - one of the two doors: recorded, and never stops a run
-                    name = type(observer).__name__
-                    self._observer_failures.append(ev.ObserverFailed(observer=name, text=str(error)))
+                    name = getattr(observer, "__qualname__", type(observer).__name__)
+                    failure = ev.ObserverFailed(observer=name, text=f"{type(error).__name__}: {error}")
+                    # Once each: one that fails at every record must not fill the journal with it.
+                    if failure not in self._observers_failed:
+                        self._observers_failed.add(failure)
+                        self._observer_failures.append(failure)
 
     def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
         fresh: list[Observe | Ask | Act] = list(acts)

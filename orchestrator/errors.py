@@ -24,9 +24,11 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     │   ├── JournalUnavailable            disk full, read-only, server away
     │   ├── JournalCorrupt                the record does not prove itself
     │   ├── NoSuchRun                 2
+    │   ├── KeyUsed                   2   the caller's key has begun another run already
     │   ├── LeaseHeld                 8   somebody else acts on this service or run
     │   └── LeaseLost                 8   we no longer may act on it
     ├── NotStarted                    3   a run could not begin; nothing was changed
+    ├── HookFailed                    6   somebody who is to be told of an event was not
     ├── OutputLost                    6   what was to be printed could not be
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
 """
@@ -142,6 +144,16 @@ class NoSuchRun(JournalError):
     exit_code = 2
 
 
+class KeyUsed(JournalError):
+    """The key given for a new run has begun one already; ``run`` is its name."""
+
+    exit_code = 2
+
+    def __init__(self, sentence: str, *, run: str, hint: str = "") -> None:
+        super().__init__(sentence, hint=hint)
+        self.run = run
+
+
 class LeaseHeld(JournalError):
     """Another process, or another unfinished run, may act on this; we may not."""
 
@@ -158,6 +170,16 @@ class NotStarted(FailoverError):
     """A run could not begin, or looking ahead at one could not: a device is away or refuses us. Nothing was changed."""
 
     exit_code = 3
+
+
+class HookFailed(FailoverError):
+    """A hook could not be told of an event. ``cause`` is the same for what is to be said only once."""
+
+    exit_code = 6
+
+    def __init__(self, sentence: str, *, cause: str, hint: str = "") -> None:
+        super().__init__(sentence, hint=hint)
+        self.cause = cause
 
 
 class OutputLost(FailoverError):

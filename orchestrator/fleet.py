@@ -204,8 +204,10 @@ class InlineFleet:
             probes, acts = _probes_first(jobs)
             for reading, rounds in probes.items():
                 done.extend(desk.observe(reading, rounds))
-            for action, batch in acts.items():
-                done.extend(desk.apply(action, batch))
+            for action, waiting in acts.items():
+                size = desk.adapter.actions[action].batch
+                for begin in range(0, len(waiting), size):
+                    done.extend(desk.apply(action, waiting[begin : begin + size]))
         asks, self._asks = self._asks, []
         if self._person is not None:
             done.extend(Answer(ask.lane, ask.gate, self._person.ask(ask.lane, ask.gate)) for ask in asks)

@@ -25,50 +25,14 @@ from pydantic import ValidationError
 
 from orchestrator import events as ev
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
+from orchestrator.tables import CLAIMS as CLAIMS
+from orchestrator.tables import EVENTS, INBOX, METADATA
+from orchestrator.tables import RUNS as RUNS
 
 _GENESIS = "0" * 64
 _BATCH = 1000
 # The events an export of a run that nobody leads ends with.
 _RESTING = frozenset({"run.finished", "run.paused"})
-
-METADATA = sa.MetaData()
-RUNS = sa.Table(
-    "runs",
-    METADATA,
-    sa.Column("run", sa.String(64), primary_key=True),
-    sa.Column("created_at", sa.Float, nullable=False),
-    sa.Column("seq", sa.Integer, nullable=False),
-    sa.Column("head", sa.String(64), nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
-    sa.Column("holder", sa.String(200), nullable=False),
-    sa.Column("expires_at", sa.Float, nullable=False),
-)
-EVENTS = sa.Table(
-    "events",
-    METADATA,
-    sa.Column("run", sa.String(64), primary_key=True),
-    sa.Column("seq", sa.Integer, primary_key=True),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("lane", sa.String(64)),
-    sa.Column("event", sa.Text, nullable=False),
-    sa.Column("hash", sa.String(64), nullable=False),
-    sqlite_with_rowid=False,  # one tree to write instead of two
-)
-CLAIMS = sa.Table(
-    "claims",
-    METADATA,
-    sa.Column("service", sa.String(400), primary_key=True),
-    sa.Column("run", sa.String(64), nullable=False),
-)
-# What other processes ask of a run: abort, or an answer to a gate. The process that leads it takes and records them.
-INBOX = sa.Table(
-    "inbox",
-    METADATA,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("run", sa.String(64), nullable=False, index=True),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("taken", sa.Boolean, nullable=False, default=False),
-)
 
 _MOVE_HEAD = (
     sa.update(RUNS)

@@ -17,8 +17,9 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost, NoSuchRun
-from orchestrator.journal import CLAIMS, RUNS, Journal, RunRow, Writer, mapped_errors
+from orchestrator.errors import Forbidden, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
+from orchestrator.journal import Journal, RunRow, Writer, mapped_errors
+from orchestrator.tables import CLAIMS, DELIVERIES, IDEMPOTENCY, RUNS
 
 LEASE_SECONDS = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
@@ -139,15 +140,48 @@ class Lease:
             connection.execute(gone)
 
 
-def create_run(journal: Journal, clock: Clock, run: str, created: ev.RunCreated) -> tuple[Lease, Writer]:
-    """Record a new run, claim its services and lead it: one transaction. Raises ``LeaseHeld``."""
+def create_run(
+    journal: Journal, clock: Clock, run: str, created: ev.RunCreated, *, key: str | None = None
+) -> tuple[Lease, Writer]:
+    """Record a new run, claim its services, owe its hooks everything, and lead it: one transaction.
+
+    ``key`` is the caller's own name for this wish; of all calls with the same one, at most one begins a run. Raises
+    ``KeyUsed`` for the others, ``LeaseHeld``.
+    """
     now = clock.now()
     expires_at = now + LEASE_SECONDS
     keys = {service_key(created.plan, service): service for service in created.plan.services}
     with mapped_errors("be written"), journal.engine.begin() as connection:
+        if key is not None:
+            _use_up(journal, connection, key, run)
         _claim(connection, run, keys, now)
         writer = journal.create(connection, run, created, now, holder=holder_name(), expires_at=expires_at)
+        hooks = [{"run": run, "hook": hook.name, "seq": 0} for hook in created.plan.inventory.hooks]
+        if hooks:
+            connection.execute(sa.insert(DELIVERIES), hooks)
     return Lease(journal, clock, run, writer.epoch, expires_at), writer
+
+
+def run_of_key(journal: Journal, key: str) -> str | None:
+    """The run that ``key`` began, or None."""
+    with mapped_errors("be read"), journal.reader.connect() as connection:
+        return _run_of_key(connection, key)
+
+
+def _run_of_key(connection: sa.Connection, key: str) -> str | None:
+    query = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == key)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def _use_up(journal: Journal, connection: sa.Connection, key: str, run: str) -> None:
+    first = _run_of_key(connection, key)
+    if first is None:
+        try:
+            connection.execute(sa.insert(IDEMPOTENCY).values(key=key, run=run))
+            return
+        except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
+            first = run_of_key(journal, key)
+    raise KeyUsed(f"the key {key!r} has begun run {first}", run=first or "", hint="see `failover runs show`")
 
 
 def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) -> tuple[Lease, Writer]:

@@ -6,9 +6,10 @@ happen here. The diagrams in ``docs/lifecycle.md`` are rendered from these table
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from transitions import Machine, MachineError
+from transitions import Machine
 
 from orchestrator.errors import IllegalTransition
 
@@ -74,27 +75,36 @@ class Referee:
             # transitions silently ignores a second row with the same source and trigger
             raise ValueError(f"the {name} table has two rows for one state and trigger")
         self._name = name
-        self._seat = _Seat()
-        self._machine = Machine(
-            model=self._seat,
-            states=list(dict.fromkeys(state for row in table for state in (row.source, row.dest))),
-            transitions=[[row.trigger, row.source, row.dest] for row in table],
-            initial=table[0].source,
-            auto_transitions=False,
-            queued=False,
-            model_attribute="status",
-        )
+        # Asked once for each row and remembered: a machine holds one state at a time, and several threads may fold.
+        self._verdicts = _verdicts(name, table)
 
     def next(self, status: str, trigger: str) -> str:
         """The state after ``trigger`` in ``status``. Raises ``IllegalTransition``."""
         try:
-            self._machine.set_state(status, model=self._seat)
-            moved = self._machine.events[trigger].trigger(self._seat)
-        except (MachineError, KeyError, ValueError) as error:
-            raise IllegalTransition(f"{self._name}: {trigger} is not possible when {status}") from error
-        if not moved:
-            raise IllegalTransition(f"{self._name}: {trigger} moved nothing when {status}")
-        return self._seat.status
+            return self._verdicts[status, trigger]
+        except KeyError:
+            raise IllegalTransition(f"{self._name}: {trigger} is not possible when {status}") from None
+
+
+def _verdicts(name: str, table: tuple[Row, ...]) -> Mapping[tuple[str, str], str]:
+    """Where ``transitions`` says that each row leads. Raises ``ValueError`` for a row that it does not follow."""
+    seat = _Seat()
+    machine = Machine(
+        model=seat,
+        states=list(dict.fromkeys(state for row in table for state in (row.source, row.dest))),
+        transitions=[[row.trigger, row.source, row.dest] for row in table],
+        initial=table[0].source,
+        auto_transitions=False,
+        queued=False,
+        model_attribute="status",
+    )
+    verdicts = {}
+    for row in table:
+        machine.set_state(row.source, model=seat)
+        if not machine.events[row.trigger].trigger(seat) or seat.status != row.dest:
+            raise ValueError(f"the {name} table's row {row.source}, {row.trigger} does not lead to {row.dest}")
+        verdicts[row.source, row.trigger] = seat.status
+    return verdicts
 
 
 class _Seat:

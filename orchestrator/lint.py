@@ -20,8 +20,9 @@ from orchestrator.runbook import Choice, Runbook, Step
 
 # What can be chosen where a wait is in trouble. Commit and rollback are decisions on an item.
 _CHOICES_OF_A_WAIT = ("wait", "revert", "escalate", "retry", "stop")
-# Gates that open on their own when a step or an undo fails; a decision given by name must not meet two meanings.
-_RESERVED_GATES = ("step-failed", "undo-failed")
+_CHOICES_OF_A_QUESTION = ("accept", "attest", "waive", "later", "revert", "stop")
+# Gates that open on their own; a decision given by name must not meet two meanings.
+_RESERVED_GATES = ("step-failed", "undo-failed", "unsafe-return")
 
 
 def lint(
@@ -154,7 +155,7 @@ class _Gate(NamedTuple):
 
 
 def _gates_of(step: Step, path: Path) -> Iterator[_Gate]:
-    for key in ("when_guard_breaks", "when_stalled", "decide"):
+    for key in ("when_guard_breaks", "when_stalled", "decide", "ask"):
         gate = getattr(step, key)
         if gate is not None:
             yield _Gate(gate.gate, gate.choices, gate.unattended, (*path, key))
@@ -189,9 +190,11 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
             )
         if gate.path[-1] == "decide":
             continue
-        for choice in sorted({*gate.choices, gate.unattended} - set(_CHOICES_OF_A_WAIT)):
-            sentence = f"gate {gate.name} offers {choice}, which is a decision on an item"
-            hint = f"choices of a wait: {', '.join(_CHOICES_OF_A_WAIT)}"
+        is_wait = gate.path[-1] != "ask"
+        fitting = _CHOICES_OF_A_WAIT if is_wait else _CHOICES_OF_A_QUESTION
+        for choice in sorted({*gate.choices, gate.unattended} - set(fitting)):
+            sentence = f"gate {gate.name} offers {choice}, which means nothing there"
+            hint = f"choices of a {'wait' if is_wait else 'question'}: {', '.join(fitting)}"
             yield Told((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
         # A timeout ends a wait whose guard holds; while the guard is broken only the gate does.
         if gate.unattended == "wait" and (step.timeout is None or gate.path[-1] == "when_guard_breaks"):

@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qsl, urlsplit
 
 from orchestrator.findings import Finding, Level
 from orchestrator.located import Lines, Path, Told, findings_of, show
@@ -22,7 +23,7 @@ _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-key
 
 def lint_inventory(inventory: Inventory, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
     """Errors, warnings and notes, in the order of the inventory. Errors forbid its use."""
-    return findings_of([*_sites(inventory), *_pairs(inventory)], file=file, lines=lines)
+    return findings_of([*_sites(inventory), *_pairs(inventory), *_hooks(inventory)], file=file, lines=lines)
 
 
 def _sites(inventory: Inventory) -> Iterator[Told]:
@@ -87,3 +88,13 @@ def _pairs(inventory: Inventory) -> Iterator[Told]:
         if len(adapters) > 1:
             sentence = f"the sites of pair {pair.name} use different adapters: {', '.join(sorted(adapters))}"
             yield Told(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
+
+
+def _hooks(inventory: Inventory) -> Iterator[Told]:
+    """A URL is recorded with each run; what a receiver knows its callers by does not belong in it."""
+    for index, hook in enumerate(inventory.hooks):
+        query = urlsplit(hook.webhook.url).query if hook.webhook else ""
+        if any(_SECRET_KEY.search(key) for key, _ in parse_qsl(query)):
+            sentence = f"the URL of hook {hook.name} has a secret in it"
+            place: Path = ("hooks", index, "webhook", "url")
+            yield Told(place, Level.WARNING, "inline-secret", sentence, "a receiver can check the signature instead")

@@ -43,7 +43,9 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions) -> Iterat
 def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
     """Every condition of a step, with its place."""
     groups: list[tuple[Path, Iterable[Check]]] = [
+        ((*path, "only_if"), step.only_if),
         ((*path, "require"), step.require),
+        ((*path, "never"), step.never),
         ((*path, "expect"), step.expect),
         ((*path, "until"), step.until),
         ((*path, "guard"), step.guard),

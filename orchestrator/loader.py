@@ -56,7 +56,27 @@ def load_decisions(path: Path | str) -> XaDecisions:
 def read_runbook(source: Path | str) -> Definition[Runbook]:
     """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
     is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
-    return _read(_shipped_path(str(source)) if is_name else Path(source), Runbook)
+    read = _read(_shipped_path(str(source)) if is_name else Path(source), Runbook)
+    if read.value is None or read.value.continue_with is None:
+        return read
+    return _continued(read, read.value, read.value.continue_with)
+
+
+def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definition[Runbook]:
+    """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
+    place = read.lines.at(("continue_with",))
+    try:
+        rest = _read(_shipped_path(name), Runbook).result()
+        steps = [*first.steps, *rest.steps]
+        if rest.continue_with is not None:
+            raise DefinitionError(f"{name} itself continues with another runbook")
+        whole = Runbook(runbook=first.runbook, summary=first.summary, steps=tuple(steps))
+    except (DefinitionError, ValidationError) as error:
+        text = str(error) if isinstance(error, DefinitionError) else error.errors()[0]["msg"]
+        hint = error.hint if isinstance(error, DefinitionError) else ""
+        found = Finding(level=Level.ERROR, code="continue-with", message=text, hint=hint, file=read.file, line=place)
+        return Definition(read.file, None, (*read.findings, found), read.lines)
+    return Definition(read.file, whole, read.findings, read.lines)
 
 
 def read_inventory(path: Path | str) -> Definition[Inventory]:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from orchestrator.findings import Finding, Level
-from orchestrator.site import SERVICE_NAME
+from orchestrator.site import SERVICE_NAME, WEBHOOK_URL
 
 Path = tuple[str | int, ...]
 Shape = Mapping[str, Any]
@@ -27,6 +27,7 @@ Shape = Mapping[str, Any]
 # What a pattern of the models means, for a person. A test holds that no pattern is missing here.
 PATTERNS: Mapping[str, str] = {
     SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
+    WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and begins with no sign",
     r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and begins with a letter",
     r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$": "a runbook's name is family/kind in lower-case letters, digits and -",
@@ -42,6 +43,7 @@ _WANTED = {
     "model_type": "keys with values",
 }
 _SECRET_HINT = "write {env: NAME}, {file: PATH} or {prompt: true}"
+_HOOK_SECRET_HINT = "write {env: NAME} or {file: PATH}"
 _WHERE_RULE = "a where value is true, false, a number, a text, a list of these, or {at_least: …, at_most: …}"
 
 
@@ -116,8 +118,9 @@ def quoted(value: object) -> str:
 
 
 def may_be_secret(path: Path) -> bool:
-    """May something here be a secret? ``options`` are the adapter's own; nobody knows what is in them."""
-    return any(part in ("password", "options") for part in path)
+    """May something here be a secret? ``options`` are the adapter's own; nobody knows what is in them. The address of
+    a ``webhook`` may have one in it."""
+    return any(part in ("password", "options", "webhook") for part in path)
 
 
 def explain(
@@ -223,6 +226,8 @@ def _not_allowed(path: Path, value: object, choices: Sequence[object]) -> _Probl
 def _type_hint(kind: str, path: Path, value: object) -> str:
     if path and path[-1] == "password":
         return _SECRET_HINT
+    if path and path[-1] == "secret":
+        return _HOOK_SECRET_HINT
     match kind, value:
         case ("string_type", bool() | int() | float()):
             return "put it in quotes"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -31,7 +32,7 @@ def parse_duration(value: object) -> float:
     found = _DURATION.match(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError("a duration is a number with a unit: 100ms, 60s, 5m, 2h")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(found[1]) / 1000 if found[2] == "ms" else float(found[1]) * _UNITS[found[2]]
 
 
 def format_duration(seconds: float) -> str:
@@ -39,7 +40,9 @@ def format_duration(seconds: float) -> str:
     for unit in ("d", "h", "m", "s"):
         if seconds >= _UNITS[unit] and (seconds / _UNITS[unit]).is_integer():
             return f"{seconds / _UNITS[unit]:.0f}{unit}"
-    return f"{seconds * 1000:g}ms"
+    text = f"{seconds * 1000:.15f}".rstrip("0").removesuffix(".") + "ms"
+    # A stored runbook must read back as it was, to the last digit.
+    return text if parse_duration(text) == seconds else f"{Decimal(repr(seconds)):f}s"
 
 
 Duration = Annotated[
@@ -213,10 +216,12 @@ class Step(_Strict):
 
 
 class Runbook(_Strict):
-    """A procedure for one service in one direction."""
+    """A procedure for one service in one direction. ``continue_with`` names a shipped runbook whose steps follow; the
+    loader appends them, so that a loaded runbook has none left."""
 
     runbook: str = Field(pattern=r"^[a-z][a-z0-9-]*/[a-z][a-z0-9-]*$")
     summary: str
+    continue_with: str | None = None
     steps: tuple[Step, ...] = Field(min_length=1)
 
     @model_validator(mode="after")

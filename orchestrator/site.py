@@ -1,4 +1,4 @@
-"""The inventory: sites, their devices, and the pairs between which services move.
+"""The inventory: sites, their devices, the pairs between which services move, and who is told of a run's events.
 
 Secrets are never in here, only references to them (environment variable, file, prompt). An inline password is
 accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
@@ -19,11 +19,60 @@ from pydantic import (
     model_validator,
 )
 
+from orchestrator.runbook import Duration
+
 # A name becomes part of a device command: control characters, quotes, ';' and the like never get that far.
 SERVICE_NAME = r"^[^\s\"'`;?*<>&|\\\x00-\x1f\x7f][^\"'`;?*<>&|\\\x00-\x1f\x7f]{0,31}$"
 
 ServiceName = Annotated[str, StringConstraints(pattern=SERVICE_NAME)]
 SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+
+# Plain http to this very machine only; no account or password, since a URL is recorded with each run.
+WEBHOOK_URL = (
+    r"^(?:https://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]))"
+    r"(?::[0-9]{1,5})?(?:[/?][\x21\x22\x24-\x7e]*)?$"
+)
+# What a hook may be told of: the kinds of orchestrator/events.py, ``gate.asked`` for gate.opened, and ``*`` for all.
+HookEvent = Literal[
+    "*",
+    "run.created",
+    "run.started",
+    "run.paused",
+    "run.finished",
+    "policy.changed",
+    "observer.failed",
+    "lane.started",
+    "lane.resumed",
+    "lane.escalated",
+    "lane.ended",
+    "abort.asked",
+    "abort.declined",
+    "step.started",
+    "step.ready",
+    "step.applies",
+    "step.skipped",
+    "step.waived",
+    "step.done",
+    "step.failed",
+    "step.retried",
+    "goal.reached",
+    "goal.lost",
+    "observed",
+    "action.intended",
+    "action.ended",
+    "doubt.resolved",
+    "point-of-no-return",
+    "guard.broke",
+    "guard.healed",
+    "drain.stalled",
+    "gate.asked",
+    "gate.opened",
+    "gate.decided",
+    "gate.withdrawn",
+    "revert.started",
+    "undo.done",
+]
 
 
 class _Strict(BaseModel):
@@ -105,11 +154,62 @@ class Pair(_Strict):
         return sites
 
 
+class HookSecret(_Strict):
+    """Where the secret of a webhook is: ``env`` or ``file``. Nobody is asked for it while a run goes on, and it is
+    never recorded, so ``prompt`` and ``inline`` are not offered."""
+
+    env: str | None = None
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> HookSecret:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("give exactly one of env, file")
+        return self
+
+    @property
+    def reference(self) -> SecretRef:
+        """The same as any other reference."""
+        return SecretRef(env=self.env, file=self.file)
+
+
+class Webhook(_Strict):
+    """Where events are posted. ``ca_file``: PEM file of the only CA to trust; without it, those of the system."""
+
+    url: Annotated[str, StringConstraints(pattern=WEBHOOK_URL)]
+    secret: HookSecret
+    ca_file: str | None = None
+
+
+class Hook(_Strict):
+    """Who is told of which events: a ``command`` (an argument list, never a shell's line) or a ``webhook``."""
+
+    name: SiteName
+    on: tuple[HookEvent, ...] = Field(min_length=1)
+    command: tuple[str, ...] | None = Field(default=None, min_length=1)
+    webhook: Webhook | None = None
+    timeout: Duration = 10.0
+
+    @field_validator("timeout")
+    @classmethod
+    def _some_time(cls, timeout: float) -> float:
+        if timeout <= 0:
+            raise ValueError("a time-out of nothing is none")
+        return timeout
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Hook:
+        if (self.command is None) == (self.webhook is None):
+            raise ValueError("give exactly one of command, webhook")
+        return self
+
+
 class Inventory(_Strict):
-    """All that can be moved, and where to."""
+    """All that can be moved, where to, and who is told of it."""
 
     sites: Mapping[SiteName, Site]
     pairs: tuple[Pair, ...] = Field(min_length=1)
+    hooks: tuple[Hook, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Inventory:
@@ -124,6 +224,10 @@ class Inventory(_Strict):
                 if service in seen:
                     raise ValueError(f"{service} is listed by pair {seen[service]} and by pair {pair.name}")
                 seen[service] = pair.name
+        names = [hook.name for hook in self.hooks]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two hooks are called {name}")
         return self
 
     def pair_of(self, service: str) -> Pair | None:

@@ -152,6 +152,8 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
 
 
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
+    if event.intent != lane.intended + 1:
+        raise IllegalTransition(f"{lane.service}: action {event.intent} is intended after {lane.intended}")
     intent = Intent(event.intent, event.action, event.attempt, event.item, at)
     return _enter(lane, Stage.ACT, at, intents=(*lane.intents, intent), intended=event.intent)
 
@@ -318,6 +320,8 @@ class Run:
     def fold(self, record: ev.Record) -> None:
         """Take in one record. Raises ``IllegalTransition`` and is then unchanged."""
         if record.lane is not None:
+            if record.lane not in self.lanes:
+                raise IllegalTransition(f"{record.lane} is not a service of this run")
             self.lanes[record.lane] = fold_lane(self.lanes[record.lane], record.event, record.at)
         else:
             self._fold_own(record.event)

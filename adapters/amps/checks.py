@@ -41,8 +41,8 @@ class Case:
         self.source: Holdings = fabric.holdings[link.source]
         self.target: Holdings = fabric.holdings[link.target]
         self.relays = self.target.relays(topic)
-        ways = fabric.ways_back(link)
-        self.back = tuple(relay for relay in self.relays if relay.destination in ways) if ways else ()
+        ways = (self.target.carriage(way, topic) for way in fabric.ways_back(link))
+        self.back = tuple(way for way in ways if way is not None)
 
     @property
     def assumptions(self) -> Assumptions:
@@ -169,7 +169,7 @@ def queue_passthrough(case: Case) -> Verdict | None:
     topic, _, target = case.names
     group = case.link.source.group
     undecided: Verdict | None = None
-    for relay in case.relays:
+    for relay in case.relays.by_passthrough.values():
         passed = case.passes_through(relay.destination, group)
         if passed:
             continue
@@ -206,7 +206,9 @@ def cascade(case: Case) -> Verdict | None:
     """The downstream instance enforces, where it replicates the topic, every check that this instance enforces."""
     enforced = case.carriage.enforced
     topic, source, target = case.names
-    for relay in case.relays:
+    if enforced <= case.relays.enforced:
+        return None
+    for relay in case.relays.all:
         if enforced <= relay.enforced:
             continue
         if not case.assumptions.cascade_counts_way_back and relay in case.back:

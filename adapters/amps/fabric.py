@@ -165,6 +165,6 @@ def _named(fabric: Fabric, instance: Instance) -> set[Topic]:
         named |= set(carrier.written_out())
     for entry in fabric.options.topics:
         topic = Topic(entry.name, entry.message_type)
-        if holdings.logged(topic) or holdings.relays(topic):
+        if holdings.logged(topic) or holdings.relays(topic).all:
             named.add(topic)
     return named

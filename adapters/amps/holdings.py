@@ -7,7 +7,7 @@ times for a topic costs about as much as asking once. Never looks at any other i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -111,6 +111,27 @@ class Carriage:
         return self.entries[0]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Relays:
+    """All carriages of one topic by one instance, and what a check needs to know of all of them together.
+
+    ``enforced`` by every one of them; ``by_passthrough`` has one carriage for each ``PassThrough`` there is: an
+    instance with a thousand destinations is asked about a topic by each of its thousand neighbours.
+    """
+
+    all: tuple[Carriage, ...]
+    enforced: frozenset[Check]
+    by_passthrough: Mapping[str | None, Carriage]
+
+    @classmethod
+    def of(cls, carriages: Sequence[Carriage]) -> Relays:
+        by_passthrough: dict[str | None, Carriage] = {}
+        for carriage in carriages:
+            by_passthrough.setdefault(carriage.destination.passthrough, carriage)
+        enforced = ALL_CHECKS.intersection(*(carriage.enforced for carriage in carriages))
+        return cls(tuple(carriages), enforced, by_passthrough)
+
+
 class Holdings:
     """One instance, indexed."""
 
@@ -136,7 +157,7 @@ class Holdings:
         for queue in instance.queues:
             self._queues.setdefault(Topic(queue.name, queue.message_type), queue)
         self._carriages: dict[tuple[ReplicatedTopic, ...], Carriage] = {}
-        self._relays: dict[Topic, tuple[Carriage, ...]] = {}
+        self._relays: dict[Topic, Relays] = {}
 
     def logged(self, topic: Topic) -> bool | None:
         """Is the topic in the transaction log? None when an expression cannot be read.
@@ -179,12 +200,12 @@ class Holdings:
             found = self._carriages[entries] = self._combine(destination, entries)
         return found
 
-    def relays(self, topic: Topic) -> tuple[Carriage, ...]:
+    def relays(self, topic: Topic) -> Relays:
         """How every destination of this instance that carries the topic does so."""
         found = self._relays.get(topic)
         if found is None:
             carried = (self.carriage(destination, topic) for destination in self.instance.destinations)
-            found = self._relays[topic] = tuple(carriage for carriage in carried if carriage is not None)
+            found = self._relays[topic] = Relays.of([carriage for carriage in carried if carriage is not None])
         return found
 
     def _combine(self, destination: Destination, entries: tuple[ReplicatedTopic, ...]) -> Carriage:

@@ -100,7 +100,7 @@ def _queues(fabric: Fabric, instance: Instance, holdings: Holdings) -> Iterator[
                 fix = paste(instance, "TransactionLog", topic_entry(*needed), at)
                 yield broken("queue-not-logged", message, queue.at, source=instance, topic=needed, fix=fix)
         if queue.kind == "LocalQueue":
-            for relay in holdings.relays(topic):
+            for relay in holdings.relays(topic).all:
                 if holdings.carriers[relay.destination].is_literal(topic):
                     message = f"{instance.name} replicates {queue.name}, a LocalQueue, to {relay.destination.label}"
                     yield broken("local-queue-replicated", message, relay.entry.at, source=instance, topic=topic)
@@ -142,7 +142,7 @@ def _definitions(instance: Instance, holdings: Holdings) -> Iterator[ValidationF
     yield from _sow_order(instance, holdings)
     for derived in instance.derived:
         topic = Topic(derived.name, derived.message_type)
-        for relay in holdings.relays(topic):
+        for relay in holdings.relays(topic).all:
             if holdings.carriers[relay.destination].is_literal(topic):
                 message = f"{instance.name} replicates {derived.name}, a {derived.kind}"
                 yield broken("derived-replicated", message, relay.entry.at, source=instance, topic=topic)

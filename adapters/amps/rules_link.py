@@ -7,7 +7,7 @@ Transports"). Never looks at topics.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from adapters.amps.broken import broken
 from adapters.amps.checks import passes
@@ -20,11 +20,13 @@ def link_rules(fabric: Fabric) -> Iterator[ValidationFinding]:
     """All findings about links and destinations."""
     yield from _strays(fabric)
     yield from _duplicates(fabric)
-    for link in fabric.links:
-        yield from _group(link)
-        yield from _transport(fabric, link)
-        yield from _regexes(link)
-        yield from _anchoring(fabric, link)
+    for source in fabric.instances:
+        groups = sorted({link.source.group for link in fabric.incoming[source]})
+        for link in fabric.outgoing[source]:
+            yield from _group(link)
+            yield from _transport(fabric, link)
+            yield from _regexes(link)
+            yield from _anchoring(fabric, link, groups)
 
 
 def _strays(fabric: Fabric) -> Iterator[ValidationFinding]:
@@ -99,7 +101,7 @@ def _regexes(link: Link) -> Iterator[ValidationFinding]:
         yield broken("regex-support-differs", message, link.destination.at, link=link, other_at=link.target.at)
 
 
-def _anchoring(fabric: Fabric, link: Link) -> Iterator[ValidationFinding]:
+def _anchoring(fabric: Fabric, link: Link, groups: Sequence[str]) -> Iterator[ValidationFinding]:
     """Groups that a ``PassThrough`` matches in part: let through or not, according to an assumption."""
     destination = link.destination
     if destination.passthrough is None:
@@ -107,7 +109,7 @@ def _anchoring(fabric: Fabric, link: Link) -> Iterator[ValidationFinding]:
     pattern = fabric.book.pattern(destination.passthrough)
     if pattern.is_universal or (pattern.is_regex and pattern.regex is None):
         return
-    for group in sorted({each.source.group for each in fabric.incoming[link.source]}):
+    for group in groups:
         whole = pattern.regex.fullmatch(group) is not None if pattern.regex else pattern.text == group
         if (pattern.matches(group) or pattern.text in group) and not whole:
             verb = "taken to let through" if passes(fabric, destination, group) else "taken not to let through"

@@ -78,7 +78,7 @@ class _Search:
             return False
         enforced = self._enforced(carriage) | {Check.CASCADE}
         back = self._fabric.ways_back(link)
-        for relay in self._fabric.holdings[link.target].relays(topic):
+        for relay in self._fabric.holdings[link.target].relays(topic).all:
             if relay.destination in back and not self._fabric.assumptions.cascade_counts_way_back:
                 continue
             missing = enforced - self._enforced(relay)

@@ -21,6 +21,7 @@ from adapters.http.translate import FOREIGN, translate
 from orchestrator.clock import Clock
 from orchestrator.errors import CommandTimedOut, Forbidden, UnreadableReply
 
+Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
 _UNAUTHORIZED = 401
 
@@ -77,7 +78,7 @@ class HttpSession:
         limits: Limits,
         clock: Clock,
         allows: Callable[[Request], bool] = lambda request: True,
-        transport: httpx.BaseTransport | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self.device = device
         self._origin = origin

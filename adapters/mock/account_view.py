@@ -10,14 +10,14 @@ from orchestrator.site import Site
 
 
 def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
-    """For each service: messages lost, duplicated and out of order, and seconds (rounded up) with two active sites.
+    """For each service that the world has: messages lost, duplicated and out of order, and how often two were active.
 
     Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
     """
     world = WORLDS.acquire(str(site.options["world"]), clock)
     try:
         with world.request():
-            tallies = {service: world.tally(service) for service in services}
+            tallies = {service: world.tally(service) for service in services if world.has_vpn(service)}
     finally:
         WORLDS.release(world)
     return {

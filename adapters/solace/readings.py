@@ -148,7 +148,7 @@ def _by_vpn(listed: Sequence[Listed]) -> Mapping[str, list[Listed]]:
     return found
 
 
-# Readings of the message spool, which a member that does not serve shows as empty: who serves is asked before and after.
+# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
 ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions"})
 
 

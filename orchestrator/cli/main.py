@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli import definitions, lab, move, ongoing, runs, status, validate
+from orchestrator.cli import definitions, lab, move, ongoing, runs, status, unplanned, validate
 from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
@@ -38,6 +38,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 move.register(app)
+unplanned.register(app)
 ongoing.register(app)
 status.register(app)
 runs.register(app)

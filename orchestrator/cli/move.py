@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from orchestrator.cli.options import (
@@ -22,12 +20,8 @@ from orchestrator.cli.options import (
     Xa,
     Yes,
 )
-from orchestrator.cli.terminal import is_attended, say
+from orchestrator.cli.terminal import is_attended
 from orchestrator.errors import DefinitionError
-
-if TYPE_CHECKING:
-    from orchestrator import events as ev
-    from orchestrator.cli.wiring import Tools
 
 _CONTROLLED = """\
 Move services in a planned way; nothing is lost.
@@ -64,6 +58,7 @@ def controlled(
     runbook: RunbookName = "solace/controlled",
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
+    from orchestrator.cli.starting import start
     from orchestrator.cli.wiring import tools as tools_of
 
     if dry_run and fault:
@@ -73,34 +68,4 @@ def controlled(
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))
-    if dry_run:
-        from orchestrator.cli.preview import show_preview
-
-        raise typer.Exit(show_preview(tools, plan, as_json=as_json))
-    if not yes:
-        _confirm(tools, plan, as_json)
-    from orchestrator.cli.leading import lead_new
-
-    if fault:
-        from orchestrator.cli.simulation import script_faults
-
-        script_faults(tools, plan, fault)
-    raise typer.Exit(lead_new(tools, plan, as_json=as_json))
-
-
-def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
-    """Show the plan and ask once; without a terminal, refuse."""
-    from orchestrator.cli.preview import brief, question
-
-    if not is_attended() or as_json:
-        raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
-    for line in brief(tools, plan):
-        say(line)
-    try:
-        agreed = typer.confirm(question(plan), default=False, err=True)
-    except (typer.Abort, KeyboardInterrupt):
-        agreed = False
-        say("")
-    if not agreed:
-        say("not started; nothing was changed")
-        raise typer.Exit(3)
+    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))

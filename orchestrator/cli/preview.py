@@ -98,6 +98,8 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
         devices = ", ".join(device.name for device in sites[name].devices)
         title = f" ({sites[name].title})" if sites[name].title else ""
         yield f"  {side}: {name}{title} on {devices}"
+    for note in plan.notes:
+        yield f"  {note}"
 
 
 def _whole(lane: LanePreview) -> Iterator[str]:

@@ -139,7 +139,7 @@ def _print(rows: Sequence[Mapping[str, object]], simulated: bool) -> None:
                 presentable(str(row["verdict"])) if number == 0 else "",
             )
     paper = io.StringIO()
-    Console(file=paper, highlight=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
+    Console(file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
     if simulated:
         show_document("SIMULATED")
     show_document("\n".join(line.rstrip() for line in paper.getvalue().rstrip().splitlines()))

@@ -16,7 +16,8 @@ from orchestrator.cli.discretion import scrub_free_texts
 from orchestrator.cli.terminal import is_attended, redact_with, say
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.contract import Adapter, Permit, Setting
-from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted
+from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted, Unreachable
+from orchestrator.probing import REACHABILITY
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Side
@@ -100,8 +101,9 @@ class Tools:
         made = self.make_adapters(plan, read_only=read_only)
         try:
             try:
-                for adapter in made.values():
-                    adapter.open()
+                for side, adapter in made.items():
+                    with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
+                        adapter.open()
             except AdapterError as error:
                 hint = error.hint or "mend the cause, look with `failover status`, and run it again"
                 raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
@@ -135,6 +137,12 @@ class Tools:
         if self.fleet is not None:
             return self.fleet(adapters, permit, self.clock, desk)
         return ThreadedFleet(adapters, permit, self.clock, desk=desk)
+
+
+def _may_be_silent(plan: ev.Plan) -> set[Side]:
+    """Sides whose silence the runbook itself asks about."""
+    checks = (check for step in plan.runbook.steps for check in (*step.require, *step.until, *step.never))
+    return {check.on for check in checks if check.reading == REACHABILITY}
 
 
 def tools(context: typer.Context) -> Tools:

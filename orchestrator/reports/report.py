@@ -96,6 +96,7 @@ class RunReport(_Strict):
     started_at: str
     ended_at: str | None
     seconds: float
+    notes: tuple[str, ...]
     lanes: tuple[LaneReport, ...]
     resumable: bool
 
@@ -221,6 +222,7 @@ def build(records: Iterable[ev.Record]) -> RunReport:
         started_at=iso(first.at),
         ended_at=None if ended is None else iso(ended),
         seconds=round(run.last_at - first.at, 3),
+        notes=plan.notes,
         lanes=tuple(_lane_report(plan, run.lanes[service], stories[service]) for service in plan.services),
         resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
     )

@@ -76,6 +76,10 @@ def _one_source(secret: dict[str, Any]) -> None:
     secret["oneOf"] = [{"required": [name]} for name in secret["properties"]]
 
 
+def _one_receiver(hook: dict[str, Any]) -> None:
+    hook["oneOf"] = [{"required": ["command"]}, {"required": ["webhook"]}]
+
+
 def _choice_or_branches(decision: dict[str, Any]) -> None:
     decision["oneOf"] = [{"required": ["choice", "reason"]}, {"required": ["branches"]}]
 
@@ -83,6 +87,8 @@ def _choice_or_branches(decision: dict[str, Any]) -> None:
 _COMPLETED: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "Do": _arguments_beside,
     "SecretRef": _one_source,
+    "HookSecret": _one_source,
+    "Hook": _one_receiver,
     "XaDecision": _choice_or_branches,
 }
 

@@ -99,6 +99,19 @@ def test_work_grows_with_links_and_topics_alone() -> None:
     assert calls(instances_of(40, 40)) < 2.2 * base
 
 
+def test_a_hub_is_not_asked_by_every_spoke_about_every_other(amps: SimpleNamespace) -> None:
+    """Twice the spokes, about twice the work, although each spoke's link looks at all that the hub relays."""
+
+    def star(size: int) -> list[Instance]:
+        spokes = [f"S{index}" for index in range(size)]
+        queue = "<Queue><Name>q</Name><MessageType>json</MessageType></Queue>"
+        confs = [amps.full("HUB", spokes, ["t", "q"], sow={}, extra_sow=queue)]
+        confs += [amps.full(spoke, ["HUB"], ["t", "q"], sow={}, extra_sow=queue) for spoke in spokes]
+        return [conf.instance() for conf in confs]
+
+    assert calls(star(80)) < 2.3 * calls(star(40))
+
+
 def calls(instances: list[Instance]) -> int:
     """How many functions, of Python or of C, one validation calls."""
     count = 0

@@ -16,6 +16,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint"),
             *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
+            *("tables", "hooks"),
         }
     ),
     frozenset({"engine"}),

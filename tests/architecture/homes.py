@@ -27,7 +27,13 @@ HOMES: Mapping[str, Home] = {
     "transitions": Home(("orchestrator/lifecycle.py",), "the referee of the lifecycle tables, and nothing more"),
     "tenacity": Home(("orchestrator/retrying.py",), "its own deadlines read the machine's clock; ours wraps it"),
     "sqlalchemy": Home(
-        ("orchestrator/journal.py", "orchestrator/lease.py"), "one store: the record, and who may add to it"
+        (
+            "orchestrator/tables.py",
+            "orchestrator/journal.py",
+            "orchestrator/lease.py",
+            "orchestrator/hooks/outbox.py",
+        ),
+        "one store: the record, who may add to it, and who was told of it",
     ),
     "yaml": Home(("orchestrator/loader.py",), "the one door for documents, with their lines", package="pyyaml"),
     "typer": Home(("orchestrator/cli/",), "the command line"),

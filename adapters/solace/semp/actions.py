@@ -1,0 +1,200 @@
+"""The changes over SEMP: the one request of each, and one careful attempt at it. Never a second attempt.
+
+Sources: facts/solace.md sections 1.4, 1.5 and 1.8, seed 003 steps 2 to 6. A 200 says that the broker took a change,
+and no more; the run reads back. ``force-recreate-queue`` and the like are never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adapters.solace.names import checked_service, checked_xid
+from adapters.solace.semp.client import Change, SempReader, SempWriter
+from adapters.solace.semp.envelope import text_in
+from adapters.solace.semp.paths import path_of
+from adapters.solace.semp.site_readings import level_of
+from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.errors import (
+    AdapterError,
+    CommandRejected,
+    Forbidden,
+    HostKeyRejected,
+    NoSuchService,
+    Unreachable,
+)
+
+SET_BACKBONE = "set_backbone"
+# Global levels, lowest first (section 1.2); one that is not known here is left to the broker.
+_LEVELS = ("none", "read-only", "mesh-manager", "read-write", "admin")
+# The request did not leave, or met a node without a free session; all other errors are answers, or doubts.
+_NEVER_LEFT = (Unreachable, HostKeyRejected, Forbidden)
+_GLOBAL_NEEDS: Mapping[str, str] = {"set_role": "mesh-manager", SET_BACKBONE: "read-write"}
+
+
+def change_of(action: str, call: Call) -> Change:
+    """What ``call`` sends. Arguments nobody has filled in yet are shown as ``<name>``: such a plan is to look at."""
+    return _CHANGES[action](call)
+
+
+def check_call(action: str, call: Call) -> None:
+    """Raise ``Forbidden`` for a call whose words must not become a request; ``ValueError`` if words are missing."""
+    checked_service(call.service)
+    for name, argument in ACTIONS[action].arguments.items():
+        value = call.args.get(name)
+        if value is None:
+            raise ValueError(f"{action} needs {name}")
+        if argument.choices and value not in argument.choices:
+            raise Forbidden(f"{name} of {action} is one of {', '.join(argument.choices)}, not {value!r}")
+        if name == "xid":
+            checked_xid(value)
+
+
+def perform(writer: SempWriter, action: str, call: Call, permit: Permit) -> Result:
+    """Make one attempt. A device that fails is a result; only ``permit``'s refusal is raised, with nothing sent."""
+    try:
+        check_call(action, call)
+    except Forbidden as error:
+        return Result(call, Effect.NOT_SENT, detail=str(error), device=writer.device)
+    try:
+        refused = too_low(writer, action, call.service)
+    except AdapterError as error:
+        return Result(call, Effect.NOT_SENT, detail=f"not sent: {error}", device=writer.device)
+    if refused is not None:
+        return Result(call, Effect.REJECTED, detail=str(refused), device=writer.device)
+    permit.check()
+    return send(writer, call, change_of(action, call))
+
+
+def send(writer: SempWriter, call: Call, change: Change) -> Result:
+    """Send ``change`` for ``call``, and say what can have come of it."""
+    try:
+        writer.change(change)
+    except AdapterError as error:
+        left = () if isinstance(error, _NEVER_LEFT) else (change.line,)
+        effect = Result.of(call, error, left).effect
+        return Result(call, effect, detail=str(error), device=writer.device, sent=left)
+    return Result(call, Effect.ACCEPTED, device=writer.device, sent=(change.line,))
+
+
+def too_low(reader: SempReader, action: str, service: str) -> CommandRejected | None:
+    """Why the account may not do ``action``, asked before anything is sent; None when it may, or nobody knows.
+
+    Roles and the backbone need a global level; everything else a level for the message VPN (section 0, point 10).
+    """
+    level = level_of(reader)
+    needed = _GLOBAL_NEEDS.get(action, "read-write")
+    if _is_enough(level, needed):
+        return None
+    if action not in _GLOBAL_NEEDS:
+        own = _level_for(reader, service)
+        if own is None or _is_enough(own, needed):
+            return None
+        level = f"{level}, and {own} for {service}"
+    return CommandRejected(
+        f"{action} needs the level {needed}, and the account's level on {reader.device} is {level}",
+        device=reader.device,
+        hint="use an account with a higher level",
+    )
+
+
+def _is_enough(level: str | None, needed: str) -> bool:
+    return level not in _LEVELS or _LEVELS.index(level) >= _LEVELS.index(needed)
+
+
+def _level_for(reader: SempReader, service: str) -> str | None:
+    try:
+        found = reader.one(path_of("monitor", "about", "user", "msgVpns", service), select=("accessLevel",))
+    except (CommandRejected, NoSuchService):
+        return None
+    return text_in(found.data, "accessLevel")
+
+
+def _argument(call: Call, name: str) -> str:
+    return call.args.get(name, f"<{name}>")
+
+
+def _set_role(call: Call) -> Change:
+    path = path_of("config", "msgVpns", call.service)
+    return Change("PATCH", path, {"replicationRole": _argument(call, "role")})
+
+
+def _transaction(call: Call, verb: str) -> Change:
+    path = path_of("action", "msgVpns", call.service, "transactions", _argument(call, "xid"), verb)
+    return Change("PUT", path, {})
+
+
+def _complete_transaction(call: Call) -> Change:
+    return _transaction(call, _argument(call, "outcome"))
+
+
+def _delete_transaction(call: Call) -> Change:
+    return _transaction(call, "delete")
+
+
+def _set_backbone(call: Call) -> Change:
+    # The trailing slash is the broker object itself (section 1.5).
+    return Change("PATCH", path_of("config"), {"serviceMsgBackboneEnabled": _argument(call, "state") == "up"})
+
+
+def _set_reject_on_discard(call: Call) -> Change:
+    path = path_of("config", "msgVpns", call.service)
+    enabled = _argument(call, "enabled") == "yes"
+    return Change("PATCH", path, {"replicationQueueRejectMsgToSenderOnDiscardEnabled": enabled})
+
+
+_CHANGES: Mapping[str, Callable[[Call], Change]] = {
+    "set_role": _set_role,
+    "complete_transaction": _complete_transaction,
+    "delete_transaction": _delete_transaction,
+    SET_BACKBONE: _set_backbone,
+    "set_reject_on_discard": _set_reject_on_discard,
+}
+
+
+def _line_of(action: str) -> Callable[[Call], Sequence[str]]:
+    return lambda call: (change_of(action, call).line,)
+
+
+ACTIONS: Mapping[str, ActionSpec] = {
+    "set_role": ActionSpec(
+        "set_role",
+        "Give the message VPN the replication role active or standby",
+        idempotent=True,
+        commands=_line_of("set_role"),
+        arguments={"role": ArgumentSpec(choices=("active", "standby"))},
+        inverse="set_role",
+    ),
+    "complete_transaction": ActionSpec(
+        "complete_transaction",
+        "Heuristically commit or roll back a prepared transaction",
+        idempotent=False,
+        commands=_line_of("complete_transaction"),
+        arguments={
+            "xid": ArgumentSpec(filled_by="item"),
+            "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
+        },
+    ),
+    "delete_transaction": ActionSpec(
+        "delete_transaction",
+        "Delete a heuristically completed transaction",
+        idempotent=False,
+        commands=_line_of("delete_transaction"),
+        arguments={"xid": ArgumentSpec(filled_by="item")},
+    ),
+    SET_BACKBONE: ActionSpec(
+        SET_BACKBONE,
+        "Let clients in, or cut all of them off, on every node of the site",
+        idempotent=True,
+        commands=_line_of(SET_BACKBONE),
+        arguments={"state": ArgumentSpec(choices=("up", "down"))},
+        inverse=SET_BACKBONE,
+    ),
+    "set_reject_on_discard": ActionSpec(
+        "set_reject_on_discard",
+        "Refuse what the full replication queue cannot take, or serve it without replication",
+        idempotent=True,
+        commands=_line_of("set_reject_on_discard"),
+        arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
+        inverse="set_reject_on_discard",
+    ),
+}

@@ -1,0 +1,185 @@
+"""SEMP requests to one node: reads that may be repeated, and changes that never are.
+
+``SempReader`` has no method that changes anything, and its session refuses whatever is not a reading, so that a
+look ahead cannot slip. A success of ``SempWriter`` is never proof: only a reading is (facts/solace.md section 0).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
+
+from adapters.http.session import HttpSession, Reply, Request
+from adapters.http.xmldoc import MalformedXml, parse_xml
+from adapters.solace.semp.envelope import OK, Envelope, Object, envelope_of, is_invalid_parameter
+from adapters.solace.semp.paths import PAGE, V1, path_of, query_of
+from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body
+from orchestrator.errors import AdapterError, UnreadableReply
+from orchestrator.retrying import READ_MAY_RETRY, Retry
+
+PAGES_MAX = 10_000
+_LOGOUT = Request("PUT", path_of("action", "about", "user", "logout"), b"{}", JSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One object of a collection, with the sizes of its own collections."""
+
+    data: Object
+    collections: Object
+
+
+def only_reads(request: Request) -> bool:
+    """Is this a reading, or the end of our own session? What a session that only reads may send."""
+    if request.method == "GET":
+        return True
+    if request == _LOGOUT:
+        return True
+    return request.method == "POST" and request.target == V1 and _is_show(request.body or b"")
+
+
+def _is_show(body: bytes) -> bool:
+    try:
+        root = parse_xml(body)
+    except MalformedXml:
+        return False
+    return root.tag == "rpc" and [child.tag for child in root] == ["show"]
+
+
+class SempReader:
+    """Reads of one node. Each is tried again after a broken or late answer, while ``within_s`` seconds last."""
+
+    def __init__(self, session: HttpSession, retry: Retry, *, within_s: float) -> None:
+        self._session = session
+        self._retry = retry
+        self._within_s = within_s
+
+    @property
+    def device(self) -> str:
+        return self._session.device
+
+    def one(self, path: str, *, select: Sequence[str] = ()) -> Item:
+        """One object. Raises ``NoSuchService``, ``UnreadableReply`` for a collection in its place, …"""
+        return self.dated(path, select=select)[0]
+
+    def dated(self, path: str, *, select: Sequence[str] = ()) -> tuple[Item, Reply]:
+        """The same, with the whole reply: its headers tell the node's time."""
+        reply, answer = self._get(path, select)
+        if isinstance(answer.data, list) or isinstance(answer.collections, list):
+            # What a "#" that was lost on the way leads to: the whole collection, with a 200.
+            raise self._unreadable("a collection came where one object was asked for", reply)
+        return Item(answer.data, answer.collections), reply
+
+    def all(self, path: str, *, select: Sequence[str] = ()) -> Iterator[Item]:
+        """Every object of a collection, page by page: a page may be short, or empty, and still not be the last."""
+        reply, answer = self._get(path, select, count=PAGE)
+        followed: set[str] = set()
+        while True:
+            yield from self._items(answer, reply)
+            if answer.next_page is None:
+                return
+            target = self._next_target(answer.next_page, path, reply)
+            if target in followed or len(followed) >= PAGES_MAX:
+                raise self._unreadable("its pages have no end", reply)
+            followed.add(target)
+            reply, answer = self._read(target)
+
+    def size(self, path: str) -> int | None:
+        """How many objects a collection has (``meta.count``); None where the broker does not tell."""
+        return self._get(path, (), count=1)[1].count
+
+    def show(self, *asked: Element) -> Element:
+        """What SEMP v1 says to ``<rpc><show>…``: the element ``show`` of its reply. Raises ``AdapterError``."""
+        request = Request("POST", V1, show_body(*asked), XML, is_read=True)
+        return self._retry.read(
+            lambda: reply_root(self._session.exchange(request), self.device),
+            within_s=self._within_s,
+            on=READ_MAY_RETRY,
+        )
+
+    def log_out(self) -> None:
+        """Give the node its session back, if it keeps one for us; never raises."""
+        if not self._session.has_cookie:
+            return
+        try:
+            self._session.exchange(_LOGOUT)
+        except AdapterError:
+            return  # it will expire
+
+    def _get(self, path: str, select: Sequence[str], *, count: int | None = None) -> tuple[Reply, Envelope]:
+        """Read ``path``; once more without ``select`` where the broker is older than one of its attributes."""
+        if select:
+            reply = self._exchange(path + query_of(select=select, count=count))
+            if not is_invalid_parameter(reply):
+                return reply, envelope_of(reply, self.device, is_read=True)
+        return self._read(path + query_of(count=count))
+
+    def _read(self, target: str) -> tuple[Reply, Envelope]:
+        reply = self._exchange(target)
+        return reply, envelope_of(reply, self.device, is_read=True)
+
+    def _exchange(self, target: str) -> Reply:
+        """The answer to a GET; tried again while there is none, or the node is busy."""
+
+        def attempt() -> Reply:
+            reply = self._session.exchange(Request("GET", target, is_read=True))
+            if reply.status != OK and not is_invalid_parameter(reply):
+                envelope_of(reply, self.device, is_read=True)
+            return reply
+
+        return self._retry.read(attempt, within_s=self._within_s, on=READ_MAY_RETRY)
+
+    def _items(self, answer: Envelope, reply: Reply) -> Iterator[Item]:
+        data, sizes = answer.data, answer.collections
+        if not isinstance(data, list):
+            raise self._unreadable("one object came where a collection was asked for", reply)
+        if isinstance(sizes, list) and len(sizes) == len(data):
+            yield from map(Item, data, sizes)
+        else:
+            yield from (Item(one, {}) for one in data)
+
+    def _next_target(self, uri: str, path: str, reply: Reply) -> str:
+        """Path and query of the next page. Its host is not looked at: the password goes to the device we mean."""
+        parts = urlsplit(uri)
+        if parts.path != path or not parts.query or not uri.isascii() or not uri.isprintable():
+            raise self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
+        return f"{parts.path}?{parts.query}"
+
+    def _unreadable(self, why: str, reply: Reply) -> UnreadableReply:
+        return UnreadableReply(
+            f"the answer of {self.device} cannot be read: {why}", text=reply.text[:4000], device=self.device
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A request that changes something."""
+
+    method: str
+    path: str
+    body: Mapping[str, object]
+
+    @property
+    def line(self) -> str:
+        """``PATCH /SEMP/v2/config/msgVpns/V {"replicationRole":"standby"}``."""
+        return f"{self.method} {self.path} {self._json}"
+
+    @property
+    def request(self) -> Request:
+        return Request(self.method, self.path, self._json.encode(), JSON)
+
+    @property
+    def _json(self) -> str:
+        return json.dumps(self.body, separators=(",", ":"))
+
+
+class SempWriter(SempReader):
+    """Reads and changes of one node."""
+
+    def change(self, change: Change) -> None:
+        """Send it once. Raises ``AdapterError``; returning says that the node took it, and no more."""
+        reply = self._session.exchange(change.request)
+        envelope_of(reply, self.device, is_read=False)

@@ -1,0 +1,175 @@
+"""The envelope of SEMP v2: what a reply says, or why it is none. Errors are told apart by code, never by text.
+
+facts/solace.md sections 1.1 and 1.3. Nothing in here sends anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adapters.http.session import Reply
+from adapters.http.translate import printable
+from orchestrator.errors import (
+    AdapterError,
+    AuthenticationFailed,
+    CommandRejected,
+    CommandTimedOut,
+    NoSuchService,
+    Unreachable,
+    UnreadableReply,
+)
+
+NOT_FOUND, INVALID_PARAMETER, UNAUTHORIZED, NOT_ALLOWED, TIME_OUT = 6, 11, 72, 89, 229
+OK, _NO_SESSION = 200, 529
+_BUSY = frozenset({429, 503})
+_LEVEL_HINT = "the account's level is too low: roles need global mesh-manager (read-write before 10.26) or above"
+_TEXT_MAX = 4000
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A reply that succeeded. ``data`` and ``collections`` are one object, or parallel lists of them.
+
+    ``count`` is the size of the collection where the broker tells it, ``next_page`` the whole URI of the next page.
+    """
+
+    data: Object | list[Object]
+    collections: Object | list[Object] = field(default_factory=dict)
+    count: int | None = None
+    next_page: str | None = None
+
+
+def is_invalid_parameter(reply: Reply) -> bool:
+    """Does the broker not know an attribute or value of the request?"""
+    meta = (_json(reply) or {}).get("meta")
+    error = meta.get("error") if isinstance(meta, dict) else None
+    return isinstance(error, dict) and error.get("code") == INVALID_PARAMETER
+
+
+def envelope_of(reply: Reply, device: str, *, is_read: bool) -> Envelope:
+    """What ``reply`` says. Raises ``AdapterError``: see ``refusal_of``; ``UnreadableReply`` for anything else.
+
+    ``NoSuchService`` is raised for every object that is not there: the caller knows which one it asked for.
+    """
+    body = _json(reply)
+    meta = body.get("meta") if body is not None else None
+    if body is None or not isinstance(meta, dict):
+        raise _without_envelope(reply, device, is_read=is_read)
+    if reply.status != OK or "error" in meta:
+        raise refusal_of(reply, meta, device, is_read=is_read)
+    if meta.get("responseCode") != OK:
+        raise unreadable("its response code is not that of its status", reply, device)
+    data, collections = body.get("data", {}), body.get("collections", {})
+    if not (_is_plain(data) and _is_plain(collections)):
+        raise unreadable("its data is neither an object nor a list of objects", reply, device)
+    paging = meta.get("paging")
+    next_page = paging.get("nextPageUri") if isinstance(paging, dict) else None
+    if paging is not None and not isinstance(next_page, str):
+        raise unreadable("it has more pages and does not say where", reply, device)
+    return Envelope(data, collections, count_in(meta, "count"), next_page)
+
+
+def refusal_of(reply: Reply, meta: Object, device: str, *, is_read: bool) -> AdapterError:
+    """The error for an answer that says no, or for one that came to nothing inside the broker."""
+    error = meta.get("error")
+    error = error if isinstance(error, dict) else {}
+    code, text = error.get("code"), printable(str(error.get("description", "")))
+    said = f"{device} refused: {text or 'no reason given'} ({error.get('status', '?')}, code {code})"
+    if reply.status == 401:
+        return _not_accepted(device)
+    if reply.status == _NO_SESSION:
+        return _no_session(device)
+    if code == UNAUTHORIZED or reply.status == 403:
+        return CommandRejected(said, device=device, hint=_LEVEL_HINT)
+    if code == NOT_FOUND:
+        return NoSuchService(said, device=device)
+    if code == TIME_OUT:
+        # It gave up on the request; whether a change had begun by then it does not say.
+        return CommandTimedOut(f"{device} did not finish in time: {text}", device=device)
+    if reply.status in _BUSY and code != NOT_ALLOWED and is_read:
+        return Unreachable(f"{device} is busy: {text or reply.status}", device=device)
+    if reply.status >= 500 and reply.status not in _BUSY and not is_read:
+        return unreadable(f"it failed inside ({reply.status}: {text})", reply, device)
+    hint = "ordinary after an HA event, while configurations are reconciled" if reply.status in _BUSY else ""
+    return CommandRejected(said, device=device, hint=hint)
+
+
+def status_refusal(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
+    """The error for an answer that has nothing of SEMP but its status."""
+    if reply.status == 401:
+        return _not_accepted(device)
+    if reply.status == 403:
+        return CommandRejected(f"{device} forbids it (403)", device=device, hint=_LEVEL_HINT)
+    if reply.status == _NO_SESSION:
+        return _no_session(device)
+    if reply.status in _BUSY | {502, 504} and is_read:
+        return Unreachable(f"{device} is busy ({reply.status})", device=device)
+    return unreadable(f"status {reply.status}, and no SEMP", reply, device)
+
+
+def unreadable(why: str, reply: Reply, device: str) -> UnreadableReply:
+    """The error for an answer that no rule covers, with its text."""
+    return UnreadableReply(
+        f"the answer of {device} cannot be read: {why}", text=reply.text[:_TEXT_MAX], device=device
+    )
+
+
+def text_in(data: Object, name: str) -> str | None:
+    """The text of an attribute; None when it is not told: absent is not empty."""
+    value = data.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def flag_in(data: Object, name: str) -> bool | None:
+    """True, False, or None when it is not told: absent is not false (facts/solace.md section 0, point 4)."""
+    value = data.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def count_in(data: Object, name: str) -> int | None:
+    """A number from 0; None when it is not told. A flag is no number."""
+    value = data.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def size_of(collections: Object, name: str) -> int | None:
+    """``collections.<name>.count``: how many there are now."""
+    collection = collections.get(name)
+    return count_in(collection, "count") if isinstance(collection, dict) else None
+
+
+def _json(reply: Reply) -> dict[str, Any] | None:
+    try:
+        body = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
+
+
+def _without_envelope(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
+    if reply.status == OK:
+        return unreadable("it is no SEMP v2 envelope", reply, device)
+    return status_refusal(reply, device, is_read=is_read)
+
+
+def _not_accepted(device: str) -> AuthenticationFailed:
+    return AuthenticationFailed(
+        f"{device} does not accept the account",
+        device=device,
+        hint="check the site's login or token; it is not tried again by itself",
+    )
+
+
+def _no_session(device: str) -> Unreachable:
+    return Unreachable(
+        f"{device} has no SEMP session left", device=device, hint="end sessions that nobody uses, or use a token"
+    )

@@ -1,0 +1,41 @@
+"""Names on their way into a URL: each part percent-encoded by itself, each separator literal.
+
+facts/solace.md section 1.1: an unescaped ``#`` becomes a fragment and the request hits the whole collection with a
+200, and a comma of ``select`` that is encoded is refused. So this is the only place where a target is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+from urllib.parse import quote
+
+Api = Literal["config", "monitor", "action"]
+Part = str | tuple[str, ...]  # a name, or the names of a compound key
+
+BASE = "/SEMP/v2/"
+V1 = "/SEMP"
+REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
+PAGE = 100  # the most objects that a page of these collections may have (section 1.1)
+
+
+def path_of(api: Api, *parts: Part) -> str:
+    """``path_of("monitor", "msgVpns", "a#b")`` is ``/SEMP/v2/monitor/msgVpns/a%23b``; no part: the broker itself."""
+    return f"{BASE}{api}/" + "/".join(_encoded(part) for part in parts)
+
+
+def query_of(*, select: Sequence[str] = (), count: int | None = None) -> str:
+    """``?select=a,b.c&count=100``; attribute names are ours, and have nothing to encode."""
+    words = [f"select={','.join(select)}"] if select else []
+    if count is not None:
+        words.append(f"count={count}")
+    return "?" + "&".join(words) if words else ""
+
+
+def _encoded(part: Part) -> str:
+    return ",".join(map(_name, part)) if isinstance(part, tuple) else _name(part)
+
+
+def _name(name: str) -> str:
+    # "." and ".." mean something in a path, and nothing keeps a message VPN from being called so.
+    return "%2E" * len(name) if set(name) == {"."} else quote(name, safe="")

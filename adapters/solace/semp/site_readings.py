@@ -1,0 +1,217 @@
+"""The readings of a site over SEMP: who can connect, what its endpoints hold, and what its nodes are.
+
+facts/solace.md sections 1.5 to 1.7, 1.10 and 2.2. Nothing here changes a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+from adapters.http.session import Reply
+from adapters.solace.semp.client import Item, SempReader
+from adapters.solace.semp.envelope import count_in, flag_in, size_of, text_in
+from adapters.solace.semp.nodes import BROKER, Node
+from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
+from adapters.solace.semp.readings import Answers, vpn_lines, vpns
+from adapters.solace.semp.v1 import SHOW_REPLICATION, line_of, mate_in, oldest_in, show_oldest
+from orchestrator.contract import Failure
+from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+
+_NAME = "msgVpnName"
+_BACKBONE = "serviceMsgBackboneEnabled"
+_MODE = "guaranteedMsgingTransactionReplicationCompatibilityMode"
+_GROUP_SYNC, _SYNC = "configSyncRedundancyGroupUp", "configSyncUp"
+_PLATFORM = ("version", _MODE, "configSyncEnabled", _GROUP_SYNC, _SYNC)
+_MODES: Mapping[str, Literal["legacy", "transacted"]] = {"legacy": "legacy", "transacted": "transacted"}
+
+_ABOUT_USER = path_of("monitor", "about", "user")
+_LEVEL = "globalAccessLevel"
+
+Kind = Literal["queue", "topic-endpoint"]
+_KINDS: Mapping[Kind, tuple[str, str]] = {
+    "queue": ("queues", "queueName"),
+    "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
+}
+_ATTRIBUTES = ("durable", "lowestMsgId", "msgs.count")
+_MESSAGE = ("msgId", "spooledTime")
+
+
+# The fence
+
+
+def read_fence(nodes: Iterable[Node]) -> Fence:
+    """Every node's door, serving or not: the flag is not config-synced. A node that cannot be asked is unknown.
+
+    Raises ``AdapterError`` when none of them can be asked.
+    """
+    fences: list[NodeFence] = []
+    errors: list[AdapterError] = []
+    for node in nodes:
+        try:
+            fences.append(_fence(node))
+        except AdapterError as error:
+            errors.append(error)
+            fences.append(NodeFence(node=node.device.name))
+    if len(errors) == len(fences):
+        raise errors[0]
+    return Fence(nodes=tuple(fences))
+
+
+def fence_lines() -> list[str]:
+    """The requests of ``read_fence`` to each node; the clients of each message VPN come on top."""
+    return [
+        f"GET {BROKER}{query_of(select=(_BACKBONE,))}",
+        f"GET {path_of('monitor', 'msgVpns')}{query_of(select=(_NAME, 'clients.count'), count=PAGE)}",
+    ]
+
+
+def _fence(node: Node) -> NodeFence:
+    reader = node.reader
+    up = flag_in(reader.one(BROKER, select=(_BACKBONE,)).data, _BACKBONE)
+    return NodeFence(node=node.device.name, backbone_up=up, clients=_clients(reader))
+
+
+def _clients(reader: SempReader) -> int:
+    """Connected clients of all message VPNs; the node's own, whose names begin with ``#``, are not counted."""
+    found = 0
+    for vpn in list(reader.all(path_of("monitor", "msgVpns"), select=(_NAME, "clients.count"))):
+        name = text_in(vpn.data, _NAME)
+        if name is None:
+            raise UnreadableReply(
+                f"{reader.device} lists a message VPN without a name", text=str(vpn.data), device=reader.device
+            )
+        if size_of(vpn.collections, "clients") == 0:
+            continue
+        clients = reader.all(path_of("monitor", "msgVpns", name, "clients"), select=("clientName",))
+        found += sum(not (text_in(client.data, "clientName") or "").startswith("#") for client in clients)
+    return found
+
+
+# Endpoints
+
+
+def read_endpoints(reader: SempReader, services: Sequence[str]) -> Answers:
+    """Every durable endpoint of each of ``services``: how many messages it holds, and how old the oldest is."""
+    answers: Answers = {}
+    for service, vpn in vpns(reader, services, (_NAME,)).items():
+        answers[service] = vpn if isinstance(vpn, Failure) else _endpoints(reader, service)
+    return answers
+
+
+def endpoint_lines(services: Sequence[str]) -> list[str]:
+    """The requests of ``read_endpoints``; one for the oldest message of each endpoint comes on top."""
+    lists = [
+        f"GET {path_of('monitor', 'msgVpns', service, collection)}{query_of(select=(name, *_ATTRIBUTES), count=PAGE)}"
+        for service in services
+        for collection, name in _KINDS.values()
+    ]
+    return [vpn_lines(services, (_NAME,)), *lists]
+
+
+def _endpoints(reader: SempReader, service: str) -> Endpoints | Failure:
+    try:
+        items = [
+            _endpoint(reader, service, kind, name, item)
+            for kind, (collection, key) in _KINDS.items()
+            for item in list(
+                reader.all(path_of("monitor", "msgVpns", service, collection), select=(key, *_ATTRIBUTES))
+            )
+            if flag_in(item.data, "durable") is not False
+            if (name := text_in(item.data, key)) is not None and name != REPLICATION_QUEUE
+        ]
+    except (CommandRejected, NoSuchService, UnreadableReply) as error:
+        return Failure.of(error)
+    return Endpoints(items=tuple(items))
+
+
+def _endpoint(reader: SempReader, service: str, kind: Kind, name: str, item: Item) -> EndpointDepth:
+    path = path_of("monitor", "msgVpns", service, _KINDS[kind][0], name)
+    depth = size_of(item.collections, "msgs")
+    if depth is None:
+        depth = reader.size(path + "/msgs")
+    oldest = None
+    if depth != 0:
+        oldest = _oldest_in_v1(reader, service, name) if kind == "queue" else None
+        if oldest is None:
+            oldest = _oldest_in_v2(reader, path, count_in(item.data, "lowestMsgId"))
+    return EndpointDepth(name=name, endpoint=kind, messages=depth, oldest_at=oldest)
+
+
+def _oldest_in_v1(reader: SempReader, service: str, queue: str) -> float | None:
+    """SEMP v1 has a request for just that. For topic endpoints no source gives its form."""
+    try:
+        return oldest_in(reader.show(show_oldest(queue, service)), queue)
+    except (CommandRejected, UnreadableReply):
+        return None
+
+
+def _oldest_in_v2(reader: SempReader, path: str, lowest: int | None) -> float | None:
+    """By its id, since no order of ``msgs`` is promised (section 1.7). Consumed meanwhile, it tells nothing."""
+    if lowest is None:
+        return None
+    try:
+        found = reader.one(f"{path}/msgs/{lowest}", select=_MESSAGE).data
+    except (NoSuchService, CommandRejected):
+        return None
+    spooled = count_in(found, "spooledTime")
+    return None if spooled is None else float(spooled)
+
+
+# The platform
+
+
+def read_platform(node: Node, *, is_pair: bool) -> Platform:
+    """What the serving node is, and may do for us. Raises ``AdapterError``."""
+    broker, reply = node.reader.dated(BROKER, select=_PLATFORM)
+    return Platform(
+        node=node.device.name,
+        version=text_in(broker.data, "version"),
+        transactions=_MODES.get(text_in(broker.data, _MODE) or ""),
+        config_sync_up=_config_sync(broker, is_pair=is_pair),
+        mate=_mate(node.reader),
+        level=level_of(node.reader),
+        clock_offset_s=_clock_offset(reply),
+    )
+
+
+def platform_lines() -> list[str]:
+    """The requests of ``read_platform``."""
+    return [
+        f"GET {BROKER}{query_of(select=_PLATFORM)}",
+        line_of(SHOW_REPLICATION),
+        f"GET {_ABOUT_USER}{query_of(select=(_LEVEL,))}",
+    ]
+
+
+def level_of(reader: SempReader) -> str | None:
+    """Our own account's global access level; None when the broker does not tell."""
+    try:
+        return text_in(reader.one(_ABOUT_USER, select=(_LEVEL,)).data, _LEVEL)
+    except (CommandRejected, NoSuchService):
+        return None
+
+
+def _config_sync(broker: Item, *, is_pair: bool) -> bool | None:
+    """Within a pair: ``configSyncUp`` is false also when only the other site is away (section 1.10)."""
+    if flag_in(broker.data, "configSyncEnabled") is False:
+        return False
+    return flag_in(broker.data, _GROUP_SYNC if is_pair else _SYNC)
+
+
+def _mate(reader: SempReader) -> str | None:
+    try:
+        return mate_in(reader.show(SHOW_REPLICATION))
+    except (CommandRejected, UnreadableReply):
+        return None
+
+
+def _clock_offset(reply: Reply) -> float | None:
+    """The node's clock minus ours, by the ``Date`` of its answer, which knows whole seconds only."""
+    try:
+        there = parsedate_to_datetime(reply.headers["date"]).timestamp() + 0.5
+    except (KeyError, ValueError, TypeError):
+        return None
+    return there - (reply.asked_at + reply.answered_at) / 2

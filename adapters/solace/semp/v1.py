@@ -1,0 +1,158 @@
+"""SEMP v1: requests as elements in the order of its schema, and replies whose HTTP 200 says nothing.
+
+Only ``<execute-result code="ok"/>`` is success (facts/solace.md section 2.1). What is read here is what SEMP v2 does
+not offer: redundancy, message spool, replication mate, oldest messages. Nothing here changes a device.
+"""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element
+
+from adapters.http.session import Reply
+from adapters.http.translate import printable
+from adapters.http.xmldoc import MalformedXml, element, nested, parse_xml, text_of, written
+from adapters.solace.parse_redundancy import Activity, Redundancy, Spool, VirtualRouter
+from adapters.solace.semp.envelope import status_refusal, unreadable
+from orchestrator.errors import CommandRejected, UnreadableReply
+
+JSON, XML = "application/json", "application/xml"
+
+SHOW_REDUNDANCY = nested(["redundancy"])
+SHOW_MESSAGE_SPOOL = nested(["message-spool"])
+SHOW_REPLICATION = nested(["replication"])
+
+_CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "shutdown": False}
+_BOOLEANS = {"true": True, "false": False}
+_UP = {"up": True, "down": False}
+
+
+def show_oldest(queue: str, vpn: str) -> Element:
+    """The oldest message of a queue. Assumption: the order of its elements, which is the schema's (section 2.2)."""
+    return element(
+        "queue",
+        element("name", queue),
+        element("vpn-name", vpn),
+        element("messages"),
+        element("oldest"),
+        element("detail"),
+        element("count"),
+        element("num-elements", "1"),
+    )
+
+
+def show_body(*asked: Element) -> bytes:
+    """``<rpc><show>…</show></rpc>``."""
+    return written(element("rpc", element("show", *asked)))
+
+
+def line_of(*asked: Element) -> str:
+    """The request as a plan shows it."""
+    return f"POST /SEMP {show_body(*asked).decode()}"
+
+
+def reply_root(reply: Reply, device: str) -> Element:
+    """The element ``show`` of a reply that succeeded.
+
+    Raises ``CommandRejected`` for what the node refuses, ``UnreadableReply`` for anything that is no success.
+    """
+    if reply.status != 200:
+        raise status_refusal(reply, device, is_read=True)
+    try:
+        root = parse_xml(reply.body)
+    except MalformedXml as error:
+        raise unreadable(str(error), reply, device) from error
+    if root.tag != "rpc-reply":
+        raise unreadable(f"it is <{printable(root.tag, 60)}>, no SEMP v1 reply", reply, device)
+    for refusal in ("parse-error", "permission-error", "limit-error"):
+        found = root.find(refusal)
+        if found is not None:
+            why = printable(found.text or "")
+            hint = "the account's level is too low" if refusal == "permission-error" else ""
+            raise CommandRejected(f"{device} refused: {why or refusal}", device=device, hint=hint)
+    result = root.find("execute-result")
+    code = result.get("code") if result is not None else None
+    if result is not None and code == "fail":
+        why = f"{printable(result.get('reason', 'no reason given'))} (reason code {result.get('reasonCode', '?')})"
+        raise CommandRejected(f"{device} refused: {why}", device=device)
+    show = root.find("rpc/show")
+    if code != "ok" or show is None:
+        raise unreadable("it does not say that it succeeded", reply, device)
+    return show
+
+
+def redundancy_in(show: Element, device: str) -> Redundancy:
+    """``show redundancy`` (section 2.4). Raises ``UnreadableReply``.
+
+    A virtual router that has nothing to say here is reduced to its activity; neither tells of a message spool.
+    """
+    configured = _CONFIGURED.get(_plain(text_of(show, "redundancy/config-status")))
+    if configured is None:
+        raise _unread("no config-status that is known", show, device)
+    links = [
+        _BOOLEANS.get(_plain(text_of(show, f"redundancy/oper-status/adb-{name}-up"))) for name in ("link", "hello")
+    ]
+    primary, backup = (_router(show, name, device) for name in ("primary", "backup"))
+    if primary.activity is None and backup.activity is None:
+        raise _unread("no activity of a virtual router", show, device)
+    return Redundancy(
+        configured=configured,
+        up=_UP.get(_plain(text_of(show, "redundancy/redundancy-status"))),
+        link_up=None if None in links else all(links),
+        mate_router=text_of(show, "redundancy/mate-router-name"),
+        primary=primary,
+        backup=backup,
+    )
+
+
+def spool_in(show: Element, device: str) -> Spool:
+    """The operational status of ``show message-spool``. Raises ``UnreadableReply``."""
+    found = text_of(show, "message-spool/message-spool-info/operational-status")
+    spool = _SPOOLS.get(_plain(found))
+    if spool is None:
+        raise _unread(f"{found!r} is no state of a message spool", show, device)
+    return spool
+
+
+def mate_in(show: Element) -> str | None:
+    """The router name of the replication mate; None when there is none, or not just one.
+
+    Appliances and software lay it out differently (section 2.4): what counts is a router-name below the mate.
+    """
+    names = {
+        (found.text or "").strip()
+        for mate in ("mate", "mate-list")
+        for found in show.findall(f"replication/{mate}//router-name")
+    } - {""}
+    return names.pop() if len(names) == 1 else None
+
+
+def oldest_in(show: Element, queue: str) -> float | None:
+    """When the oldest message of ``queue`` was spooled, seconds since the epoch; None when it is not told."""
+    times = [
+        text_of(message, "date-seconds")
+        for found in show.findall("queue/queues/queue")
+        if text_of(found, "name") == queue
+        for message in found.iter("spooled-message")
+    ]
+    told = [float(time) for time in times if time is not None and time.isdecimal()]
+    return min(told) if told and len(told) == len(times) else None
+
+
+def _router(show: Element, name: str, device: str) -> VirtualRouter:
+    activity = text_of(show, f"redundancy/virtual-routers/{name}/status/activity")
+    if activity is not None and _plain(activity) not in _ACTIVITIES:
+        raise _unread(f"{activity!r} is no activity of a virtual router", show, device)
+    return VirtualRouter(_ACTIVITIES.get(_plain(activity)), None)
+
+
+def _plain(value: str | None) -> str:
+    return (value or "").replace(" ", "").lower()
+
+
+_ACTIVITIES = {_plain(activity): activity for activity in Activity}
+_SPOOLS = {_plain(spool): spool for spool in Spool}
+
+
+def _unread(why: str, show: Element, device: str) -> UnreadableReply:
+    text = written(show).decode("utf-8", "replace")[:4000]
+    return UnreadableReply(f"the answer of {device} cannot be read: {why}", text=text, device=device)

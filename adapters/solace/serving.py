@@ -1,0 +1,174 @@
+"""Which node of a site serves, whatever its nodes are asked over.
+
+Who serves is asked anew for every step and never remembered: an HA pair may switch at any time, and a command sent to
+the wrong member is lost at best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from adapters.solace.parse_redundancy import Redundancy, Spool
+from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejected, NotServing, Unreachable
+from orchestrator.readings import DeviceHealth
+from orchestrator.site import Device, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one node says of itself. ``redundancy`` None: it would only say whether its spool is active."""
+
+    serving: bool
+    redundancy: Redundancy | None = None
+    spool: Spool | None = None
+
+    @property
+    def spool_active(self) -> bool | None:
+        """Is the message spool active on this node?"""
+        if self.spool is not None:
+            return self.spool is Spool.ACTIVE
+        return self.redundancy.spool_active if self.redundancy is not None else None
+
+
+class Askable(Protocol):
+    """One node of a site, with its session."""
+
+    @property
+    def device(self) -> Device: ...
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Could it not be reached a moment ago?"""
+        ...
+
+    def tell(self, *, alone: bool, tell_spool: bool) -> Told:
+        """Ask it now. ``alone``: the site has no other node; ``tell_spool``: the spool's state is wanted as well.
+
+        Raises ``AdapterError``.
+        """
+        ...
+
+
+N = TypeVar("N", bound=Askable)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[N]):
+    """What one node said of itself, or why it could not be asked."""
+
+    node: N
+    told: Told | None = None
+    error: AdapterError | None = None
+
+    @property
+    def serving(self) -> bool | None:
+        """None when it could not be asked."""
+        return None if self.told is None else self.told.serving
+
+
+class Nodes(Generic[N]):
+    """All nodes of a site."""
+
+    def __init__(self, nodes: Sequence[N], site: Site) -> None:
+        self._nodes = tuple(nodes)
+        self._site = site
+
+    def __iter__(self) -> Iterator[N]:
+        return iter(self._nodes)
+
+    def serving(self, *, thorough: bool) -> N:
+        """The node that serves now. ``thorough``: leave none unasked, as before a change.
+
+        Raises ``NotServing`` when none or more than one says that it serves, or the error of the node that could not
+        be asked when it might be that one.
+        """
+        return self._choose(self._survey(thorough=thorough)).node
+
+    def confirm(self, node: N) -> None:
+        """Raise ``NotServing`` unless ``node``, which served before something was read of it, still does.
+
+        A member that has just stopped serving shows an empty queue and no transactions, as if all were done.
+        """
+        seen = self._ask(node, tell_spool=False)
+        if seen.error is not None:
+            raise seen.error
+        if not seen.serving:
+            raise NotServing(f"{node.device.name} stopped serving while it was read", device=node.device.name)
+
+    def health(self) -> DeviceHealth:
+        """Which node serves, as a reading. Raises what keeps this from being known."""
+        seen = self._survey(thorough=False, tell_spool=True)
+        if all(one.serving is False for one in seen):
+            only = seen[0] if len(seen) == 1 else None
+            told = [one.told for one in seen if one.told is not None]
+            return DeviceHealth(
+                node=only.node.device.name if only else None,
+                serving=False,
+                spool_active=any_true(one.spool_active for one in told),
+                redundancy_up=all_true(one.redundancy.group_up for one in told if one.redundancy is not None),
+            )
+        chosen = self._choose(seen)
+        assert chosen.told is not None, "only a node that could be asked is chosen"
+        mates = [node.device.name for node in self._nodes if node is not chosen.node]
+        return DeviceHealth(
+            node=chosen.node.device.name,
+            serving=True,
+            spool_active=chosen.told.spool_active,
+            mate_node=mates[0] if len(mates) == 1 else None,
+            redundancy_up=chosen.told.redundancy.group_up if chosen.told.redundancy is not None else None,
+        )
+
+    def _survey(self, *, thorough: bool, tell_spool: bool = False) -> list[Seen[N]]:
+        """Every node's word, in the order of the inventory, one after the other."""
+        seen: dict[int, Seen[N]] = {}
+        for node in sorted(self._nodes, key=lambda node: node.is_left_alone):
+            is_found = any(one.serving for one in seen.values())
+            if is_found and node.is_left_alone and not thorough:
+                error = Unreachable(f"{node.device.name} was out of reach a moment ago", device=node.device.name)
+                seen[id(node)] = Seen(node, error=error)
+            else:
+                seen[id(node)] = self._ask(node, tell_spool=tell_spool)
+        return [seen[id(node)] for node in self._nodes]
+
+    def _ask(self, node: N, *, tell_spool: bool) -> Seen[N]:
+        try:
+            return Seen(node, node.tell(alone=len(self._nodes) == 1, tell_spool=tell_spool))
+        except AdapterError as error:  # a member that cannot be asked does not stop the site while the other serves
+            return Seen(node, error=error)
+
+    def _choose(self, seen: Sequence[Seen[N]]) -> Seen[N]:
+        serving = [one for one in seen if one.serving]
+        if len(serving) == 1:
+            return serving[0]
+        if serving:
+            names = " and ".join(one.node.device.name for one in serving)
+            raise NotServing(
+                f"{names} of {self._site.name or 'the site'} both say that they serve",
+                device=self._site.name,
+                hint="look at `show redundancy` on each of them; nothing is sent to either until one gives way",
+            )
+        errors = [one.error for one in seen if one.error is not None]
+        if not errors:
+            names = " and ".join(one.node.device.name for one in seen)
+            raise NotServing(
+                f"no node of {self._site.name or 'the site'} serves (asked: {names})",
+                device=self._site.name,
+                hint="look at `show redundancy`: a node serves that is Local Active with an AD-Active message spool",
+            )
+        # What needs a person comes before what may pass by itself.
+        errors.sort(key=lambda error: not isinstance(error, AuthenticationFailed | HostKeyRejected))
+        raise errors[0]
+
+
+def any_true(values: Iterator[bool | None]) -> bool | None:
+    """Three-valued or: True if one is, unknown if one is unknown, else False."""
+    told = list(values)
+    return True if True in told else None if None in told or not told else False
+
+
+def all_true(values: Iterator[bool | None]) -> bool | None:
+    """Three-valued and: False if one is, unknown if one is unknown, else True."""
+    told = list(values)
+    return False if False in told else None if None in told or not told else True

@@ -1,0 +1,52 @@
+"""From a plan to its run: look ahead only, or ask once and lead. Shared by every command that moves services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from orchestrator.cli.terminal import is_attended, say
+from orchestrator.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from orchestrator import events as ev
+    from orchestrator.cli.wiring import Tools
+
+
+def start(
+    tools: Tools, plan: ev.Plan, *, dry_run: bool, yes: bool, as_json: bool, fault: Sequence[str] | None = None
+) -> int:
+    """Lead a run of ``plan``, or only preview it. Returns the process exit code."""
+    if dry_run:
+        from orchestrator.cli.preview import show_preview
+
+        return show_preview(tools, plan, as_json=as_json)
+    if not yes:
+        _confirm(tools, plan, as_json)
+    from orchestrator.cli.leading import lead_new
+
+    if fault:
+        from orchestrator.cli.simulation import script_faults
+
+        script_faults(tools, plan, fault)
+    return lead_new(tools, plan, as_json=as_json)
+
+
+def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
+    """Show the plan and ask once; without a terminal, refuse."""
+    from orchestrator.cli.preview import brief, question
+
+    if not is_attended() or as_json:
+        raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
+    for line in brief(tools, plan):
+        say(line)
+    try:
+        agreed = typer.confirm(question(plan), default=False, err=True)
+    except (typer.Abort, KeyboardInterrupt):
+        agreed = False
+        say("")
+    if not agreed:
+        say("not started; nothing was changed")
+        raise typer.Exit(3)

@@ -1,0 +1,184 @@
+"""``failover uncontrolled``, ``restore`` and ``failback``: a site is lost, comes back, and serves again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import (
+    All,
+    DryRun,
+    EventsAsJson,
+    FailFast,
+    Faults,
+    InventoryFile,
+    OnBridgeLoss,
+    OnStall,
+    PairName,
+    Vpn,
+    Xa,
+    Yes,
+)
+from orchestrator.cli.terminal import is_attended
+from orchestrator.errors import DefinitionError
+
+_UNCONTROLLED = """\
+The active site is lost: let its mate take over. What only the lost site holds stays there.
+
+\b
+Examples:
+  failover uncontrolled --vpn Trading_VPN --failed ny
+  failover uncontrolled --all --failed ny --yes --attest "cables of both NABs pulled, J. Doe, 03:12"
+  failover uncontrolled --all --failed ny --yes --reason "power is out in the whole building"
+  failover uncontrolled --all --failed ny --isolated --yes --reason "backbone cut, management answers"
+"""
+_RESTORE = """\
+Bring a lost site back as standby: its clients stay out until it is, and it is synchronised again.
+
+\b
+Examples:
+  failover restore --vpn Trading_VPN --site ny
+  failover restore --all --site ny --yes --xa decisions.yaml --spool-lost
+"""
+_FAILBACK = """\
+Give activity back to a restored site, once that is shown to be safe.
+
+\b
+Examples:
+  failover failback --vpn Trading_VPN --to ny
+  failover failback --all --to ny --yes --xa stop --accept-risk "agreed with the desk: duplicates are dropped"
+"""
+Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
+Isolated = Annotated[
+    bool, typer.Option("--isolated", help="Its management still answers: fence and demote it first.")
+]
+Attest = Annotated[
+    str | None,
+    typer.Option("--attest", metavar="TEXT", help="How the failed site is fenced, who did it, when; recorded."),
+]
+Reason = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why to go on without a proven fence; recorded.")
+]
+FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.command("uncontrolled", help=_UNCONTROLLED)(uncontrolled)
+    app.command("restore", help=_RESTORE)(restore)
+    app.command("failback", help=_FAILBACK)(failback)
+
+
+def uncontrolled(
+    context: typer.Context,
+    failed: Failed,
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    inventory: InventoryFile = None,
+    isolated: Isolated = False,
+    attest: Attest = None,
+    reason: Reason = None,
+    fence_first: FenceFirst = False,
+    dry_run: DryRun = False,
+    as_json: EventsAsJson = False,
+    yes: Yes = False,
+    fail_fast: FailFast = False,
+    fault: Faults = None,
+) -> None:
+    from orchestrator.cli.planning import Wish, make_plan
+    from orchestrator.cli.starting import start
+    from orchestrator.cli.unplanning import unfenced_policy, with_last_known, without_waiver
+    from orchestrator.cli.wiring import tools as tools_of
+
+    policy = unfenced_policy(attest, reason, fail_fast=fail_fast, isolated=isolated)
+    if yes and not dry_run and not policy.on_gate:
+        raise DefinitionError(
+            "nobody answers for keeping clients away from the failed site",
+            hint="add --attest 'how it is fenced, who did it', or --reason 'why to go on without a fence'",
+        )
+    tools = tools_of(context)
+    name = "solace/uncontrolled-isolated" if isolated else "solace/uncontrolled"
+    plan = make_plan(tools, Wish(name, inventory, vpn or (), everything, pair, failed, policy))
+    plan = with_last_known(tools, without_waiver(plan) if fence_first else plan)
+    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+
+
+def restore(
+    context: typer.Context,
+    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site that comes back.")],
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    inventory: InventoryFile = None,
+    spool_lost: Annotated[
+        bool, typer.Option("--spool-lost", help="It came back without its message spool; recorded.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: EventsAsJson = False,
+    yes: Yes = False,
+    xa: Xa = None,
+    fail_fast: FailFast = False,
+    fault: Faults = None,
+) -> None:
+    from orchestrator.cli.planning import Wish, make_plan, policy_of
+    from orchestrator.cli.starting import start
+    from orchestrator.cli.unplanning import with_outage
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
+    plan = make_plan(tools, Wish("solace/restore", inventory, vpn or (), everything, pair, site, policy))
+    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
+    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+
+
+def failback(
+    context: typer.Context,
+    to: Annotated[str | None, typer.Option("--to", metavar="SITE", help="Default: the home site.")] = None,
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    inventory: InventoryFile = None,
+    failed_over_at: Annotated[
+        str | None,
+        typer.Option("--failed-over-at", metavar="TIME", help="ISO 8601; only needed when no record tells."),
+    ] = None,
+    accept_risk: Annotated[
+        str | None, typer.Option("--accept-risk", metavar="TEXT", help="Go back though it is not shown to be safe.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: EventsAsJson = False,
+    yes: Yes = False,
+    xa: Xa = None,
+    on_bridge_loss: OnBridgeLoss = None,
+    on_stall: OnStall = None,
+    fail_fast: FailFast = False,
+    fault: Faults = None,
+) -> None:
+    from orchestrator.cli.planning import Wish, make_plan, policy_of
+    from orchestrator.cli.starting import start
+    from orchestrator.cli.unplanning import site_to_leave, with_outage
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
+    if accept_risk is not None:
+        accepted = {**policy.on_gate, "unsafe-return": "accept"}
+        policy = policy.model_copy(update={"on_gate": accepted, "reason": accept_risk})
+    source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)
+    plan = make_plan(tools, Wish("solace/failback", inventory, vpn or (), everything, pair, source, policy))
+    moment = None if failed_over_at is None else _moment(failed_over_at)
+    plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
+    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+
+
+def _moment(text: str) -> float:
+    """Seconds since the epoch of an ISO 8601 time; without a zone it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise DefinitionError(f"{text!r} is no time", hint="for example 2026-11-20T03:05:00Z") from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,76 @@
+"""What the plans of unplanned moves need besides: what was last known, earlier outages, who answers for a fence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from orchestrator import events as ev
+from orchestrator.cli.wiring import Tools
+from orchestrator.errors import DefinitionError
+from orchestrator.reports.history import last_known, last_outage
+from orchestrator.runbook import Choice
+from orchestrator.site import Inventory
+
+
+def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, isolated: bool) -> ev.Policy:
+    """The decisions that ``--attest`` and ``--reason`` make beforehand."""
+    on_gate: dict[str, Choice] = {}
+    if attest is not None and reason is not None:
+        raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
+    if isolated and reason is not None:
+        on_gate["leave-behind"] = "accept"
+    elif attest is not None:
+        on_gate["unfenced"] = "attest"
+    elif reason is not None:
+        on_gate["unfenced"] = "waive"
+    return ev.Policy(on_gate=on_gate, reason=attest or reason or "", fail_fast=fail_fast)
+
+
+def without_waiver(plan: ev.Plan) -> ev.Plan:
+    """The same plan, in which going on without a fence is not offered."""
+    if plan.policy.on_gate.get("unfenced") == "waive":
+        raise DefinitionError("--fence-first and --reason contradict each other", hint="attest the fence: --attest")
+    steps = tuple(
+        step
+        if step.ask is None or step.ask.gate != "unfenced"
+        else step.model_copy(update={"ask": step.ask.model_copy(update={"choices": ("attest", "stop")})})
+        for step in plan.runbook.steps
+    )
+    return plan.model_copy(update={"runbook": plan.runbook.model_copy(update={"steps": steps})})
+
+
+def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
+    """The plan with what the newest stored readings say of the failed site, for each service."""
+    with closing(tools.journal()) as journal:
+        notes = tuple(last_known(journal, service, plan.source) for service in plan.services)
+    return plan.model_copy(update={"notes": notes})
+
+
+def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
+    """The plan with the fail-over it takes back: from the record, or as the operator states it."""
+    with closing(tools.journal()) as journal:
+        known = [last_outage(journal, service, acting) for service in plan.services]
+    found = [outage for outage in known if outage is not None]
+    # Services that failed over at different times are judged by the latest: what is younger than it is safe for all.
+    outage = max(found, key=lambda outage: outage.at) if len(found) == len(known) else None
+    if at is not None:
+        outage = ev.Outage(at=at, suspended=outage.suspended if outage else None)
+    if spool_lost:
+        outage = (outage or ev.Outage(at=tools.clock.now())).model_copy(update={"spool_lost": True})
+    return plan.model_copy(update={"outage": outage})
+
+
+def site_to_leave(inventory: Inventory, services: Sequence[str], pair: str | None, to: str | None) -> str | None:
+    """The site that gives up activity when it goes back to ``to`` (None: the pair's home site)."""
+    fitting = [
+        one
+        for one in inventory.pairs
+        if pair in (None, one.name) and (not services or any(service in one.services for service in services))
+    ]
+    if len(fitting) != 1:
+        return None  # make_plan says what is wrong
+    home, other = fitting[0].sites
+    if to not in (None, home, other):
+        raise DefinitionError(f"{to!r} is not a site of the pair {fitting[0].name}", hint=f"--to {home} or {other}")
+    return other if to in (None, home) else home

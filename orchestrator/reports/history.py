@@ -1,0 +1,83 @@
+"""What earlier runs know: the fail-over that a fail-back takes back, and the last that was read of a site.
+
+Read from the journal alone. What no record tells stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator import events as ev
+from orchestrator.clock import iso
+from orchestrator.journal import Journal
+from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.state import begin
+
+# How far back is looked; an older run says nothing about the night of today.
+RUNS_BACK = 200
+
+
+def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None:
+    """The newest uncontrolled fail-over of ``service`` to ``acting``, and what was done since; None: no record."""
+    suspended = spool_lost = False
+    for run, plan in _runs(journal, service):
+        if plan.runbook.runbook == "solace/restore" and plan.target == acting:
+            spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
+        for record in journal.records(run):
+            if record.lane == service and _suspends(record.event):
+                suspended = True
+        if not plan.runbook.runbook.startswith("solace/uncontrolled") or plan.target != acting:
+            continue
+        passed = _passed_at(journal, run, service)
+        if passed is not None:
+            return ev.Outage(at=passed, run=run, suspended=suspended, spool_lost=spool_lost)
+    return None
+
+
+def last_known(journal: Journal, service: str, site: str) -> str:
+    """The newest stored readings of ``service`` at ``site``, in a sentence; it says unknown when there are none."""
+    eligible, queued = "", ""
+    for run, plan in _runs(journal, service):
+        for on, name in (("source", plan.source), ("target", plan.target)):
+            if name != site:
+                continue
+            for record in reversed(list(journal.records(run))):
+                if record.lane != service or not isinstance(record.event, ev.Observed):
+                    continue
+                for seen in record.event.seen:
+                    if seen.on == on and isinstance(seen.value, ReplicationStatus) and not eligible:
+                        eligible = _eligible(seen.value, seen.asked_at)
+                    if seen.on == on and isinstance(seen.value, QueueDepth) and not queued:
+                        queued = f"{seen.value.messages} messages queued for the mate at {iso(seen.asked_at)}"
+        if eligible and queued:
+            break
+    return f"last known of {service} at {site}: {eligible or 'sync eligibility unknown'}; {queued or 'queue unknown'}"
+
+
+def _eligible(status: ReplicationStatus, at: float) -> str:
+    if status.sync_eligible is None:
+        return ""
+    word = "was" if status.sync_eligible else "was NOT"
+    return f"it {word} eligible for synchronous replication at {iso(at)}"
+
+
+def _runs(journal: Journal, service: str) -> Iterator[tuple[str, ev.Plan]]:
+    """Runs that moved ``service``, newest first."""
+    for row in journal.runs()[:RUNS_BACK]:
+        plan = begin(next(journal.records(row.run))).plan
+        if service in plan.services:
+            yield row.run, plan
+
+
+def _passed_at(journal: Journal, run: str, service: str) -> float | None:
+    passed = [
+        record.at
+        for record in journal.records(run)
+        if record.lane == service and isinstance(record.event, ev.PointOfNoReturnPassed)
+    ]
+    return passed[0] if passed else None
+
+
+def _suspends(event: ev.Event) -> bool:
+    is_discard = isinstance(event, ev.ActionIntended) and event.action == "set_reject_on_discard"
+    return is_discard and isinstance(event, ev.ActionIntended) and event.args.get("enabled") == "no"

@@ -1,0 +1,64 @@
+"""The tables of the journal's database, in one place, so that whoever opens it first makes all of them.
+
+A database of an older version gets the tables it lacks when it is opened; a column is never added to one it has.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+METADATA = sa.MetaData()
+RUNS = sa.Table(
+    "runs",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("head", sa.String(64), nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("holder", sa.String(200), nullable=False),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+EVENTS = sa.Table(
+    "events",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("lane", sa.String(64)),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+    sqlite_with_rowid=False,  # one tree to write instead of two
+)
+CLAIMS = sa.Table(
+    "claims",
+    METADATA,
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("run", sa.String(64), nullable=False),
+)
+# What other processes ask of a run: abort, or an answer to a gate. The process that leads it takes and records them.
+INBOX = sa.Table(
+    "inbox",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run", sa.String(64), nullable=False, index=True),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("taken", sa.Boolean, nullable=False, default=False),
+)
+# How far each hook of a run has been told: ``seq`` is the last record that it took, or that does not concern it.
+# The records after it are its outbox. ``failed`` is what went wrong last, empty since the last one it took.
+DELIVERIES = sa.Table(
+    "deliveries",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("hook", sa.String(64), primary_key=True),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("failed", sa.Text, nullable=False, default=""),
+)
+# Which run a caller's own key began: the same key never begins a second one.
+IDEMPOTENCY = sa.Table(
+    "idempotency",
+    METADATA,
+    sa.Column("key", sa.String(200), primary_key=True),
+    sa.Column("run", sa.String(64), nullable=False),
+)

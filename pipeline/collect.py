@@ -1,0 +1,184 @@
+"""Collects one site's messages into an export: resumable, with progress, in bounded memory.
+
+The device side is behind ``Source``. What was committed is never read again: after a crash the collection goes on
+behind the last committed message, and what lay on disk beyond it is removed first. This file must never decide what
+the messages mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from pipeline.commits import Commit, CommitLog, Halfway, Opening
+from pipeline.manifest import NAME, CensusModel, EndpointSnapshot, Manifest, ServiceSnapshot
+from pipeline.parts import Bounds, Parts
+from pipeline.places import write_whole
+from pipeline.rows import Cursor, EndpointKey, Source
+
+ROWS_A_COMMIT = 1_000_000
+_ROWS_A_REPORT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a collection is. ``messages`` counts those of earlier attempts too; ``endpoint`` None: it has ended."""
+
+    endpoints: int
+    endpoints_total: int
+    messages: int
+    endpoint: EndpointKey | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to collect, and what the manifest says of it."""
+
+    site: str
+    services: Sequence[ServiceSnapshot]
+    run: str | None = None
+    failover_at: float | None = None
+    simulated: bool = False
+    rows_a_commit: int = ROWS_A_COMMIT
+
+
+Observer = Callable[[Progress], None]
+
+
+def collect(
+    source: Source,
+    directory: Path,
+    job: Job,
+    clock: Clock,
+    *,
+    observe: Observer = lambda _: None,
+    bounds: Bounds | None = None,
+) -> Manifest:
+    """Read everything ``source`` has into ``directory``; returns the manifest, which is then there too.
+
+    Raises ``DefinitionError`` when the directory holds another export, ``LeaseHeld`` when another process collects
+    into it, ``OutputLost`` when it cannot be written; what the source raises goes through. After any of these the same
+    call goes on where this one stopped.
+    """
+    if (directory / NAME).exists():
+        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
+    log = CommitLog(directory, Opening(site=job.site, run=job.run, started_at=clock.now()))
+    try:
+        log.sweep()
+        collection = _Collection(source, directory, job, log, observe, bounds)
+        collection.run()
+        manifest = Manifest(
+            site=job.site,
+            simulated=job.simulated,
+            run=job.run,
+            failover_at=job.failover_at,
+            started_at=log.opening.started_at,
+            finished_at=clock.now(),
+            services=tuple(job.services),
+            endpoints=tuple(log.endpoints),
+            files=tuple(log.files),
+        )
+        write_whole(directory / NAME, manifest.encoded())
+        log.remove()
+        return manifest
+    finally:
+        log.close()
+
+
+class _Collection:
+    """One attempt."""
+
+    def __init__(
+        self,
+        source: Source,
+        directory: Path,
+        job: Job,
+        log: CommitLog,
+        observe: Observer,
+        bounds: Bounds | None,
+    ) -> None:
+        self._source = source
+        self._job = job
+        self._log = log
+        self._observe = observe
+        self._parts = Parts(directory, job.site, first=log.next_file, bounds=bounds)
+        self._done = len(log.endpoints)
+        self._total = 0
+        self._messages = sum(file.rows for file in log.files)
+        self._uncommitted = 0
+        self._ended: list[EndpointSnapshot] = []
+
+    def run(self) -> None:
+        keys = self._source.endpoints()
+        self._total = len(keys)
+        done = {endpoint.key for endpoint in self._log.endpoints}
+        try:
+            for key in keys:
+                if key not in done:
+                    self._read(key)
+            self._commit(None)
+        finally:
+            self._parts.abandon()
+        self._tell(None)
+
+    def _read(self, key: EndpointKey) -> None:
+        begun = self._begin(key)
+        cursor: Cursor | None = begun.cursor if begun.messages else None
+        position, count, last = begun.position, begun.messages, begun.message_id
+        self._tell(key)
+        for message in self._source.messages(key, cursor):
+            position, count, last = position + 1, count + 1, message.message_id
+            self._parts.add(key, position, message)
+            self._messages += 1
+            self._uncommitted += 1
+            if self._uncommitted >= self._job.rows_a_commit:
+                self._commit(begun.model_copy(update={"position": position, "messages": count, "message_id": last}))
+            if self._messages % _ROWS_A_REPORT == 0:
+                self._tell(key)
+        self._end(key, begun, count)
+
+    def _begin(self, key: EndpointKey) -> Halfway:
+        halfway = self._log.halfway
+        if halfway is not None and halfway.key == key:
+            return halfway
+        before = self._source.census(key)
+        return Halfway(
+            service=key.service,
+            name=key.name,
+            kind=key.kind,
+            position=-1,
+            message_id="",
+            messages=0,
+            taken_from=before.at,
+            censuses=(CensusModel.of(before),),
+        )
+
+    def _end(self, key: EndpointKey, begun: Halfway, count: int) -> None:
+        after = self._source.census(key)
+        self._ended.append(
+            EndpointSnapshot(
+                service=key.service,
+                name=key.name,
+                kind=key.kind,
+                messages=count,
+                taken_from=begun.taken_from,
+                taken_to=after.at,
+                censuses=(*begun.censuses, CensusModel.of(after)),
+            )
+        )
+        self._done += 1
+
+    def _commit(self, halfway: Halfway | None) -> None:
+        files = tuple(self._parts.close_all())
+        if files or self._ended or halfway:
+            self._log.commit(
+                Commit(files=files, endpoints=tuple(self._ended), halfway=halfway, next_file=self._parts.next_number)
+            )
+        self._ended.clear()
+        self._uncommitted = 0
+
+    def _tell(self, key: EndpointKey | None) -> None:
+        self._observe(Progress(self._done, self._total, self._messages, key))

@@ -1,0 +1,184 @@
+"""The record of a collection under way: which files count, which endpoints are done, where to go on.
+
+One JSON object a line, each on disk before the next message is read. A last line that is torn never happened: its
+files are then swept away with everything else that no line names.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
+from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot
+from pipeline.rows import Cursor, EndpointKey, Kind
+
+NAME = "_commits.jsonl"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Opening(_Strict):
+    """The first line: whose collection this is. One that says something else is not gone on with."""
+
+    site: str
+    run: str | None = None
+    started_at: float
+
+
+class Halfway(_Strict):
+    """An endpoint that was read in part."""
+
+    service: str
+    name: str
+    kind: Kind
+    position: int
+    message_id: str
+    messages: int
+    taken_from: float
+    censuses: tuple[CensusModel, ...]
+
+    @property
+    def key(self) -> EndpointKey:
+        """Which one."""
+        return EndpointKey(self.service, self.name, self.kind)
+
+    @property
+    def cursor(self) -> Cursor:
+        """Behind which message it goes on."""
+        return Cursor(self.position, self.message_id)
+
+
+class Commit(_Strict):
+    """What became certain at once. ``halfway``: the endpoint in the middle of which this was."""
+
+    files: tuple[DataFile, ...] = ()
+    endpoints: tuple[EndpointSnapshot, ...] = ()
+    halfway: Halfway | None = None
+    next_file: int
+
+
+class CommitLog:
+    """The record of one directory; holds it against every other process until closed."""
+
+    def __init__(self, directory: Path, opening: Opening) -> None:
+        """Begin a collection in ``directory``, or go on with the one that is there.
+
+        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is somebody else's.
+        """
+        self._directory = directory
+        self._stream = _held(directory / NAME)
+        try:
+            lines = _whole_lines(self._stream)
+            self.opening = _opening(lines, opening, directory) if lines else opening
+            self.commits = _commits(lines[1:], directory / NAME)
+            if not lines:
+                self._append(opening)
+        except BaseException:
+            self._stream.close()
+            raise
+
+    @property
+    def files(self) -> list[DataFile]:
+        """Every file that counts."""
+        return [file for commit in self.commits for file in commit.files]
+
+    @property
+    def endpoints(self) -> list[EndpointSnapshot]:
+        """Every endpoint that was read to its end."""
+        return [endpoint for commit in self.commits for endpoint in commit.endpoints]
+
+    @property
+    def halfway(self) -> Halfway | None:
+        """The endpoint to go on with first."""
+        return self.commits[-1].halfway if self.commits else None
+
+    @property
+    def next_file(self) -> int:
+        """The number of the next file."""
+        return self.commits[-1].next_file if self.commits else 1
+
+    def commit(self, commit: Commit) -> None:
+        """Make it certain. Raises ``OutputLost``."""
+        self._append(commit)
+        self.commits.append(commit)
+
+    def sweep(self) -> int:
+        """Remove every data file that no line names. Returns how many there were."""
+        named = {self._directory / file.path for file in self.files}
+        found = [*self._directory.glob("site=*/**/*.parquet"), *self._directory.glob("site=*/**/.part-*")]
+        strays = [path for path in found if path not in named]
+        for path in strays:
+            path.unlink()
+        return len(strays)
+
+    def remove(self) -> None:
+        """The collection has ended, and the manifest says all that this did."""
+        (self._directory / NAME).unlink()
+
+    def close(self) -> None:
+        """Let others have the directory."""
+        self._stream.close()
+
+    def _append(self, line: BaseModel) -> None:
+        try:
+            self._stream.write(line.model_dump_json(exclude_none=True).encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise OutputLost(f"{self._directory / NAME} could not be written: {error.strerror}") from error
+
+
+def _held(path: Path) -> BinaryIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a+b")
+    except OSError as error:
+        raise OutputLost(f"{path} could not be written: {error.strerror}") from error
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        stream.close()
+        raise LeaseHeld(f"another process collects into {path.parent}") from error
+    return stream
+
+
+def _whole_lines(stream: BinaryIO) -> list[bytes]:
+    """The lines that were written to their end; what is behind them is cut off."""
+    stream.seek(0)
+    data = stream.read()
+    end = data.rfind(b"\n") + 1
+    stream.truncate(end)
+    stream.seek(end)
+    return data[:end].splitlines()
+
+
+def _opening(lines: Sequence[bytes], wanted: Opening, directory: Path) -> Opening:
+    try:
+        found = Opening.model_validate_json(lines[0])
+    except ValidationError as error:
+        raise DefinitionError("not the record of a collection", file=directory / NAME, line=1) from error
+    if (found.site, found.run) != (wanted.site, wanted.run):
+        raise DefinitionError(
+            f"{directory} holds a collection of site {found.site}, run {found.run or 'none'}, that has not ended",
+            hint="choose another directory, or end that one",
+        )
+    return found
+
+
+def _commits(lines: Sequence[bytes], file: Path) -> list[Commit]:
+    found = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            found.append(Commit.model_validate(json.loads(line)))
+        except (ValidationError, json.JSONDecodeError) as error:
+            raise DefinitionError("not a line of a collection's record", file=file, line=number) from error
+    return found

@@ -1,0 +1,149 @@
+"""How an export lies on disk: the Parquet schema, the directories, and the check that given files fit both.
+
+    EXPORT/manifest.json
+    EXPORT/site=ny/service=Trading_VPN/day=2026-11-20/part-00001.parquet
+
+The directories are partitions as Hive writes them, so any reader of Parquet sees the columns ``site``, ``service`` and
+``day`` (UTC, of ``spooled_at``) too. This file must never read a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.errors import DefinitionError
+from pipeline.manifest import DataFile
+from pipeline.places import Place
+from pipeline.rows import DIGEST_BYTES
+
+MICROS = 1_000_000
+_READERS = 8
+
+# Column, type, may it be empty, what it is. docs/pipeline.md shows this table; a test holds them together.
+COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
+    ("endpoint", pa.string(), False, "name of the queue or topic endpoint; for AMPS the topic and message type"),
+    ("kind", pa.string(), False, "`queue`, `topic-endpoint`, or `topic` for AMPS"),
+    ("message_id", pa.string(), False, "equal at both sites; Solace: the replication group message id"),
+    ("stream", pa.string(), False, "the series of numbers that the id belongs to; `#` for an id of no known form"),
+    ("sequence", pa.int64(), False, "the id's number in its stream; for stream `#` a hash of the id"),
+    ("position", pa.int64(), False, "grows in the order in which the endpoint delivers; gaps are allowed"),
+    ("spooled_at", pa.timestamp("us", tz="UTC"), False, "when the message was spooled, by this site's broker"),
+    ("size", pa.int64(), True, "bytes of content and attachment"),
+    ("digest", pa.binary(DIGEST_BYTES), True, "BLAKE2b of the content, 16 bytes; empty when it could not be read"),
+    ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty is unknown"),
+    ("redeliveries", pa.int32(), True, "how often it was delivered again"),
+)
+SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, _ in COLUMNS])
+
+_DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
+_ENCODINGS = {
+    "message_id": "DELTA_BYTE_ARRAY",
+    "sequence": "DELTA_BINARY_PACKED",
+    "position": "DELTA_BINARY_PACKED",
+}
+
+
+def open_parquet(stream: object) -> pq.ParquetWriter:
+    """A writer of this schema into ``stream``, with encodings that fit what the columns hold."""
+    return pq.ParquetWriter(
+        stream, SCHEMA, compression="zstd", use_dictionary=_DICTIONARIES, column_encoding=_ENCODINGS, version="2.6"
+    )
+
+
+def partition_path(site: str, service: str, day: str) -> str:
+    """Where the files of one partition are, relative to the export."""
+    return f"site={_escaped(site)}/service={_escaped(service)}/day={day}"
+
+
+def _escaped(value: str) -> str:
+    return quote(value, safe=" _-.@~+,")
+
+
+def day_of(spooled_at: float) -> str:
+    """``2026-11-20`` for seconds since the epoch, UTC."""
+    return datetime.fromtimestamp(spooled_at, UTC).strftime("%Y-%m-%d")
+
+
+def check_files(place: Place, files: Sequence[DataFile]) -> None:
+    """Compare the footer of every file with the schema and the manifest.
+
+    Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column that is missing, of another
+    type or with empty values, another number of rows.
+    """
+    with ThreadPoolExecutor(_READERS) as pool:
+        for fault in pool.map(lambda file: _fault(place, file), files):
+            if fault is not None:
+                raise fault
+
+
+def _fault(place: Place, file: DataFile) -> DefinitionError | None:
+    name = place.child(file.path).name
+    try:
+        with place.child(file.path).open_input() as stream:
+            parquet = pq.ParquetFile(stream)
+            found, metadata = parquet.schema_arrow, parquet.metadata
+            column = _wrong_column(found) or _empty_column(metadata)
+    except FileNotFoundError:
+        return DefinitionError("the manifest names this file, and it is not there", file=name)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
+        return DefinitionError(
+            f"not a whole Parquet file: {_first_line(error)}", file=name, hint="collect or copy it again"
+        )
+    if column is not None:
+        return DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
+    if metadata.num_rows != file.rows:
+        return DefinitionError(f"holds {metadata.num_rows:,} rows, the manifest says {file.rows:,}", file=name)
+    return None
+
+
+def _wrong_column(found: pa.Schema) -> str | None:
+    for name, wanted, _, _ in COLUMNS:
+        index = found.get_field_index(name)
+        if index < 0:
+            return f"column {name} is missing"
+        if not _fits(found.field(index).type, wanted):
+            return f"column {name} is {found.field(index).type}, and must be {wanted}"
+    return None
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    if pa.types.is_timestamp(wanted):
+        return bool(pa.types.is_timestamp(found) and found.unit in ("ms", "us") and found.tz is not None)
+    if pa.types.is_fixed_size_binary(wanted):
+        return bool(found == wanted or pa.types.is_binary(found))
+    return bool(found == wanted)
+
+
+def _empty_column(metadata: pq.FileMetaData) -> str | None:
+    """A required column with empty values, as far as the footer's statistics tell."""
+    required = {name for name, _, empty, _ in COLUMNS if not empty}
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for index in range(group.num_columns):
+            column = group.column(index)
+            statistics = column.statistics
+            if column.path_in_schema in required and statistics is not None and statistics.null_count:
+                return f"column {column.path_in_schema} is empty in {statistics.null_count:,} rows"
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def described(columns: Iterable[tuple[str, pa.DataType, bool, str]] = COLUMNS) -> list[str]:
+    """The schema as rows of a Markdown table."""
+    return [
+        f"| `{name}` | {kind} | {'may be empty' if empty else 'always'} | {text} |"
+        for name, kind, empty, text in columns
+    ]

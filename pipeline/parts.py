@@ -1,0 +1,162 @@
+"""Writes messages into Parquet files, one set of files for each partition, in bounded memory.
+
+A file has a name that readers overlook until ``close_all`` has ended it: nobody ever sees half of one. What was closed
+is on disk, and only then named to the caller.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.errors import OutputLost
+from pipeline.layout import MICROS, SCHEMA, day_of, open_parquet, partition_path
+from pipeline.manifest import DataFile
+from pipeline.rows import EndpointKey, Message, split_id
+
+UNFINISHED = ".unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is held in memory and open at once, and how large a file becomes; rows are counted over all files."""
+
+    rows_buffered: int = 262_144
+    files_open: int = 8
+    rows_a_group: int = 131_072
+    rows_a_file: int = 4_000_000
+
+
+@dataclass(slots=True)
+class _Part:
+    """One file being written. ``rows`` counts what is in it, ``columns`` what still waits in memory."""
+
+    path: Path
+    writer: pq.ParquetWriter
+    rows: int = 0
+    columns: list[list[object]] = field(default_factory=lambda: [[] for _ in SCHEMA])
+
+    @property
+    def waiting(self) -> int:
+        return len(self.columns[0])
+
+    def flush(self) -> None:
+        if self.waiting:
+            arrays = [pa.array(values, field.type) for values, field in zip(self.columns, SCHEMA, strict=True)]
+            self.writer.write_table(pa.table(arrays, schema=SCHEMA))
+            self.rows += self.waiting
+            self.columns = [[] for _ in SCHEMA]
+
+
+class Parts:
+    """The files of one site's export. ``first``: the number of the next file, counted over the whole export."""
+
+    def __init__(self, directory: Path, site: str, *, first: int = 1, bounds: Bounds | None = None) -> None:
+        self._directory = directory
+        self._site = site
+        self._next = first
+        self._bounds = bounds or Bounds()
+        self._open: dict[str, _Part] = {}  # the least recently used comes first
+        self._closed: list[DataFile] = []
+        self._waiting = 0
+
+    @property
+    def next_number(self) -> int:
+        """The number the next file gets."""
+        return self._next
+
+    def add(self, key: EndpointKey, position: int, message: Message) -> None:
+        """One message, behind all that were added before. Raises ``OutputLost``."""
+        part = self._part(partition_path(self._site, key.service, day_of(message.spooled_at)))
+        stream, sequence = split_id(message.message_id)
+        row = (
+            *(key.name, key.kind, message.message_id, stream, sequence, position),
+            *(round(message.spooled_at * MICROS), message.size, message.digest),
+            *(message.replicated, message.redeliveries),
+        )
+        for column, value in zip(part.columns, row, strict=True):
+            column.append(value)
+        self._waiting += 1
+        self._keep_within_bounds(part)
+
+    def close_all(self) -> Sequence[DataFile]:
+        """End every open file. Returns those ended since the last call. Raises ``OutputLost``."""
+        for partition in list(self._open):
+            self._close(partition)
+        closed, self._closed = self._closed, []
+        return closed
+
+    def abandon(self) -> None:
+        """Throw away what is open; what was closed stays."""
+        for part in self._open.values():
+            with suppress(OSError, pa.ArrowException):  # it is thrown away in any case
+                part.writer.close()
+            part.path.unlink(missing_ok=True)
+        self._open.clear()
+        self._waiting = 0
+
+    def _part(self, partition: str) -> _Part:
+        part = self._open.pop(partition, None)
+        if part is None:
+            if len(self._open) >= self._bounds.files_open:
+                self._close(next(iter(self._open)))
+            part = self._begin(partition)
+        self._open[partition] = part
+        return part
+
+    def _begin(self, partition: str) -> _Part:
+        name = f"part-{self._next:05d}.parquet"
+        self._next += 1
+        path = self._directory / partition / f".{name}{UNFINISHED}"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return _Part(path, open_parquet(path))
+        except OSError as error:
+            raise _lost(path, error) from error
+
+    def _keep_within_bounds(self, part: _Part) -> None:
+        if part.waiting >= self._bounds.rows_a_group:
+            self._flush(part)
+        if self._waiting >= self._bounds.rows_buffered:
+            self._flush(max(self._open.values(), key=lambda one: one.waiting))
+        if part.rows + part.waiting >= self._bounds.rows_a_file:
+            self._close(next(name for name, one in self._open.items() if one is part))
+
+    def _flush(self, part: _Part) -> None:
+        self._waiting -= part.waiting
+        try:
+            part.flush()
+        except (OSError, pa.ArrowException) as error:
+            raise _lost(part.path, error) from error
+
+    def _close(self, partition: str) -> None:
+        part = self._open.pop(partition)
+        self._flush(part)
+        final = part.path.with_name(part.path.name.removeprefix(".").removesuffix(UNFINISHED))
+        try:
+            part.writer.close()
+            _sync(part.path)
+            part.path.replace(final)
+            size = final.stat().st_size
+        except (OSError, pa.ArrowException) as error:
+            raise _lost(final, error) from error
+        relative = final.relative_to(self._directory).as_posix()
+        self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lost(path: Path, error: Exception) -> OutputLost:
+    return OutputLost(f"{path} could not be written: {str(error).splitlines()[0]}")

@@ -1,0 +1,121 @@
+"""Where exports and results are: a directory of this machine, or a URI that PyArrow and Spark both understand.
+
+Small documents and footers are read through PyArrow, messages through Spark. The names differ for one scheme only:
+Hadoop calls S3 ``s3a``.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import fs
+
+from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.manifest import NAME, Manifest, decode_manifest, fingerprint_of
+
+_SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory or file. ``name`` is what the user called it; ``path`` is what ``system`` calls it."""
+
+    name: str
+    system: fs.FileSystem
+    path: str
+
+    @classmethod
+    def of(cls, name: str) -> Place:
+        """The place called ``name``. Raises ``DefinitionError`` for a URI that PyArrow does not know."""
+        if not _SCHEME.match(name):
+            return cls(name, fs.LocalFileSystem(), os.path.abspath(name))  # noqa: PTH100 - what is not there, too
+        try:
+            system, path = fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", name))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError) as error:
+            raise DefinitionError(f"{name} cannot be used: {str(error).splitlines()[0]}") from error
+        return cls(name.rstrip("/"), system, path.rstrip("/"))
+
+    @property
+    def is_local(self) -> bool:
+        """Is it a path of this machine?"""
+        return isinstance(self.system, fs.LocalFileSystem)
+
+    @property
+    def for_spark(self) -> str:
+        """What Spark calls it."""
+        if self.is_local:
+            return Path(self.path).as_uri()
+        return re.sub(r"^s3n?://", "s3a://", self.name)
+
+    @property
+    def local(self) -> Path:
+        """The path; only of a local place."""
+        return Path(self.path)
+
+    def child(self, relative: str) -> Place:
+        """Something in this directory."""
+        return Place(posixpath.join(self.name, relative), self.system, posixpath.join(self.path, relative))
+
+    def exists(self) -> bool:
+        """Is there anything of this name?"""
+        found: bool = self.system.get_file_info(self.path).type != fs.FileType.NotFound
+        return found
+
+    def open_input(self) -> pa.NativeFile:
+        """For reading at any offset. Raises ``OSError``."""
+        return self.system.open_input_file(self.path)
+
+    def read(self) -> bytes:
+        """All of a small document. Raises ``DefinitionError`` when it cannot be read."""
+        try:
+            with self.open_input() as stream:
+                data: bytes = stream.read()
+        except FileNotFoundError as error:
+            raise DefinitionError("there is no such file", file=self.name) from error
+        except OSError as error:
+            raise DefinitionError(f"cannot be read: {str(error).splitlines()[0]}", file=self.name) from error
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Write a small document; on a local disk all of it or nothing. Raises ``OutputLost``."""
+        try:
+            if self.is_local:
+                write_whole(self.local, data)
+                return
+            with self.system.open_output_stream(self.path) as stream:
+                stream.write(data)
+        except OSError as error:
+            raise OutputLost(f"{self.name} could not be written: {str(error).splitlines()[0]}") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that whoever looks sees the old one or all of the new one. Raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read_manifest(place: Place) -> tuple[Manifest, str]:
+    """The manifest of the export at ``place``, and what a report names it by. Raises ``DefinitionError``."""
+    file = place.child(NAME)
+    if not file.exists():
+        if not place.exists():
+            raise DefinitionError("there is no such export", file=place.name)
+        raise DefinitionError(
+            f"{place.name} has no {NAME}: no export, or its collection has not ended",
+            hint="end the collection first; it goes on from where it stopped",
+        )
+    data = file.read()
+    return decode_manifest(data, file.name), fingerprint_of(data)

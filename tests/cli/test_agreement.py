@@ -1,0 +1,92 @@
+"""Screen, JSON, report, list and exit code of one run say the same, for every way a run can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.shell import VPN, Ended, Shell
+
+Story = Callable[[Shell, tuple[str, ...]], Ended]
+
+
+def _with_faults(*arguments: str) -> Story:
+    return lambda shell, more: shell.move(*arguments, *more)
+
+
+def _again(shell: Shell, more: tuple[str, ...]) -> Ended:
+    assert shell.move().code == 0
+    return shell.move(*more)
+
+
+def _undecided(shell: Shell, more: tuple[str, ...]) -> Ended:
+    return shell("controlled", "--vpn", VPN, "--yes", *more)
+
+
+STORIES: dict[str, tuple[int, Story]] = {
+    "done": (0, _with_faults()),
+    "refused": (3, _again),
+    "reverted": (5, _with_faults("--fault", "drain: bridge down")),
+    "needs-operator": (6, _undecided),
+    "stuck": (7, _with_faults("--fault", "drain: bridge down", "--fault", "revert: refuse 10h")),
+    "escalated": (9, _with_faults("--fault", "drain +1s: bridge down", "--on-bridge-loss", "escalate")),
+}
+
+
+@pytest.mark.parametrize("outcome", STORIES)
+def test_machines_and_people_are_told_the_same(shell: Shell, outcome: str) -> None:
+    """Law (promise 12): exit code, JSON result, `runs show`, `runs report` and `runs list` are one fold."""
+    code, story = STORIES[outcome]
+    ended = story(shell, ("--json",))
+    result = ended.result
+    assert (ended.code, result["exit_code"], result["outcome"]) == (code, code, outcome)
+    shown = shell("runs", "show", "last", "--json").values[-1]
+    assert shown == {**result, "led": False, "questions": []}
+    assert shell("runs", "report", "last").out.splitlines()[-1] == f"outcome: {outcome}, exit code {code}"
+    listed = shell("runs", "list", "--json").values[0]
+    assert (listed["outcome"], listed["exit_code"]) == (outcome, code)
+    text = shell("runs", "show", "last").out
+    assert f": {outcome.upper()} after " in text
+    assert f"  {VPN}: {outcome}" in text
+
+
+@pytest.mark.parametrize("outcome", STORIES)
+def test_the_screen_says_it_too(shell: Shell, outcome: str) -> None:
+    """Law: without --json the result is on stdout, in words, and the progress on stderr."""
+    code, story = STORIES[outcome]
+    ended = story(shell, ())
+    assert ended.code == code
+    assert f"ny to nj: {outcome.upper()} after " in ended.out
+    assert f"  {VPN}: {outcome}" in ended.out
+    assert f"the run ended: {outcome}" in ended.err
+    assert "the run ended" not in ended.out
+    advised = "what to do: " in ended.out
+    assert advised == (outcome != "done")
+
+
+def test_json_is_one_event_a_line_and_then_the_result(shell: Shell) -> None:
+    """Law: the lines are the run's records, all of them and in order; the last line alone is the result."""
+    *events, last = shell.move("--json").values
+    assert [line["seq"] for line in events] == list(range(1, len(events) + 1))
+    assert events[0]["event"]["kind"] == "run.created"
+    assert events[-1]["event"]["kind"] == "run.finished"
+    assert set(last) == {"result", "simulated_account"}
+    exported = shell("runs", "export", "last").values
+    assert [line["seq"] for line in exported] == [line["seq"] for line in events]
+
+
+def test_json_leaves_stderr_to_errors(shell: Shell) -> None:
+    """Law: with --json and without an error, nothing at all is on stderr."""
+    assert shell.move("--json").err == ""
+
+
+def test_a_finding_is_its_own_exit_code(shell: Shell) -> None:
+    """Law: `status` ends with 4 as soon as one pair is not as it should be, and says which."""
+    assert shell("status").code == 0
+    _undecided(shell, ())
+    ended = shell("status", "--json")
+    assert ended.code == 4
+    verdicts = {row["service"]: row["verdict"] for row in ended.values[0]["services"]}
+    assert verdicts[VPN] == "no active site"
+    assert "no active site" in shell("status").out

@@ -1,0 +1,437 @@
+"""The fleet: one request for many lanes, batches, error mapping, fairness; inline and with threads alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.clock import SystemClock, VirtualClock
+from orchestrator.contract import ActionSpec, Adapter, Call, Effect, Failure, Permit, ReadingSpec, Result
+from orchestrator.decide import Ask, Observe
+from orchestrator.errors import (
+    AdapterError,
+    CommandRejected,
+    CommandTimedOut,
+    ConnectionLost,
+    Forbidden,
+    NoSuchService,
+    Unreachable,
+    UnreadableReply,
+)
+from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, InlineFleet, Observation, ThreadedFleet
+from orchestrator.readings import QueueDepth, Reading
+from orchestrator.runbook import Progress, Side
+from tests.core.scripted import ScriptedPair, ScriptedSite
+
+MANY = [f"service-{number}" for number in range(1000)]
+BOTH: tuple[tuple[Side, str], ...] = (("source", "replication_queue"), ("target", "replication"))
+GATE = ev.GateOpened(gate="g", step="s", choices=("wait", "stop"), unattended="stop", why="")
+
+
+class Allowed:
+    """A permit that is always given."""
+
+    def check(self) -> None:
+        """Nothing stands in the way."""
+
+
+class Counting(ScriptedSite):
+    """A site that notes the requests as they come: how many services or calls each one carried."""
+
+    def __init__(self, pair: ScriptedPair, side: Side) -> None:
+        super().__init__(pair, side)
+        self.requests: list[tuple[str, int]] = []
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self.requests.append((reading, len(services)))
+        return super().probe(reading, services)
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        self.requests.append((action, len(calls)))
+        return super().apply(action, calls, permit)
+
+
+def observe(lane: str, *asks: tuple[Side, str], mark: int = 1, gauge: Progress | None = None) -> Observe:
+    return Observe(lane, mark, asks or BOTH, gauge)
+
+
+def promote(lane: str, intent: int = 1) -> Act:
+    return Act(lane, intent, "target", "set_role", {"role": "active"})
+
+
+Site = Callable[[ScriptedPair, Side], Adapter]
+
+
+def inline(pair: ScriptedPair, site: Site = Counting, **more: object) -> tuple[InlineFleet, dict[Side, Adapter]]:
+    adapters = {side: site(pair, side) for side in ("source", "target")}
+    return InlineFleet(adapters, Allowed(), pair.clock, **more), adapters  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pair() -> ScriptedPair:
+    return ScriptedPair(VirtualClock(), MANY, depth=7)
+
+
+# --- inline --------------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_lanes_are_one_request(pair: ScriptedPair) -> None:
+    """A thousand lanes that want the same reading cost one probe of each side, and each gets its own answer."""
+    fleet, sites = inline(pair)
+    fleet.submit([observe(lane) for lane in MANY])
+    done = fleet.collect(None)
+    assert {side: site.requests for side, site in sites.items()} == {  # type: ignore[attr-defined]
+        "source": [("replication_queue", 1000)],
+        "target": [("replication", 1000)],
+    }
+    assert sorted(one.lane for one in done) == sorted(MANY)
+
+
+def test_actions_go_out_in_batches(pair: ScriptedPair) -> None:
+    """No request carries more calls than the action's declaration allows (8), and none is left out."""
+    fleet, sites = inline(pair)
+    fleet.submit([promote(lane) for lane in MANY[:20]])
+    done = fleet.collect(None)
+    assert sites["target"].requests == [("set_role", 8), ("set_role", 8), ("set_role", 4)]  # type: ignore[attr-defined]
+    assert [one.result.effect for one in done if isinstance(one, Ended)] == [Effect.ACCEPTED] * 20
+
+
+def test_a_round_is_whole(pair: ScriptedPair) -> None:
+    """A round comes back once, with all its readings in the order asked, its mark, and the number that is followed."""
+    fleet, _ = inline(pair)
+    fleet.submit(
+        [observe(MANY[0], mark=42, gauge=Progress(on="source", reading="replication_queue", field="messages"))]
+    )
+    (done,) = fleet.collect(None)
+    assert isinstance(done, Observation)
+    assert (done.lane, done.mark, done.gauge) == (MANY[0], 42, 7.0)
+    assert [(seen.on, seen.reading) for seen in done.seen] == list(BOTH)
+    assert done.seen[0].value == QueueDepth(messages=7)
+
+
+def test_an_unknown_number_is_no_gauge(pair: ScriptedPair) -> None:
+    """A number that the device does not give is unknown, never 0."""
+    pair.answer[("source", "replication_queue")] = lambda _: QueueDepth(messages=None)
+    fleet, _ = inline(pair)
+    fleet.submit([observe(MANY[0], gauge=Progress(on="source", reading="replication_queue", field="messages"))])
+    (done,) = fleet.collect(None)
+    assert isinstance(done, Observation)
+    assert done.gauge is None
+
+
+def test_a_failed_request_fails_for_all_who_asked(pair: ScriptedPair) -> None:
+    """An error of a whole probe is a failed reading of each lane, as data; the other side is not affected."""
+    pair.fail("replication", Unreachable("no route to nj", device="nj-1"), on="target")
+    fleet, _ = inline(pair)
+    fleet.submit([observe(lane) for lane in MANY[:3]])
+    for done in fleet.collect(None):
+        assert isinstance(done, Observation)
+        queue, status = done.seen
+        assert (queue.failure, status.value) == (None, None)
+        assert status.failure == Failure(kind="Unreachable", text="no route to nj", device="nj-1")
+
+
+def test_an_adapter_that_says_nothing_said_nothing(pair: ScriptedPair) -> None:
+    """A service that the adapter left out of its answer has a failed reading, not a missing one."""
+
+    class Silent(ScriptedSite):
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            return {}
+
+    fleet, _ = inline(pair, Silent)
+    fleet.submit([observe(MANY[0])])
+    (done,) = fleet.collect(None)
+    assert isinstance(done, Observation)
+    assert [seen.failure.kind for seen in done.seen if seen.failure] == ["UnreadableReply"] * 2
+
+
+@pytest.mark.parametrize(
+    ("error", "effect"),
+    [
+        (Unreachable("no route"), Effect.NOT_SENT),
+        (Forbidden("the lease is gone"), Effect.NOT_SENT),
+        (CommandRejected("no"), Effect.REJECTED),
+        (NoSuchService("who?"), Effect.REJECTED),
+        (ConnectionLost("gone"), Effect.DOUBTFUL),
+        (CommandTimedOut("no answer"), Effect.DOUBTFUL),
+        (UnreadableReply("what?", text="%$#"), Effect.DOUBTFUL),
+    ],
+)
+def test_could_it_have_obeyed(pair: ScriptedPair, error: AdapterError, effect: Effect) -> None:
+    """Every error of a call is mapped by the one question that matters: could the device have obeyed?"""
+    pair.fail("set_role", error)
+    fleet, _ = inline(pair)
+    fleet.submit([promote(MANY[0]), promote(MANY[1])])
+    first, second = fleet.collect(None)
+    assert isinstance(first, Ended)
+    assert isinstance(second, Ended)
+    assert (first.result.effect, second.result.effect) == (effect, Effect.ACCEPTED)
+
+
+class Breaking(ScriptedSite):
+    """Its session breaks after the first call of a request."""
+
+    error: ClassVar[AdapterError] = ConnectionLost("the session broke")
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        yield from super().apply(action, calls[:1], permit)
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "effect"),
+    [(ConnectionLost("broke"), Effect.DOUBTFUL), (Unreachable("never connected"), Effect.NOT_SENT)],
+)
+def test_an_error_of_the_request_speaks_for_the_rest(pair: ScriptedPair, error: AdapterError, effect: Effect) -> None:
+    """Calls answered before a request broke keep their answer; the error speaks for the others."""
+
+    class Broken(Breaking):
+        pass
+
+    Broken.error = error
+    fleet, _ = inline(pair, Broken)
+    fleet.submit([promote(lane) for lane in MANY[:3]])
+    done = fleet.collect(None)
+    assert [one.result.effect for one in done if isinstance(one, Ended)] == [Effect.ACCEPTED, effect, effect]
+
+
+def test_an_adapter_that_stops_early_leaves_doubts(pair: ScriptedPair) -> None:
+    """A call about which the adapter said nothing is in doubt: nobody knows whether it was sent."""
+
+    class Short(ScriptedSite):
+        def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+            return super().apply(action, calls[:1], permit)
+
+    fleet, _ = inline(pair, Short)
+    fleet.submit([promote(lane) for lane in MANY[:2]])
+    done = fleet.collect(None)
+    assert [one.result.effect for one in done if isinstance(one, Ended)] == [Effect.ACCEPTED, Effect.DOUBTFUL]
+
+
+def test_nothing_leaves_without_a_permit(pair: ScriptedPair) -> None:
+    """Promise 5: a command whose permit is refused at the last moment is not sent, and says why."""
+
+    class Refused:
+        def check(self) -> None:
+            raise Forbidden("the lease has run out")
+
+    fleet = InlineFleet(pair.adapters(), Refused(), pair.clock)
+    fleet.submit([promote(MANY[0])])
+    (done,) = fleet.collect(None)
+    assert isinstance(done, Ended)
+    assert (done.result.effect, done.result.detail, pair.took) == (Effect.NOT_SENT, "the lease has run out", [])
+
+
+def test_a_broken_program_raises(pair: ScriptedPair) -> None:
+    """An error that is no device's fault is not turned into data."""
+
+    class Buggy(ScriptedSite):
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            raise ZeroDivisionError
+
+    fleet, _ = inline(pair, Buggy)
+    fleet.submit([observe(MANY[0])])
+    with pytest.raises(ZeroDivisionError):
+        fleet.collect(None)
+
+
+def test_with_nothing_to_do_time_passes(pair: ScriptedPair) -> None:
+    """Waiting for nothing lets the injected clock run to the moment asked for, and not beyond."""
+    fleet, _ = inline(pair)
+    start = pair.clock.now()
+    assert fleet.collect(start + 5) == []
+    assert pair.clock.now() == start + 5
+
+
+def test_a_question_is_put_once(pair: ScriptedPair) -> None:
+    """A question goes to the desk and its answer comes back with lane and gate."""
+
+    class Desk:
+        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            return ev.Ruling(choice="wait", reason=lane, by="ann")
+
+    fleet, _ = inline(pair, desk=Desk())
+    fleet.submit([Ask(MANY[0], GATE)])
+    assert fleet.collect(None) == [Answer(MANY[0], GATE, ev.Ruling(choice="wait", reason=MANY[0], by="ann"))]
+    assert fleet.collect(pair.clock.now()) == []
+
+
+def test_closing_ends_both_sessions(pair: ScriptedPair) -> None:
+    """Closing the fleet ends the sessions of both sites."""
+    fleet, _ = inline(pair)
+    fleet.close()
+    assert sorted(pair.closed) == ["source", "target"]
+
+
+# --- with threads --------------------------------------------------------------------------------------------------
+
+
+class Held(Counting):
+    """A site that is busy with its first request until it is let go."""
+
+    readings: ClassVar[Mapping[str, ReadingSpec]] = ScriptedSite.readings
+    actions: ClassVar[Mapping[str, ActionSpec]] = ScriptedSite.actions
+
+    def __init__(self, pair: ScriptedPair, side: Side) -> None:
+        super().__init__(pair, side)
+        self.busy = threading.Event()
+        self.let_go = threading.Event()
+        self.ended = threading.Event()
+        self.hold = side == "target"
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self.requests.append((reading, len(services)))
+        if self.hold:
+            self.hold = False
+            self.busy.set()
+            assert self.let_go.wait(20)
+        return ScriptedSite.probe(self, reading, services)
+
+    def close(self) -> None:
+        super().close()
+        self.ended.set()
+
+
+def gather(fleet: Fleet, count: int, clock: SystemClock) -> list[Completion]:
+    """Completions as they come, until there are ``count``, or 20 seconds are over."""
+    done: list[Completion] = []
+    deadline = clock.now() + 20
+    while len(done) < count and clock.now() < deadline:
+        done += fleet.collect(deadline)
+    return done
+
+
+@pytest.fixture
+def threaded(pair: ScriptedPair) -> Iterator[tuple[ThreadedFleet, dict[Side, Held], SystemClock]]:
+    clock = SystemClock()
+    sites: dict[Side, Held] = {side: Held(pair, side) for side in ("source", "target")}
+    fleet = ThreadedFleet(sites, Allowed(), clock)
+    yield fleet, sites, clock
+    sites["target"].let_go.set()
+    fleet.close()
+
+
+Threaded = tuple[ThreadedFleet, dict[Side, Held], SystemClock]
+
+
+@pytest.mark.realtime
+def test_what_gathers_while_a_device_is_busy_goes_out_together(threaded: Threaded) -> None:
+    """A thousand lanes that ask while the device is busy cost one more request, not a thousand."""
+    fleet, sites, clock = threaded
+    ask: tuple[Side, str] = ("target", "replication")
+    fleet.submit([observe(MANY[0], ask)])
+    assert sites["target"].busy.wait(20)
+    for lane in MANY[1:]:
+        fleet.submit([observe(lane, ask)])
+    sites["target"].let_go.set()
+    assert len(gather(fleet, 1000, clock)) == 1000
+    assert sites["target"].requests == [("replication", 1), ("replication", 999)]
+
+
+@pytest.mark.realtime
+def test_a_slow_site_does_not_hold_up_the_other(threaded: Threaded) -> None:
+    """While one site is busy the other one's readings come back."""
+    fleet, sites, clock = threaded
+    fleet.submit([observe(MANY[0], ("target", "replication"))])
+    assert sites["target"].busy.wait(20)
+    fleet.submit([observe(MANY[1], ("source", "replication"))])
+    (done,) = gather(fleet, 1, clock)
+    assert done.lane == MANY[1]
+
+
+@pytest.mark.realtime
+def test_readings_and_actions_take_turns(threaded: Threaded) -> None:
+    """With both waiting, readings and batches of actions alternate: neither starves the other."""
+    fleet, sites, clock = threaded
+    fleet.submit([observe(MANY[0], ("target", "replication"))])
+    assert sites["target"].busy.wait(20)
+    fleet.submit([promote(lane) for lane in MANY[:24]])
+    fleet.submit([observe(lane, ("target", "replication")) for lane in MANY[100:102]])
+    fleet.submit([observe(lane, ("target", "transactions")) for lane in MANY[200:202]])
+    sites["target"].let_go.set()
+    assert len(gather(fleet, 29, clock)) == 29
+    assert sites["target"].requests[1:] == [
+        ("set_role", 8),
+        ("replication", 2),
+        ("set_role", 8),
+        ("transactions", 2),
+        ("set_role", 8),
+    ]
+
+
+@pytest.mark.realtime
+def test_a_waiting_collect_can_be_interrupted(threaded: Threaded) -> None:
+    """An interrupt, as from a signal handler, lets a waiting ``collect`` return at once, with nothing."""
+    fleet, _, clock = threaded
+    waker = threading.Timer(0.05, fleet.interrupt)
+    waker.start()
+    start = clock.now()
+    assert fleet.collect(start + 20) == []
+    assert clock.now() - start < 10
+    waker.join()
+
+
+@pytest.mark.realtime
+def test_waiting_ends_at_its_moment(threaded: Threaded) -> None:
+    """With nothing to come a ``collect`` returns at the moment asked for."""
+    fleet, _, clock = threaded
+    assert fleet.collect(clock.now() + 0.02) == []
+    assert fleet.collect(clock.now() - 1) == []
+
+
+@pytest.mark.realtime
+def test_a_broken_program_raises_in_the_caller_s_thread(pair: ScriptedPair) -> None:
+    """A bug in a worker's adapter does not die silently with its thread."""
+
+    class Buggy(ScriptedSite):
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            raise ZeroDivisionError
+
+    clock = SystemClock()
+    sites: dict[Side, Adapter] = {"source": Buggy(pair, "source"), "target": Buggy(pair, "target")}
+    fleet = ThreadedFleet(sites, Allowed(), clock)
+    fleet.submit([observe(MANY[0])])
+    with pytest.raises(ZeroDivisionError):
+        gather(fleet, 1, clock)
+    fleet.close()
+
+
+@pytest.mark.realtime
+def test_what_has_not_begun_when_the_fleet_closes_is_never_sent(threaded: Threaded, pair: ScriptedPair) -> None:
+    """Closing ends each site after the request it is at; what still waits does not leave."""
+    fleet, sites, _ = threaded
+    fleet.submit([observe(MANY[0], ("target", "replication"))])
+    assert sites["target"].busy.wait(20)
+    fleet.submit([promote(lane) for lane in MANY[:5]])
+    fleet.close()
+    sites["target"].let_go.set()
+    assert sites["target"].ended.wait(20)
+    assert pair.took == []
+    assert sorted(pair.closed) == ["source", "target"]
+
+
+@pytest.mark.realtime
+def test_one_question_at_a_time(pair: ScriptedPair) -> None:
+    """Questions are put one after the other, and devices are read meanwhile."""
+    clock = SystemClock()
+    may_answer = threading.Event()
+    asked: list[str] = []
+
+    class Desk:
+        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            asked.append(lane)
+            assert may_answer.wait(20)
+            return None
+
+    fleet = ThreadedFleet(pair.adapters(), Allowed(), clock, desk=Desk())
+    fleet.submit([Ask(MANY[0], GATE), Ask(MANY[1], GATE), observe(MANY[2])])
+    (reading,) = gather(fleet, 1, clock)
+    assert isinstance(reading, Observation)
+    assert asked == [MANY[0]]
+    may_answer.set()
+    assert [answer.lane for answer in gather(fleet, 2, clock)] == MANY[:2]
+    fleet.close()
