@@ -21,6 +21,7 @@ from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observatio
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
 from orchestrator.state import Lane, Run, fold_lane, worst
+from orchestrator.waves import to_begin
 
 # How often the inbox is looked at while nothing else happens, seconds.
 INBOX_EVERY = 1.0
@@ -87,6 +88,7 @@ class Engine:
         self._observers_failed: set[ev.ObserverFailed] = set()
         self._inbox_at = 0.0
         self._pause = ""
+        self._forgiven = frozenset(service for service, lane in run.lanes.items() if lane.ended)
 
     def pause(self, reason: str) -> None:
         """Stop at the next safe point: begin nothing new, await what is under way. Safe in a signal handler."""
@@ -217,10 +219,30 @@ class Engine:
     def _turn(self, draft: _Draft, touched: Iterable[str]) -> None:
         requests: list[Request] = []
         for service in touched:
-            requests.extend(self._advance(draft, service))
+            if not self._must_wait(draft.lane(service)):
+                requests.extend(self._advance(draft, service))
+        requests.extend(self._begin_wave(draft))
         requests.extend(self._fail_fast(draft))
         self._record(draft)
         self._perform(draft.acts, requests)
+
+    def _must_wait(self, lane: Lane) -> bool:
+        """Is it a lane whose wave has not come?"""
+        return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
+
+    def _begin_wave(self, draft: _Draft) -> list[Request]:
+        """Let the lanes of the present wave begin; with nothing under way and nothing allowed to begin, pause."""
+        waves = self.run_state.plan.waves
+        if waves is None:
+            return []
+        lanes = {service: draft.lane(service) for service in self.run_state.lanes}
+        requests: list[Request] = []
+        for service in to_begin(waves, lanes, forgiven=self._forgiven):
+            requests.extend(self._advance(draft, service))
+        still_open = [lane for service in lanes if not (lane := draft.lane(service)).ended]
+        if still_open and all(lane.status == "ready" for lane in still_open):
+            self._pause = self._pause or f"too many lanes failed; {len(still_open)} were not begun"
+        return requests
 
     def _advance(self, draft: _Draft, service: str) -> Sequence[Request]:
         """Decide until the lane has to wait for something; what it wants read or asked."""

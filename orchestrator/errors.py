@@ -29,6 +29,7 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     │   └── LeaseLost                 8   we no longer may act on it
     ├── NotStarted                    3   a run could not begin; nothing was changed
     ├── HookFailed                    6   somebody who is to be told of an event was not
+    ├── ComputationFailed             6   a computation over exports broke off: memory, disk, a cluster that is away
     ├── OutputLost                    6   what was to be printed could not be
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
 """
@@ -180,6 +181,12 @@ class HookFailed(FailoverError):
     def __init__(self, sentence: str, *, cause: str, hint: str = "") -> None:
         super().__init__(sentence, hint=hint)
         self.cause = cause
+
+
+class ComputationFailed(FailoverError):
+    """A computation over exports could not start or broke off: memory, disk, a lost cluster. It left no result."""
+
+    exit_code = 6
 
 
 class OutputLost(FailoverError):

@@ -47,9 +47,9 @@ class Place:
 
     @property
     def for_spark(self) -> str:
-        """What Spark calls it."""
+        """What Spark calls it; not escaped, as Hadoop takes such names literally."""
         if self.is_local:
-            return Path(self.path).as_uri()
+            return f"file:{self.path}"
         return re.sub(r"^s3n?://", "s3a://", self.name)
 
     @property

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 RoleName = Literal["active", "standby"]
 BridgeName = Literal["up", "queue-unbound", "down"]
 Outcome = Literal["commit", "rollback"]
+EndpointKind = Literal["queue", "topic-endpoint"]
+CompatibilityMode = Literal["legacy", "transacted"]
 
 
 class Refused(Exception):
@@ -114,3 +116,74 @@ class Appliance(Protocol):
     def delete_transaction(self, vpn: str, xid: str) -> None:
         """Raises ``Refused`` unless the transaction is complete."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientView:
+    """A connected client. The node's own have names that begin with ``#``."""
+
+    name: str
+    vpn: str
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    """A durable queue or topic endpoint: messages held now, megabytes, and the oldest of them.
+
+    ``oldest_at`` is when that one was spooled, by this node's clock, seconds since the epoch.
+    """
+
+    vpn: str
+    name: str
+    kind: EndpointKind
+    messages: int
+    usage_mb: float
+    oldest_id: int | None
+    oldest_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformView:
+    """What the node is. ``clock`` is its own idea of the time, seconds since the epoch.
+
+    ``config_sync_up`` also needs the other site; ``config_sync_group_up`` the HA mate only, None without one.
+    ``mate_router`` is the replication mate that it is configured with.
+    """
+
+    version: str
+    transactions: CompatibilityMode
+    config_sync_up: bool
+    config_sync_group_up: bool | None
+    mate_router: str
+    clock: float
+
+
+# What not every simulated appliance can: those that cannot leave the values out, as an older broker does.
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """It has clients, and a backbone through which they come (facts/solace.md section 1.5)."""
+
+    def is_backbone_up(self) -> bool: ...
+
+    def clients(self, vpn: str) -> Sequence[ClientView]:
+        """Raises ``NoSuchObject``."""
+        ...
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """It tells of its durable endpoints; the replication queue is none of them."""
+
+    def endpoints(self, vpn: str) -> Sequence[EndpointView]:
+        """Raises ``NoSuchObject``."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """It tells what it is."""
+
+    def platform(self) -> PlatformView: ...

@@ -6,17 +6,20 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    Canary,
     DryRun,
     EventsAsJson,
     FailFast,
     Faults,
     From,
     InventoryFile,
+    MaxFailed,
     OnBridgeLoss,
     OnStall,
     PairName,
     RunbookName,
     Vpn,
+    Wave,
     Xa,
     Yes,
 )
@@ -55,10 +58,13 @@ def controlled(
     on_stall: OnStall = None,
     fail_fast: FailFast = False,
     fault: Faults = None,
+    wave: Wave = None,
+    canary: Canary = None,
+    max_failed: MaxFailed = 1,
     runbook: RunbookName = "solace/controlled",
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
-    from orchestrator.cli.starting import start
+    from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.wiring import tools as tools_of
 
     if dry_run and fault:
@@ -68,4 +74,6 @@ def controlled(
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))
-    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+    raise typer.Exit(
+        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+    )

@@ -51,6 +51,16 @@ Faults = Annotated[
         "--fault", metavar="TEXT|FILE", help="Simulated pair only: 'drain: bridge down 5s', or a file of them."
     ),
 ]
+Wave = Annotated[
+    int | None, typer.Option("--wave", metavar="N", min=1, help="Begin N services at a time, wave after wave.")
+]
+Canary = Annotated[
+    str | None,
+    typer.Option("--canary", metavar="NAME", help="This one goes first, alone; if it fails, no other begins."),
+]
+MaxFailed = Annotated[
+    int, typer.Option("--max-failed", metavar="N", min=1, help="With so many failed, no further wave begins.")
+]
 RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
 RunName = Annotated[
     str | None,

@@ -34,6 +34,18 @@ def start(
     return lead_new(tools, plan, as_json=as_json)
 
 
+def in_waves(plan: ev.Plan, wave: int | None, canary: str | None, max_failed: int) -> ev.Plan:
+    """The plan with its services in waves; as it is when neither a wave nor a canary is asked for."""
+    if wave is None and canary is None:
+        return plan
+    from orchestrator.plan import Waves
+
+    if canary is not None and canary not in plan.services:
+        raise DefinitionError(f"the canary {canary!r} is not among the services of this run")
+    size = wave or len(plan.services)
+    return plan.model_copy(update={"waves": Waves(size=size, canary=canary, max_failed=max_failed)})
+
+
 def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
     """Show the plan and ask once; without a terminal, refuse."""
     from orchestrator.cli.preview import brief, question

@@ -9,15 +9,18 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    Canary,
     DryRun,
     EventsAsJson,
     FailFast,
     Faults,
     InventoryFile,
+    MaxFailed,
     OnBridgeLoss,
     OnStall,
     PairName,
     Vpn,
+    Wave,
     Xa,
     Yes,
 )
@@ -87,9 +90,12 @@ def uncontrolled(
     yes: Yes = False,
     fail_fast: FailFast = False,
     fault: Faults = None,
+    wave: Wave = None,
+    canary: Canary = None,
+    max_failed: MaxFailed = 1,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan
-    from orchestrator.cli.starting import start
+    from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import unfenced_policy, with_last_known, without_waiver
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -103,7 +109,9 @@ def uncontrolled(
     name = "solace/uncontrolled-isolated" if isolated else "solace/uncontrolled"
     plan = make_plan(tools, Wish(name, inventory, vpn or (), everything, pair, failed, policy))
     plan = with_last_known(tools, without_waiver(plan) if fence_first else plan)
-    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+    raise typer.Exit(
+        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+    )
 
 
 def restore(
@@ -122,9 +130,12 @@ def restore(
     xa: Xa = None,
     fail_fast: FailFast = False,
     fault: Faults = None,
+    wave: Wave = None,
+    canary: Canary = None,
+    max_failed: MaxFailed = 1,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
-    from orchestrator.cli.starting import start
+    from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -132,7 +143,9 @@ def restore(
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish("solace/restore", inventory, vpn or (), everything, pair, site, policy))
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
-    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+    raise typer.Exit(
+        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+    )
 
 
 def failback(
@@ -157,9 +170,12 @@ def failback(
     on_stall: OnStall = None,
     fail_fast: FailFast = False,
     fault: Faults = None,
+    wave: Wave = None,
+    canary: Canary = None,
+    max_failed: MaxFailed = 1,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
-    from orchestrator.cli.starting import start
+    from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import site_to_leave, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -172,7 +188,9 @@ def failback(
     plan = make_plan(tools, Wish("solace/failback", inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
-    raise typer.Exit(start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault))
+    raise typer.Exit(
+        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+    )
 
 
 def _moment(text: str) -> float:

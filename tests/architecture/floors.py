@@ -11,7 +11,7 @@ from tests.architecture.source import Source, imports_of
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "findings"}),
     frozenset({"runbook", "site", "plan", "events", "contract", "readings", "decisions"}),
-    frozenset({"lifecycle", "lane", "state", "decide", "drain", "failback"}),
+    frozenset({"lifecycle", "lane", "state", "decide", "drain", "failback", "waves"}),
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint"),

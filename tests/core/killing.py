@@ -233,7 +233,12 @@ def guilty(tellings: Iterable[Telling]) -> Iterator[str]:
 
 def judge_pair(pair: ScriptedPair, outcome: ev.Outcome | None) -> list[str]:
     """What the pair's own account holds against the run, whatever the record says."""
-    return [*_two_actives(pair), *_too_early(pair, outcome), *_sent_twice(pair), *_wrong_end(pair, outcome)]
+    return [*judge_safety(pair, outcome), *_sent_twice(pair)]
+
+
+def judge_safety(pair: ScriptedPair, outcome: ev.Outcome | None) -> list[str]:
+    """The same for a pair that misbehaves, where sending something again may be right: only never after its effect."""
+    return [*_two_actives(pair), *_too_early(pair, outcome), *_again_after_effect(pair), *_wrong_end(pair, outcome)]
 
 
 def _two_actives(pair: ScriptedPair) -> Iterator[str]:
@@ -256,6 +261,14 @@ def _sent_twice(pair: ScriptedPair) -> Iterator[str]:
         action = pair.site(side).actions.get(verb)
         if action is not None and not action.idempotent and times > 1:
             yield f"{services[0]}: {verb} {dict(args)} was sent to {side} {times} times"
+
+
+def _again_after_effect(pair: ScriptedPair) -> Iterator[str]:
+    for took in pair.took:
+        key = (took.side, took.action, (took.service,), took.args)
+        again = [one for one in pair.heard[took.heard :] if (one.side, one.verb, one.services, one.args) == key]
+        if again and not pair.site(took.side).actions[took.action].idempotent:
+            yield f"{took.service}: {took.action} {dict(took.args)} was sent again after it had taken effect"
 
 
 def _wrong_end(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
@@ -335,6 +348,7 @@ __all__ = [
     "Telling",
     "guilty",
     "judge_pair",
+    "judge_safety",
     "kill_everywhere",
     "lead",
     "tell",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ from orchestrator.contract import (
     ReadingSpec,
     Result,
 )
-from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed
+from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
 from orchestrator.readings import (
     Bridge,
     QueueDepth,
@@ -55,6 +56,7 @@ class Took:
     depth: float  # what the source's replication queue held at that moment
     bound: bool  # was the bridge bound?
     roles: tuple[Role, Role]  # source and target, just before
+    heard: int  # how many requests had reached the pair by then
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class ScriptedPair:
         self._mishaps: list[_Mishap] = []
         self._script: list[tuple[float, Callable[[], None]]] = []
         self._reactions: dict[tuple[Side, str], tuple[float, Callable[[], None]]] = {}
+        self._happening_at: float | None = None
         self.answer: dict[tuple[Side, str], Callable[[str], Reading | Failure | None]] = {}
 
     # --- what a test may arrange ----------------------------------------------------------------------------------
@@ -168,7 +171,7 @@ class ScriptedPair:
 
     def after(self, seconds: float, happening: Callable[[], None]) -> None:
         """Let something happen ``seconds`` from now; it is seen by whatever is asked or told later."""
-        self._script.append((self.clock.now() + seconds, happening))
+        self._script.append((self._moment() + seconds, happening))
         self._script.sort(key=lambda entry: entry[0])
 
     def once_told(self, verb: str, side: Side, seconds: float, happening: Callable[[], None]) -> None:
@@ -183,8 +186,12 @@ class ScriptedPair:
 
     def _set_link(self, service: str, link: Bridge) -> None:
         one = self.services[service]
-        one.flow(self.clock.now())
+        one.flow(self._moment())
         one.link = link
+
+    def _moment(self) -> float:
+        """The world's own time: inside a happening, the moment at which it was to happen."""
+        return self.clock.now() if self._happening_at is None else self._happening_at
 
     def prepare(self, xid: str, service: str = "Trading", *, replicated: bool = True) -> None:
         """A transaction that was prepared at the source, and is known at the target as replicated ones are."""
@@ -199,7 +206,9 @@ class ScriptedPair:
             moment, happening = self._script.pop(0)
             for one in self.services.values():
                 one.flow(max(moment, one.since))
+            self._happening_at = moment
             happening()
+            self._happening_at = None
         for one in self.services.values():
             one.flow(self.clock.now())
 
@@ -211,7 +220,7 @@ class ScriptedPair:
     def take_effect(self, side: Side, action: str, call: Call) -> None:
         """Raises ``CommandRejected`` when the rules say no."""
         one = self.services[call.service]
-        one.flow(self.clock.now())
+        one.flow(self._moment())
         before = one.snapshot()
         roles = (one.roles["source"], one.roles["target"])
         match action:
@@ -225,12 +234,17 @@ class ScriptedPair:
                 pass
             case _:
                 raise CommandRejected(f"unknown command {action}", device=side)
-        self._past[call.service].append((self.clock.now() + self.lag, before))
-        args = tuple(sorted(call.args.items()))
-        self.took.append(Took(self.clock.now(), side, action, call.service, args, one.depth, one.bound, roles))
+        self._past[call.service].append((self._moment() + self.lag, before))
+        args, heard = tuple(sorted(call.args.items())), len(self.heard)
+        self.took.append(Took(self._moment(), side, action, call.service, args, one.depth, one.bound, roles, heard))
         reaction = self._reactions.pop((side, action), None)
         if reaction is not None:
             self.after(*reaction)
+
+    def take_effect_if_possible(self, side: Side, action: str, call: Call) -> None:
+        """The effect of a command whose answer nobody waits for any more."""
+        with suppress(CommandRejected):
+            self.take_effect(side, action, call)
 
     @staticmethod
     def _complete(one: PairedService, side: Side, xid: str) -> None:
@@ -260,7 +274,7 @@ class ScriptedPair:
             case "replication":
                 return _status(one, self.services[service].link, side)
             case "replication_queue":
-                return QueueDepth(messages=math.ceil(self.services[service].depth))
+                return QueueDepth(messages=math.ceil(self.services[service].depth - 1e-6))
             case "transactions":
                 return Transactions(items=tuple(one.transactions[side].values()))
             case _:
@@ -351,19 +365,20 @@ class ScriptedSite:
                 yield Result.of(call, error)
                 continue
             self.pair.catch_up()
-            args = tuple(sorted(call.args.items()))
-            self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,), args))
             yield self._one(action, call)
 
     def _one(self, action: str, call: Call) -> Result:
         mishap = self.pair.mishap(action, self.side)
+        if mishap is None or not isinstance(mishap.error, Unreachable):
+            args = tuple(sorted(call.args.items()))
+            self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,), args))
         sent = tuple(self.actions[action].commands(call))
         try:
             if mishap is None:
                 self.pair.take_effect(self.side, action, call)
                 return Result(call, Effect.ACCEPTED, device=self.side, sent=sent)
             if mishap.obeyed and mishap.late:
-                self.pair.after(mishap.late, lambda: self.pair.take_effect(self.side, action, call))
+                self.pair.after(mishap.late, lambda: self.pair.take_effect_if_possible(self.side, action, call))
             elif mishap.obeyed:
                 self.pair.take_effect(self.side, action, call)
             raise mishap.error

@@ -157,7 +157,7 @@ def test_mistakes_in_a_runbook(write, old, new, sentence, hint) -> None:
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        ("{id: a, title: t}", "a step needs at least one of require, do, until"),
+        ("{id: a, title: t}", "a step needs at least one of require, do, until, ask, compare"),
         ("{id: a, title: t, until: [CHECK], do: DO}", "a step that waits (until) has no do and no for_each"),
         ("{id: a, title: t, require: [CHECK], for_each: EACH}", "for_each needs a do"),
         ("{id: a, title: t, do: DO, decide: {gate: g, choices: [commit]}}", "decide needs a for_each"),

@@ -1,0 +1,55 @@
+"""Turns what Spark raises into the product's own errors: one sentence, with file and column where there are any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
+
+_FILE = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.parquet)|([a-z0-9]+://[^\s'\"`]+\.parquet)")
+_COLUMN = re.compile(r"[Cc]olumn:? \[?`?([A-Za-z_]+)")
+_CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
+
+
+@contextmanager
+def spark_faults() -> Iterator[None]:
+    """Within this block Spark's exceptions are ours: ``DefinitionError`` for a file that cannot be read,
+    ``OutputLost`` for a full disk, ``ComputationFailed`` for everything else."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise fault_of(error) from error
+
+
+def fault_of(error: Exception) -> FailoverError:
+    """The error to raise for one of Spark's."""
+    text = _whole_text(error)
+    file = _FILE.search(text)
+    if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE" in text or "is not a Parquet file" in text:
+        column = _COLUMN.search(text)
+        which = f"column {column[1]} cannot be read" if column else "not a whole Parquet file"
+        return DefinitionError(which, file=(file[1] or file[2]) if file else None, hint="collect or copy it again")
+    if "No space left on device" in text:
+        return OutputLost("the disk for results or scratch space is full", hint="give another one with --scratch")
+    if "OutOfMemoryError" in text or "Not enough memory" in text:
+        return ComputationFailed("Spark ran out of memory", hint="give it more with --memory, or more partitions")
+    if isinstance(error, Py4JNetworkError):
+        return ComputationFailed("Spark's JVM went away", hint="it may have run out of memory: try --memory")
+    cause = _CAUSE.findall(text)
+    return ComputationFailed(f"Spark could not finish: {cause[-1] if cause else text.strip().splitlines()[0]}"[:500])
+
+
+def _whole_text(error: Exception) -> str:
+    parts = [str(error)]
+    if isinstance(error, Py4JJavaError):
+        parts.append(str(error.java_exception))
+    stack = getattr(error, "_stackTrace", None)
+    if isinstance(stack, str):
+        parts.append(stack)
+    cause = error.__cause__
+    return "\n".join([*parts, _whole_text(cause) if isinstance(cause, Exception) else ""])

@@ -1,0 +1,193 @@
+"""Real processes: killed, interrupted, two at a time, with nobody reading, and without room on the disk."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from adapters.mock.layout import VpnLayout
+from tests.cli.processes import PATIENCE_S, Bench, line_with
+
+pytestmark = pytest.mark.realtime
+
+MOVE = ("controlled", "--vpn", "V", "--yes")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def moved(bench: Bench) -> None:
+    """Activity is at nj, nothing was lost, and at no time were two sites active."""
+    tally = bench.tally()
+    assert (bench.roles(), tally.lost, tally.both_active) == (("standby", "active"), 0, ())
+
+
+@pytest.mark.parametrize("instant", ["set_role role=standby", "messages left"])
+def test_killed_and_resumed(bench: Bench, instant: str) -> None:
+    """Law (promise 4): kill -9 at any moment, then resume: the job is finished, at once, and nothing is lost."""
+    process = bench.start(*MOVE)
+    line_with(process, instant)
+    process.kill()
+    process.communicate()
+    assert bench.run("runs", "list").stdout.split()[1:4] == ["running,", "led", "by"]
+    resumed = bench.run("resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "taken over by ann (epoch 2)" in resumed.stderr
+    moved(bench)
+
+
+def test_killed_and_called_off(bench: Bench) -> None:
+    """Law: after kill -9 before the point of no return, abort gives activity back to the source."""
+    process = bench.start(*MOVE)
+    line_with(process, "messages left")
+    process.kill()
+    process.communicate()
+    assert bench.run("abort", "--reason", "enough").returncode == 5
+    assert (bench.roles(), bench.tally().lost) == (("active", "standby"), 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted(bench: Bench, number: signal.Signals) -> None:
+    """Law: the first signal pauses at a safe point, exit code 6, and tells how to go on; that works."""
+    process = bench.start(*MOVE)
+    line_with(process, "messages left")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 6
+    assert f"{number.name}: stopping at the next safe point" in err
+    assert "PAUSED after" in out
+    assert "Go on: `failover resume 2" in out
+    assert "NO SITE IS ACTIVE since" in out
+    assert bench.run("resume", "last").returncode == 0
+    moved(bench)
+
+
+def test_interrupted_twice(tmp_path: Path) -> None:
+    """Law: the second signal, of whatever kind, ends the process at once; the record is good to go on from."""
+    bench = Bench(tmp_path, latency=1.5)
+    process = bench.start(*MOVE)
+    line_with(process, "replication bridge is bound")
+    process.send_signal(signal.SIGINT)
+    line_with(process, "once more ends it at once")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == -signal.SIGTERM
+    assert bench.run("runs", "verify").returncode == 0
+    assert bench.run("abort").returncode == 3
+    assert bench.roles() == ("active", "standby")
+
+
+def test_two_at_a_time(bench: Bench) -> None:
+    """Law: while one process leads a run, no other can move that service or go on with it; it can ask for its end."""
+    bench.vpns = ()
+    first = bench.start(*MOVE, "--fault", "drain: slow 10x 30s")
+    line_with(first, "messages left")
+    second = bench.run(*MOVE)
+    assert second.returncode == 8
+    assert "failover: V belongs to run " in second.stderr
+    assert "leads" in second.stderr
+    assert bench.run("resume").returncode == 8
+    asked = bench.run("abort", "--reason", "too slow", "--json")
+    assert (asked.returncode, json.loads(asked.stdout)["result"]["asked"]) == (0, ["V"])
+    out, _ = first.communicate(timeout=PATIENCE_S)
+    assert (first.returncode, "called off by ann: too slow" in out) == (5, True)
+    assert (bench.roles(), bench.tally().lost) == (("active", "standby"), 0)
+
+
+def test_nobody_reads(bench: Bench) -> None:
+    """Law: a reader that goes away does not stop the run, spoil its exit code, or fill its record."""
+    process = bench.start(*MOVE, "--json")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["event"]["kind"] == "run.created"
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in err) == (0, False)
+    kinds = [event["kind"] for event in bench.exported()]
+    assert kinds.count("observer.failed") == 1
+    moved(bench)
+
+
+def test_a_reader_that_has_seen_enough(bench: Bench) -> None:
+    """Law: `failover … | head` is no error of ours."""
+    bench.run(*MOVE)
+    for command in (("runs", "export"), ("runs", "report"), ("runbook", "show", "solace/controlled")):
+        process = bench.start(*command)
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, err) == (0, "")
+
+
+def test_a_full_disk(bench: Bench) -> None:
+    """Law: when nothing can be recorded any more nothing is sent any more; with room again, resume goes on."""
+    # In blocks of 512 bytes: room for the beginning of a run and not for its end.
+    full = bench.run(*MOVE, before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
+    assert full.returncode == 6
+    [sentence] = [line for line in full.stderr.splitlines() if line.startswith("failover: ")]
+    assert "the journal could not be written" in sentence
+    assert "go on when the cause is mended: failover resume " in full.stderr
+    assert bench.roles() != ("active", "active")
+    assert bench.run("resume").returncode == 0
+    assert bench.run("runs", "verify").returncode == 0
+    moved(bench)
+
+
+def test_a_result_that_has_no_room(bench: Bench) -> None:
+    """Law: a full disk under the output does not change what became of the run."""
+    with Path("/dev/full").open("w") as full:
+        process = bench.start(*MOVE)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0
+        import subprocess
+
+        shown = subprocess.run(
+            [*map(str, process.args[:1]), "runs", "show"],
+            cwd=bench.folder,
+            env=bench.variables(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert shown.returncode == 6
+    assert shown.stderr == "failover: the output could not be written: No space left on device\n"
+
+
+def test_the_lab(tmp_path: Path) -> None:
+    """Law: `lab up` serves the simulated sites on real ports, with an inventory to use; Ctrl-C ends it."""
+    bench = Bench(tmp_path, environment={"FAILOVER_INVENTORY": "lab.yaml"})
+    lab = bench.start("lab", "up")
+    assert lab.stdout is not None
+    assert any("Ctrl-C ends the lab" in line for line in lab.stdout)
+    status = bench.run("status")
+    assert (status.returncode, status.stdout.splitlines()[0]) == (0, "SIMULATED"), status.stderr
+    lab.send_signal(signal.SIGINT)
+    _, err = lab.communicate(timeout=PATIENCE_S)
+    assert (lab.returncode, err) == (0, "the lab is down\n")
+    away = bench.run("controlled", "--vpn", "Trading_VPN", "--dry-run")
+    assert away.returncode == 3
+    assert "nothing was changed" in away.stderr
+
+
+def test_a_read_only_folder(bench: Bench) -> None:
+    """Law: a state directory that cannot be used is said to be that, in one sentence, before anything begins."""
+    bench.environment = {"FAILOVER_STATE": "/proc/nowhere"}
+    ended = bench.run(*MOVE)
+    assert ended.returncode == 6
+    assert ended.stderr.startswith("failover: the state directory /proc/nowhere cannot be used: ")
+    assert bench.roles() == ("active", "standby")
+
+
+def test_an_account_without_a_name(bench: Bench) -> None:
+    """Law: a container's nameless account can run it too."""
+    bench.vpns = (VpnLayout("V"),)
+    bench.environment = {"FAILOVER_USER": "", "LOGNAME": "", "USER": "", "LNAME": "", "USERNAME": ""}
+    assert bench.run(*MOVE).returncode == 0

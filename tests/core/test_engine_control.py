@@ -1,0 +1,454 @@
+"""A run under way, and those who interfere: pauses, aborts, answers from outside, watchers, rivals, a full disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.engine import Engine
+from orchestrator.errors import CommandRejected, JournalUnavailable, LeaseHeld, LeaseLost
+from orchestrator.events import Outcome
+from orchestrator.fleet import InlineFleet
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import LEASE_SECONDS, claims, is_led, take
+from orchestrator.readings import Reading
+from orchestrator.state import Run, fold
+from tests.core.builders import a_plan
+from tests.core.killing import judge_safety
+from tests.core.leading import RUN, Lead, ScriptedDesk, When
+from tests.core.scripted import ScriptedPair
+
+COMMIT = ev.Ruling(choice="commit", reason="all other branches are committed", by="ann")
+HAPPY = ["source set_role standby", "target set_role active"]
+BACK = ["source set_role standby", "source set_role active"]
+
+
+def folded(lead: Lead) -> Run:
+    return fold(lead.journal.records(RUN))
+
+
+def pausing(lead: Lead) -> Any:
+    def pause(*_: object) -> None:
+        assert lead.engine is not None
+        lead.engine.pause("SIGINT")
+
+    return pause
+
+
+# --- pause and resume ----------------------------------------------------------------------------------------------
+
+
+def test_a_pause_stops_at_a_safe_point(lead: Lead) -> None:
+    """A pause begins nothing new, awaits what was sent, records it, and lets go of the lease; claims stay."""
+    run = lead.start(observers=[When(ev.ActionIntended, pausing(lead))])
+    assert (run.status, run.outcome, lead.told()) == ("paused", None, ["source set_role standby"])
+    assert lead.kinds()[-2:] == ["action.ended", "run.paused"]
+    assert not is_led(lead.journal.row(RUN), lead.pair.clock.now())
+    assert len(claims(lead.journal)) == 1
+
+
+@pytest.mark.parametrize("kind", [ev.LaneStarted, ev.StepStarted, ev.Observed, ev.ActionEnded, ev.PointOfNoReturnPassed])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_paused_run_is_resumed_to_the_same_end(lead: Lead, kind: type, nth: int) -> None:
+    """Paused anywhere and resumed, a run ends as it would have, and nothing is sent twice."""
+    lead.start(observers=[When(kind, pausing(lead), nth=nth)])
+    if folded(lead).status == "paused":
+        lead.resume()
+    assert (folded(lead).outcome, lead.told()) == (Outcome.DONE, HAPPY)
+
+
+def test_a_paused_run_whose_world_moved_on_looks_again(lead: Lead) -> None:
+    """Promise 1: what was read before a pause is not believed after it: an operator's own activation is noticed."""
+    lead.start(observers=[When(ev.StepStarted, pausing(lead), nth=5)])
+    lead.pair.services["Trading"].roles["source"] = lead.pair.services["Trading"].roles["source"].ACTIVE
+    lead.resume()
+    assert "target set_role active" not in lead.told()
+    assert judge_safety(lead.pair, None) == []
+
+
+# --- calling off ---------------------------------------------------------------------------------------------------
+
+
+def asking(lead: Lead, **request: str) -> Any:
+    return lambda *_: lead.journal.ask(RUN, {"by": "bob", "reason": "the change was called off", **request})
+
+
+@pytest.mark.parametrize(
+    ("kind", "nth", "outcome", "told"),
+    [
+        (ev.LaneStarted, 1, Outcome.REFUSED, []),
+        (ev.Observed, 3, Outcome.REVERTED, BACK),
+        (ev.PointOfNoReturnPassed, 1, Outcome.DONE, HAPPY),
+    ],
+)
+def test_called_off_from_outside(lead: Lead, kind: type, nth: int, outcome: Outcome, told: list[str]) -> None:
+    """Another process calls the run off: refused, reverted or declined, by what has happened already."""
+    lead.pair.services["Trading"].rate = 10.0
+    lead.start(observers=[When(kind, asking(lead, kind="abort"), nth=nth)])
+    assert (folded(lead).outcome, lead.told(), judge_safety(lead.pair, folded(lead).outcome)) == (outcome, told, [])
+    (asked,) = lead.events(ev.AbortAsked)
+    assert (asked.by, asked.reason) == ("bob", "the change was called off")
+    assert len(lead.events(ev.AbortDeclined)) == (1 if outcome is Outcome.DONE else 0)
+
+
+def test_called_off_when_it_is_resumed(lead: Lead) -> None:
+    """A paused run that is called off goes back."""
+    lead.start(observers=[When(ev.ActionEnded, pausing(lead))])
+    lead.resume(abort=ev.AbortAsked(by="bob", reason="not tonight"))
+    assert (folded(lead).outcome, lead.told()) == (Outcome.REVERTED, BACK)
+
+
+def test_a_lane_that_needs_an_operator_is_called_off(lead: Lead) -> None:
+    """A lane that stopped for a decision can be called off instead."""
+    lead.pair.prepare("1-a-b")
+    lead.start()
+    assert folded(lead).outcome is Outcome.NEEDS_OPERATOR
+    lead.resume(abort=ev.AbortAsked(by="bob", reason="nobody knows"))
+    assert (folded(lead).outcome, lead.told()) == (Outcome.REVERTED, BACK)
+
+
+def test_one_lane_is_called_off(lead: Lead) -> None:
+    """A request that names a lane concerns that lane only."""
+    lead.pair = ScriptedPair(lead.pair.clock, ("Trading", "Orders"), rate=10)
+    lead.start(observers=[When(ev.Observed, asking(lead, kind="abort", lane="Orders"), nth=4)])
+    assert {name: str(lane.outcome) for name, lane in folded(lead).lanes.items()} == {
+        "Trading": "done",
+        "Orders": "reverted",
+    }
+
+
+def test_fail_fast(lead: Lead) -> None:
+    """With ``fail_fast`` one lane that does not get there calls off those that can still turn back."""
+    lead.pair = ScriptedPair(lead.pair.clock, ("Trading", "Orders", "Billing"), rate=10)
+    lead.pair.services["Orders"].depth = 0.0
+    lead.pair.fail("set_role", CommandRejected("no"), on="target")
+    lead.start(a_plan(services=("Trading", "Orders", "Billing"), policy=ev.Policy(fail_fast=True)))
+    run = folded(lead)
+    assert {str(lane.outcome) for lane in run.lanes.values()} == {"reverted"}
+    assert {asked.by for asked in lead.events(ev.AbortAsked)} == {"--fail-fast"}
+    assert judge_safety(lead.pair, run.outcome) == []
+
+
+# --- answers from outside ------------------------------------------------------------------------------------------
+
+
+def lost_bridge(lead: Lead) -> None:
+    lead.pair.once_told("set_role", "source", 0.3, lead.pair.lose_bridge)
+
+
+def test_a_question_is_answered_from_outside(lead: Lead) -> None:
+    """An attended run without a desk takes the answers that another process leaves for it."""
+    lost_bridge(lead)
+    answer = asking(lead, kind="decide", gate="bridge-lost", choice="escalate", reason="flooded")
+    lead.start(attended=True, observers=[When(ev.GateOpened, answer)])
+    assert folded(lead).outcome is Outcome.ESCALATED
+    (decided,) = lead.events(ev.GateDecided)
+    assert decided.ruling == ev.Ruling(choice="escalate", reason="flooded", by="bob")
+
+
+def test_an_item_is_decided_from_outside(lead: Lead) -> None:
+    """A ruling on one transaction names its item."""
+    lead.pair.prepare("1-a-b")
+    answer = asking(lead, kind="decide", gate="xa", item="1-a-b", choice="commit", reason="branches committed")
+    lead.start(attended=True, observers=[When(ev.GateOpened, answer)])
+    assert folded(lead).outcome is Outcome.DONE
+    assert "source complete_transaction commit 1-a-b" in lead.told()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"gate": "bridge-lost", "choice": "commit"},
+        {"gate": "drain-stalled", "choice": "escalate"},
+        {"gate": "bridge-lost", "choice": "escalate", "lane": "Orders"},
+        {"gate": "bridge-lost", "choice": "escalate", "item": "1-a-b"},
+    ],
+)
+def test_an_answer_that_does_not_fit_is_ignored(lead: Lead, request_: Mapping[str, str]) -> None:
+    """An answer to another question, lane or item, or one that is not offered, decides nothing."""
+    lost_bridge(lead)
+    lead.start(
+        attended=True,
+        observers=[
+            When(ev.GateOpened, asking(lead, kind="decide", **request_)),
+            When(ev.Observed, pausing(lead), nth=200),
+        ],
+    )
+    assert lead.events(ev.GateDecided) == []
+
+
+def test_a_request_is_used_up_with_its_record(lead: Lead) -> None:
+    """A request is taken in the very commit that records what came of it: once, and never lost."""
+    lost_bridge(lead)
+    answer = asking(lead, kind="decide", gate="bridge-lost", choice="revert")
+    lead.start(attended=True, observers=[When(ev.GateOpened, answer)])
+    assert lead.journal.requests(RUN) == []
+    assert len(lead.events(ev.GateDecided)) == 1
+
+
+def test_an_abort_survives_the_death_of_the_process(lead: Lead) -> None:
+    """Promise 4: a request whose process dies before it is recorded is there for the next one."""
+
+    class Dying(BaseException):
+        """The process dies."""
+
+    class Deaf(Journal):
+        def append(self, writer: Writer, at: float, events: Any, *, taken: Sequence[int] = ()) -> Writer:
+            if taken:
+                raise Dying
+            return super().append(writer, at, events, taken=taken)
+
+    lead.pair.services["Trading"].rate = 10.0
+    path = lead.journal.url
+    lead.journal = Deaf(path)
+    with pytest.raises(Dying):
+        lead.start(observers=[When(ev.Observed, asking(lead, kind="abort"), nth=3)])
+    lead.journal.close()
+    lead.pair.clock.advance(LEASE_SECONDS + 1)
+    lead.resume(journal=Journal(path))
+    assert folded(lead).outcome is Outcome.REVERTED
+    lead.journal.close()
+
+
+# --- watchers ------------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_observer_is_recorded_and_stops_nothing(lead: Lead) -> None:
+    """A watcher that raises at every record is named in the record, once, and the run goes on to its end."""
+
+    def broken_screen(record: ev.Record, run: Run) -> None:
+        raise OSError("the terminal is gone")
+
+    seen: list[int] = []
+    lead.start(observers=[broken_screen, lambda record, run: seen.append(record.seq)])
+    assert (folded(lead).outcome, lead.told()) == (Outcome.DONE, HAPPY)
+    (failure,) = lead.events(ev.ObserverFailed)
+    assert "broken_screen" in failure.observer
+    assert failure.text == "OSError: the terminal is gone"
+    assert seen == list(range(2, seen[-1] + 1))
+
+
+def test_a_late_failure_is_recorded_too(lead: Lead) -> None:
+    """A watcher that fails at the last record of a lane is recorded before the run is finished."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("too late")
+
+    lead.start(observers=[When(ev.LaneEnded, fail)])
+    assert lead.kinds()[-2:] == ["run.finished", "observer.failed"] or lead.kinds()[-2:] == [
+        "observer.failed",
+        "run.finished",
+    ]
+
+
+def test_watchers_see_the_record_and_the_state_it_leads_to(lead: Lead) -> None:
+    """Every record is shown once, in order, exactly as it is on disk, with the state that the record folds to."""
+    shown: list[ev.Record] = []
+
+    def watch(record: ev.Record, run: Run) -> None:
+        shown.append(record)
+        if record.seq == run.seq:
+            assert fold(lead.journal.records(RUN)) == run
+
+    lead.start(observers=[watch])
+    assert shown == list(lead.journal.records(RUN, after=1))
+
+
+# --- rivals --------------------------------------------------------------------------------------------------------
+
+
+def steal(lead: Lead) -> Any:
+    """Somebody else takes the run, as after a long sleep of ours, and our clock does not know it yet."""
+
+    def take_over(*_: object) -> None:
+        with lead.journal.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE runs SET expires_at = 0")
+        take(Journal(lead.journal.url), lead.pair.clock, RUN, {})
+
+    return take_over
+
+
+@pytest.mark.parametrize("kind", [ev.StepStarted, ev.Observed, ev.ActionIntended, ev.ActionEnded])
+@pytest.mark.parametrize("nth", [1, 2])
+def test_whoever_lost_the_lease_sends_nothing_more(lead: Lead, kind: type, nth: int) -> None:
+    """Promise 5: from the first append after somebody took over nothing is written and nothing is sent."""
+    with pytest.raises(LeaseLost):
+        lead.start(observers=[When(kind, steal(lead), nth=nth)])
+    intended = [f"{one.on} {one.action} {one.args['role']}" for one in lead.events(ev.ActionIntended)]
+    assert lead.told() == intended[: len(lead.told())]
+    assert sorted(lead.pair.closed) == ["source", "target"]
+    written = len(lead.events())
+    lead.pair.clock.advance(LEASE_SECONDS + 1)
+    lead.resume()
+    assert (folded(lead).outcome, lead.told(), judge_safety(lead.pair, Outcome.DONE)) == (Outcome.DONE, HAPPY, [])
+    assert len(lead.events()) > written
+
+
+def test_a_sleeper_wakes_up_powerless(lead: Lead) -> None:
+    """Promise 5: a process that slept through its lease, with an action ready to leave, does not send it."""
+
+    class Sleepy:
+        """Falls asleep right before it sends; meanwhile somebody else takes the run, acts, and ends it."""
+
+        def __init__(self, inner: Adapter) -> None:
+            self.inner = inner
+            self.readings, self.actions, self.simulated = inner.readings, inner.actions, inner.simulated
+
+        def open(self) -> None:
+            self.inner.open()
+
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            return self.inner.probe(reading, services)
+
+        def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+            lead.pair.clock.advance(LEASE_SECONDS + 1)
+            rival = Lead(lead.pair, Journal(lead.journal.url))
+            rival.resume()
+            assert folded(rival).outcome is Outcome.DONE
+            rival.journal.close()
+            yield from self.inner.apply(action, calls, permit)
+
+        def close(self) -> None:
+            self.inner.close()
+
+    lead.wrap = Sleepy
+    with pytest.raises(LeaseLost):
+        lead.start()
+    assert (lead.told(), folded(lead).outcome) == (HAPPY, Outcome.DONE)
+
+
+def test_two_cannot_lead_at_once(lead: Lead) -> None:
+    """Promise 5: while a run is led, a second process does not get it."""
+    refused: list[LeaseHeld] = []
+
+    def try_it(*_: object) -> None:
+        with pytest.raises(LeaseHeld) as error:
+            take(Journal(lead.journal.url), lead.pair.clock, RUN, {})
+        refused.append(error.value)
+
+    lead.start(observers=[When(ev.ActionEnded, try_it)])
+    assert (folded(lead).outcome, len(refused)) == (Outcome.DONE, 1)
+
+
+# --- the journal fails ---------------------------------------------------------------------------------------------
+
+
+class Failing(Journal):
+    """A journal whose disk is full from the ``left``-th append on."""
+
+    left = 0
+
+    def append(self, writer: Writer, at: float, events: Any, *, taken: Sequence[int] = ()) -> Writer:
+        self.left -= 1
+        if self.left < 0:
+            raise JournalUnavailable("the journal could not be written: database or disk is full")
+        return super().append(writer, at, events, taken=taken)
+
+
+@pytest.mark.parametrize("left", range(12))
+def test_what_cannot_be_recorded_is_not_sent(lead: Lead, left: int) -> None:
+    """With the disk full the run stops at once; every action that reached the pair has its intent on record."""
+    path = lead.journal.url
+    failing = Failing(path)
+    failing.left = left
+    lead.journal = failing
+    with pytest.raises(JournalUnavailable):
+        lead.start()
+    intended = [f"{one.on} {one.action} {one.args['role']}" for one in lead.events(ev.ActionIntended)]
+    assert lead.told() == intended
+    lead.pair.clock.advance(LEASE_SECONDS + 1)
+    lead.resume(journal=Journal(path))
+    assert (folded(lead).outcome, lead.told()) == (Outcome.DONE, HAPPY)
+    lead.journal.close()
+    failing.close()
+
+
+# --- order ---------------------------------------------------------------------------------------------------------
+
+
+def test_legality_durability_memory_observers_perform(lead: Lead) -> None:
+    """In each turn: checked, then on disk, then believed, then shown, and only then carried out."""
+    order: list[str] = []
+
+    class Recording(Journal):
+        def append(self, writer: Writer, at: float, events: Any, *, taken: Sequence[int] = ()) -> Writer:
+            assert lead.engine is not None
+            believed = lead.engine.run_state.seq
+            written = super().append(writer, at, events, taken=taken)
+            assert (lead.engine.run_state.seq, believed) == (writer.seq, writer.seq)
+            if any(isinstance(event, ev.ActionIntended) for _, event in events):
+                order.append("written")
+            return written
+
+    def watch(record: ev.Record, run: Run) -> None:
+        if isinstance(record.event, ev.ActionIntended):
+            assert record.lane is not None
+            assert run.lanes[record.lane].outstanding
+            order.append("shown")
+
+    class Noting(InlineFleet):
+        def submit(self, commands: Sequence[Any]) -> None:
+            order.extend("performed" for command in commands if hasattr(command, "intent"))
+            super().submit(commands)
+
+    from tests.core import leading
+
+    journal = Recording(lead.journal.url)
+    lead.journal = journal
+    leading_fleet = leading.InlineFleet
+    assert leading_fleet is InlineFleet
+    lead.fleet = Noting
+    lead.start(observers=[watch])
+    assert order == ["written", "shown", "performed"] * 2
+    journal.close()
+
+
+def test_an_illegal_event_is_never_written(lead: Lead) -> None:
+    """Legality comes first: what the table forbids raises before anything is on disk."""
+    from orchestrator.errors import IllegalTransition
+
+    class Confused(Engine):
+        def _advance(self, draft: Any, service: str) -> Any:
+            draft.add(service, ev.Escalated(step="drain", at_risk=0, ruling=COMMIT))
+            return super()._advance(draft, service)
+
+    lead.engine_type = Confused
+    with pytest.raises(IllegalTransition):
+        lead.start()
+    assert lead.kinds() == ["run.created"]
+
+
+# --- time ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_clock_that_was_set_back(lead: Lead) -> None:
+    """A machine whose clock is behind the record's writes no record that lies before the last one."""
+    lead.start(observers=[When(ev.ActionEnded, pausing(lead))])
+    late = lead.pair.clock.now()
+    lead.pair.clock = type(lead.pair.clock)(late - 3600)
+    lead.resume()
+    moments = [record.at for record in lead.journal.records(RUN)]
+    assert moments == sorted(moments)
+
+
+def test_the_lease_is_renewed_while_people_think(lead: Lead) -> None:
+    """However long a question is open, the run stays led, and the desk is asked only once."""
+    lost_bridge(lead)
+
+    class Slow(ScriptedDesk):
+        pass
+
+    desk = Slow({"bridge-lost": "revert"})
+    waiting: list[bool] = []
+
+    def look(record: ev.Record, run: Run) -> None:
+        waiting.append(is_led(lead.journal.row(RUN), lead.pair.clock.now()))
+
+    lead.start(attended=True, observers=[look, When(ev.Observed, asking(lead, kind="abort"), nth=400)])
+    assert all(waiting)
+    assert lead.pair.clock.now() - 1_800_000_000.0 > 300
+    assert desk.asked == []
