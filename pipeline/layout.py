@@ -9,6 +9,7 @@ The directories are partitions as Hive writes them, so any reader of Parquet see
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -41,6 +42,8 @@ COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
 )
 SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, _ in COLUMNS])
 
+_REQUIRED = frozenset(name for name, _, empty, _ in COLUMNS if not empty)
+
 _DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
 _ENCODINGS = {
     "message_id": "DELTA_BYTE_ARRAY",
@@ -70,36 +73,35 @@ def day_of(spooled_at: float) -> str:
     return datetime.fromtimestamp(spooled_at, UTC).strftime("%Y-%m-%d")
 
 
-def check_files(place: Place, files: Sequence[DataFile]) -> None:
-    """Compare the footer of every file with the schema and the manifest.
+def check_files(place: Place, files: Sequence[DataFile]) -> int:
+    """Compare the footer of every file with the schema and the manifest. Returns how many rows have no digest.
 
     Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column that is missing, of another
     type or with empty values, another number of rows.
     """
     with ThreadPoolExecutor(_READERS) as pool:
-        for fault in pool.map(lambda file: _fault(place, file), files):
-            if fault is not None:
-                raise fault
+        return sum(pool.map(lambda file: _checked(place, file), files))
 
 
-def _fault(place: Place, file: DataFile) -> DefinitionError | None:
+def _checked(place: Place, file: DataFile) -> int:
     name = place.child(file.path).name
     try:
         with place.child(file.path).open_input() as stream:
             parquet = pq.ParquetFile(stream)
             found, metadata = parquet.schema_arrow, parquet.metadata
-            column = _wrong_column(found) or _empty_column(metadata)
-    except FileNotFoundError:
-        return DefinitionError("the manifest names this file, and it is not there", file=name)
+    except FileNotFoundError as error:
+        raise DefinitionError("the manifest names this file, and it is not there", file=name) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
-        return DefinitionError(
+        raise DefinitionError(
             f"not a whole Parquet file: {_first_line(error)}", file=name, hint="collect or copy it again"
-        )
+        ) from error
+    empty = _empty_values(metadata)
+    column = _wrong_column(found) or next((f"column {one} has empty values" for one in empty if one in _REQUIRED), None)
     if column is not None:
-        return DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
+        raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
     if metadata.num_rows != file.rows:
-        return DefinitionError(f"holds {metadata.num_rows:,} rows, the manifest says {file.rows:,}", file=name)
-    return None
+        raise DefinitionError(f"holds {metadata.num_rows:,} rows, the manifest says {file.rows:,}", file=name)
+    return empty.get("digest", 0)
 
 
 def _wrong_column(found: pa.Schema) -> str | None:
@@ -124,17 +126,15 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(found == wanted)
 
 
-def _empty_column(metadata: pq.FileMetaData) -> str | None:
-    """A required column with empty values, as far as the footer's statistics tell."""
-    required = {name for name, _, empty, _ in COLUMNS if not empty}
+def _empty_values(metadata: pq.FileMetaData) -> dict[str, int]:
+    """Columns with empty values, and how many, as far as the footer's statistics tell."""
+    counts: Counter[str] = Counter()
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        for index in range(group.num_columns):
-            column = group.column(index)
-            statistics = column.statistics
-            if column.path_in_schema in required and statistics is not None and statistics.null_count:
-                return f"column {column.path_in_schema} is empty in {statistics.null_count:,} rows"
-    return None
+        for column in map(group.column, range(group.num_columns)):
+            if column.statistics is not None and column.statistics.null_count:
+                counts[column.path_in_schema] += column.statistics.null_count
+    return dict(counts)
 
 
 def _first_line(error: BaseException) -> str:

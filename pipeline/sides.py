@@ -22,7 +22,7 @@ BUCKET = (*KEY, "stream", "bucket")
 
 # So many neighbouring numbers of a stream are compared as one. Fewer make the table of buckets larger, more make the
 # rows around a difference more; facts measured with 4,096.
-_NUMBERS_A_BUCKET_LOG2 = 12
+NUMBERS_A_BUCKET_LOG2 = 12
 # An id without a number is in one of this many buckets of its endpoint, by its hash.
 _HASHED_BUCKETS_LOG2 = 12
 
@@ -51,19 +51,25 @@ _SCHEMA = T.StructType(
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One export. ``fingerprint`` is what a report names its manifest by."""
+    """One export. ``fingerprint`` is what a report names its manifest by; ``undigested`` counts the messages whose
+    content could not be read."""
 
     place: Place
     manifest: Manifest
     fingerprint: str
+    undigested: int
 
     @classmethod
     def open(cls, name: str) -> Side:
         """The export called ``name``, with every file's footer checked. Raises ``DefinitionError``."""
         place = Place.of(name)
         manifest, fingerprint = read_manifest(place)
-        check_files(place, manifest.files)
-        return cls(place, manifest, fingerprint)
+        return cls(place, manifest, fingerprint, check_files(place, manifest.files))
+
+    @property
+    def has_digests(self) -> bool:
+        """Was the content of at least one message read?"""
+        return self.undigested < self.manifest.messages
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Its messages, in no order; an empty table for an export without files."""
@@ -82,16 +88,22 @@ def check_pair(left: Side, right: Side) -> None:
         raise DefinitionError("the two exports have no service in common", hint="collect the same services at both")
 
 
-def both(spark: SparkSession, left: Side, right: Side, columns: Sequence[str]) -> DataFrame:
+def both(
+    spark: SparkSession,
+    left: Side,
+    right: Side,
+    columns: Sequence[str],
+    *,
+    numbers_log2: int = NUMBERS_A_BUCKET_LOG2,
+) -> DataFrame:
     """These columns of both sides, with ``side`` and ``bucket``."""
     parts = [
         side.rows(spark).select(*columns, F.lit(number).alias("side"))
         for number, side in ((LEFT, left), (RIGHT, right))
     ]
-    return parts[0].unionByName(parts[1]).withColumn("bucket", bucket())
+    return parts[0].unionByName(parts[1]).withColumn("bucket", _bucket(numbers_log2))
 
 
-def bucket() -> Column:
-    """Which bucket of its stream a message is in."""
+def _bucket(numbers_log2: int) -> Column:
     hashed = F.shiftright("sequence", 64 - _HASHED_BUCKETS_LOG2)
-    return F.when(F.col("stream") == OPAQUE, hashed).otherwise(F.shiftright("sequence", _NUMBERS_A_BUCKET_LOG2))
+    return F.when(F.col("stream") == OPAQUE, hashed).otherwise(F.shiftright("sequence", numbers_log2))

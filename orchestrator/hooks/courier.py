@@ -68,6 +68,7 @@ class Courier:
         self._noted = ""  # the failure that the outbox has on record
         self._position: int | None = None  # the last record that is done with, as this process knows
         self._saved = 0
+        self._is_owed = False  # a delivery is not saved yet
 
     def work(self, may_go_on: Callable[[], bool]) -> bool:
         """Deliver what is due until nothing is left, something fails, or ``may_go_on`` says no.
@@ -94,6 +95,8 @@ class Courier:
     def _work(self, may_go_on: Callable[[], bool]) -> bool:
         if self._position is None:
             self._position = self._saved = self._outbox.cursor(self.run, self.hook.name)
+        if self._is_owed:
+            self._save()
         while lines := self._outbox.after(self.run, self._position):
             for line in lines:
                 if not may_go_on():
@@ -101,12 +104,14 @@ class Courier:
                 self._bring(line)
             if self._position - self._saved >= BATCH:
                 self._save()
+        self._failures, self.failure = 0, None
         return True
 
     def _bring(self, line: Mapping[str, Any]) -> None:
         if wants(self.hook, kind_of(line)):
             self._send(message_of(line, simulated=self._simulated, scrub=self._scrub))
-            self._position = line["seq"]
+            # From here on this process does not send it again, even if it cannot be saved now.
+            self._position, self._is_owed = line["seq"], True
             self.delivered += 1
             self._failures, self.failure = 0, None
             self._save()
@@ -118,7 +123,7 @@ class Courier:
         if self._position is not None and self._position > self._saved:
             self._noted = "" if self.failure is None else str(self.failure)
             self._outbox.done_with(self.run, self.hook.name, self._position, failed=self._noted)
-            self._saved = self._position
+            self._saved, self._is_owed = self._position, False
 
     def _failed(self, failure: HookFailed) -> None:
         self._failures += 1

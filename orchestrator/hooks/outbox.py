@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.errors import JournalCorrupt
 from orchestrator.journal import Journal, mapped_errors, parse_line
+from orchestrator.lease import is_led
 from orchestrator.tables import DELIVERIES, RUNS
 
 BATCH = 200
@@ -91,6 +92,14 @@ class Outbox:
         change = sa.update(DELIVERIES).where(*_row(run, hook)).values(failed=text)
         with mapped_errors("be written"), self._journal.engine.begin() as connection:
             connection.execute(change)
+
+    def last(self, run: str) -> int:
+        """The number of the newest record. Raises ``NoSuchRun``."""
+        return self._journal.row(run).seq
+
+    def is_led(self, run: str, now: float) -> bool:
+        """Does a process lead ``run`` now, which tells its hooks by itself? Raises ``NoSuchRun``."""
+        return is_led(self._journal.row(run), now)
 
     def behind(self, run: str | None = None) -> list[Behind]:
         """The hooks, of all runs or one, after whose last record there are more, oldest run first.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,22 @@ from adapters.mock.account import Tally
 from adapters.mock.embedded import embedded_inventory
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.world import World
+from orchestrator.cli.main import main
+from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
-from tests.cli.shell import roles_of
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
+from tests.cli.shell import Ended, roles_of
 
 FAILOVER = str(Path(sys.executable).with_name("failover"))
 PATIENCE_S = 30.0
 # Makes the terminal on its standard input the one that Ctrl-C is typed at, and becomes the program.
-_AT_A_TERMINAL = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_AT_A_TERMINAL = """\
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -36,7 +47,7 @@ class Bench:
     """A folder with an inventory of two simulated sites, a state directory, and the processes that work on them."""
 
     folder: Path
-    vpns: tuple[VpnLayout, ...] = (VpnLayout("V", publish_rate=50, drain_rate=1_000, backlog=2_000),)
+    vpns: tuple[VpnLayout, ...] = (VpnLayout("V", publish_rate=50, drain_rate=900, backlog=900),)
     latency: float = 0.002
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,23 +78,33 @@ class Bench:
         own = {"FAILOVER_STATE": "state", "FAILOVER_INVENTORY": "pair.yaml", "FAILOVER_USER": "ann"}
         return {**kept, **own, "LC_ALL": "C.UTF-8", "TERM": "xterm", **self.environment}
 
-    def start(self, *arguments: str, before: Sequence[str] = ()) -> subprocess.Popen[str]:
-        """A process without a terminal."""
+    def start(
+        self, *arguments: str, before: Sequence[str] = (), stdout: int = subprocess.PIPE
+    ) -> subprocess.Popen[str]:
+        """A process without a terminal; ``before`` is what starts it."""
         return subprocess.Popen(
             [*before, FAILOVER, *arguments],
             cwd=self.folder,
             env=self.variables(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, before: Sequence[str] = (), stdout: int = subprocess.PIPE) -> Ended:
         """The same, to its end."""
-        process = self.start(*arguments, before=before)
+        process = self.start(*arguments, before=before, stdout=stdout)
         out, err = process.communicate(timeout=PATIENCE_S)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        return Ended(process.returncode, out or "", err)
+
+    def here(self, *arguments: str) -> Ended:
+        """The same without a process, where it does not matter that it is one: starting one takes its time."""
+        out, err = io.StringIO(), io.StringIO()
+        tools = Tools(self.folder / "state", SystemClock(), SecretStore(None), Registry())
+        with redirect_stdout(out), redirect_stderr(err):
+            code = main(arguments, tools)
+        return Ended(code, out.getvalue(), err.getvalue())
 
     def terminal(self, *arguments: str, columns: int = 100, rows: int = 40) -> Terminal:
         """A process at a terminal."""
@@ -100,8 +121,7 @@ class Bench:
 
     def exported(self) -> list[dict[str, Any]]:
         """The events of the newest run."""
-        out = self.run("runs", "export", "last").stdout
-        return [json.loads(json.loads(line)["event"]) for line in out.splitlines()]
+        return [json.loads(line["event"]) for line in self.here("runs", "export", "last").values]
 
 
 def line_with(process: subprocess.Popen[str], words: str) -> str:

@@ -25,7 +25,6 @@ REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 BRIDGE = "#MSGVPN_REPLICATION_BRIDGE"
 SEMP_VERSION = "2.46"  # assumption: which SEMP version goes with which load is not recorded
 _MEGABYTE = 1_048_576
-_QUEUE_MESSAGES_SHOWN = 1  # of an endpoint the appliance tells the oldest message only
 
 Value = bool | int | str | None
 Attributes = Mapping[str, Callable[[], Value]]
@@ -137,7 +136,10 @@ class Objects:
         return [_endpoint(one, "topicEndpointName") for one in self._endpoints(vpn, "topic-endpoint")]
 
     def messages(self, vpn: str, kind: str, name: str) -> tuple[list[Thing], int]:
-        """The messages that can be shown, and how many there are. Raises ``NoSuchObject``."""
+        """The messages that can be shown, and how many there are. Raises ``NoSuchObject``.
+
+        Of an endpoint the appliance knows the oldest message only; a broker would list all.
+        """
         if kind == "queue" and name == REPLICATION_QUEUE:
             return [], self._appliance.replication_queue(vpn).messages
         found = next((one for one in self._endpoints(vpn, kind) if one.name == name), None)

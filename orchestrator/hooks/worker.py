@@ -1,0 +1,200 @@
+"""Threads that tell the hooks of a run while it goes on, one for each hook, so that a slow one delays no other.
+
+``Hooks`` is an observer of the engine: what happens wakes the threads, which then read the record by themselves; what
+fails comes out as this observer's failure, which the engine records and shows. Must never make the engine wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from typing import Protocol
+
+from orchestrator import events as ev
+from orchestrator.clock import Clock
+from orchestrator.errors import FailoverError, HookFailed
+from orchestrator.hooks.backlog import flush
+from orchestrator.hooks.courier import Courier
+from orchestrator.hooks.office import Office
+from orchestrator.site import Hook
+from orchestrator.state import Run
+
+# How long a thread that was told to stop at once may take to notice, seconds.
+_NOTICE_WITHIN = 2.0
+
+
+class Worker(Protocol):
+    """A thread of this module."""
+
+    def finish(self, until: float) -> None:
+        """Deliver what is left, trying until ``until``, seconds since the epoch, and end."""
+        ...
+
+    def halt(self) -> None:
+        """End now; cut off what is under way."""
+        ...
+
+    def join(self, timeout: float) -> None: ...
+
+    def is_alive(self) -> bool: ...
+
+
+class Hooks:
+    """All hooks of one run. Made, started, told of every record as an observer, and finished or halted at the end."""
+
+    def __init__(self, office: Office, run: str, hooks: Sequence[Hook], *, simulated: bool) -> None:
+        self._clock = office.clock
+        self._failures: list[HookFailed] = []
+        self._lock = threading.Lock()
+        self._couriers = [
+            _HookThread(office, run, hook, simulated=simulated, on_failure=self._failed) for hook in hooks
+        ]
+        self._backlog = _BacklogThread(office, own=run)
+        self._started: list[Worker] = []
+
+    def start(self, *, with_backlog: bool = False) -> None:
+        """Begin with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
+        for thread in self._couriers:
+            thread.start()
+            self._started.append(thread)
+        if with_backlog:
+            self._backlog.start()
+            self._started.append(self._backlog)
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        """Something was recorded. Raises ``HookFailed`` with what went wrong since the last time."""
+        for thread in self._couriers:
+            thread.wake()
+        with self._lock:
+            failures, self._failures = self._failures, []
+        if failures:
+            raise HookFailed("; ".join(map(str, failures)), cause="hooks")
+
+    def finish(self, within_s: float) -> None:
+        """Nothing more will be recorded: each hook has so many seconds to take the rest. Returns at once."""
+        for thread in self._started:
+            thread.finish(self._clock.now() + within_s)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait at most so long for all threads to end; whether they have."""
+        for thread in self._started:
+            # Of the machine's own seconds: what is waited for are threads, not moments.
+            thread.join(timeout_s)
+        return not any(thread.is_alive() for thread in self._started)
+
+    def halt(self) -> None:
+        """Nobody can wait any longer. What was not delivered stays in the outbox."""
+        for thread in self._started:
+            thread.halt()
+        for thread in self._started:
+            thread.join(_NOTICE_WITHIN)
+
+    def _failed(self, failure: HookFailed) -> None:
+        with self._lock:
+            self._failures.append(failure)
+
+
+class _HookThread(threading.Thread):
+    """Keeps one hook told until it is finished or halted."""
+
+    def __init__(
+        self,
+        office: Office,
+        run: str,
+        hook: Hook,
+        *,
+        simulated: bool,
+        on_failure: Callable[[HookFailed], None],
+    ) -> None:
+        super().__init__(name=f"hook {hook.name}", daemon=True)
+        self._office, self._run, self._hook, self._simulated = office, run, hook, simulated
+        self._on_failure = on_failure
+        self._clock: Clock = office.clock
+        self._awake = threading.Event()
+        self._halted = threading.Event()
+        self._until: float | None = None  # set once it is to finish
+
+    def wake(self) -> None:
+        """There may be something to deliver."""
+        self._awake.set()
+
+    def finish(self, until: float) -> None:
+        self._until = until
+        self._awake.set()
+
+    def halt(self) -> None:
+        self._halted.set()
+        self._awake.set()
+
+    def run(self) -> None:
+        try:
+            outbox = self._office.outbox()
+        except FailoverError as error:
+            self._tell(HookFailed(str(error), cause=type(error).__name__))
+            return
+        try:
+            courier = self._office.courier(
+                self._run,
+                self._hook,
+                outbox,
+                simulated=self._simulated,
+                is_halted=self._halted.is_set,
+                on_failure=self._tell,
+            )
+            self._keep_told(courier)
+        except Exception as error:  # noqa: BLE001 - one of the listed doors: a mistake here must not go unsaid
+            self._tell(HookFailed(f"{type(error).__name__}: {error}", cause=type(error).__name__))
+        finally:
+            outbox.close()
+
+    def _keep_told(self, courier: Courier) -> None:
+        while not self._halted.is_set():
+            self._awake.clear()
+            until = self._until  # read before the record is: what is recorded before this was set is delivered
+            has_all = courier.work(self._may_go_on)
+            if until is not None and (has_all or max(courier.due, self._clock.now()) >= until):
+                break
+            self._rest(courier, until)
+        courier.settle()
+
+    def _may_go_on(self) -> bool:
+        return not self._halted.is_set() and (self._until is None or self._clock.now() < self._until)
+
+    def _rest(self, courier: Courier, until: float | None) -> None:
+        """Until there is something to do: a new record, the next attempt, the end."""
+        pause = courier.due - self._clock.now()
+        if until is not None:
+            self._clock.sleep(pause)
+        else:
+            self._awake.wait(pause if pause > 0 else None)
+
+    def _tell(self, failure: HookFailed) -> None:
+        self._on_failure(HookFailed(f"{self._hook.name}: {failure}", cause=failure.cause, hint=failure.hint))
+
+
+class _BacklogThread(threading.Thread):
+    """Brings the events of older runs, each hook until it fails once; it is never waited for."""
+
+    def __init__(self, office: Office, *, own: str) -> None:
+        super().__init__(name="backlog of hooks", daemon=True)
+        self._office, self._own = office, own
+        self._halted = threading.Event()
+
+    def finish(self, until: float) -> None:
+        self._halted.set()
+
+    def halt(self) -> None:
+        self._halted.set()
+
+    def run(self) -> None:
+        # What goes wrong with an older run is kept with it, and not this run's failure.
+        with suppress(FailoverError):
+            with closing(self._office.outbox()) as outbox:
+                for _ in flush(
+                    self._office,
+                    outbox,
+                    skip=lambda run: run == self._own or outbox.is_led(run, self._office.clock.now()),
+                    may_go_on=lambda: not self._halted.is_set(),
+                ):
+                    pass

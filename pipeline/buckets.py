@@ -1,0 +1,130 @@
+"""The one pass over both sides: a table of fingerprints, small enough to work with, and what must be looked at closer.
+
+A bucket is a run of neighbouring numbers of one stream in one endpoint. Its fingerprint at one side is the count, sum
+and exclusive or of a 64-bit hash of (stream, number, digest), modulo 2**64. Different contents have equal fingerprints
+with a probability of at most 2**-64 for each bucket, unless somebody crafted them.
+
+Its order is the sum of (position - first position) * hash: equal when the messages stand in the same places relative
+to each other, however far the whole bucket has moved. Buckets that overlap form a cluster; one that has moved as a whole
+keeps its order inside, and its two ends stand for it when its stream's order is judged. Any other is looked at closer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipeline.rows import NOT_REPLICATED
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
+
+COLLISION = 2.0**-64
+STREAM = (*KEY, "stream")
+READ = (*KEY, "stream", "sequence", "position", "spooled_at", "size", "digest", "replicated")
+
+# For each side of a bucket: name, and how it is folded from that side's row (which is there once or not at all).
+_SIDE_VALUES = ("n", "sum", "xor", "placed", "first", "last", "oldest", "newest", "bytes", "local", "undigested")
+_ENDS = (("first_l", F.min), ("first_r", F.min), ("last_l", F.max), ("last_r", F.max))
+_COUNTS = frozenset({"n", "sum", "xor", "placed", "bytes", "local", "undigested"})
+
+
+def table_of_buckets(rows: DataFrame, *, with_digests: bool) -> DataFrame:
+    """One row for each bucket of ``rows`` (columns ``READ``): values ``*_l`` and ``*_r`` of both sides, ``differs``,
+    ``cluster`` and ``is_drilled``."""
+    return _with_decision(_with_clusters(_paired(_pass(rows, with_digests))))
+
+
+def _pass(rows: DataFrame, with_digests: bool) -> DataFrame:
+    """The only reading of all rows."""
+    identity = ["stream", "sequence", *(["digest"] if with_digests else [])]
+    is_local = F.coalesce(F.col("replicated") == NOT_REPLICATED, F.lit(False))
+    spooled = F.unix_micros("spooled_at")
+    return (
+        rows.withColumn("hash", F.xxhash64(*identity))
+        .groupBy(*BUCKET, "side")
+        .agg(
+            F.count(F.lit(1)).alias("n"),
+            F.sum("hash").alias("sum"),
+            F.bit_xor("hash").alias("xor"),
+            F.sum(F.col("position") * F.col("hash")).alias("placed"),
+            F.min("position").alias("first"),
+            F.max("position").alias("last"),
+            F.min(F.when(~is_local, spooled)).alias("oldest"),
+            F.max(spooled).alias("newest"),
+            F.sum("size").alias("bytes"),
+            F.count(F.when(is_local, 1)).alias("local"),
+            F.count(F.when(F.col("digest").isNull(), 1)).alias("undigested"),
+        )
+    )
+
+
+def _paired(table: DataFrame) -> DataFrame:
+    """One row for each bucket, with the values of both sides beside each other."""
+    # What the position of the first message adds to every product, taken away again: a shift alone is no difference.
+    moved = table.withColumn("placed", F.col("placed") - F.col("first") * F.col("sum"))
+    return moved.groupBy(*BUCKET).agg(
+        *[_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES]
+    )
+
+
+def _of_side(name: str, side: int) -> Column:
+    value = F.max(F.when(F.col("side") == side, F.col(name)))
+    return (F.coalesce(value, F.lit(0)) if name in _COUNTS else value).alias(on(name, side))
+
+
+def on(name: str, side: int) -> str:
+    """``n_l`` or ``n_r``."""
+    return f"{name}_{'l' if side == LEFT else 'r'}"
+
+
+def _with_clusters(table: DataFrame) -> DataFrame:
+    """Adds ``differs``; ``has_both``: only such a bucket has an order to compare; ``cluster``: its number."""
+    pairs = [(F.col(on(name, LEFT)), F.col(on(name, RIGHT))) for name in ("n", "sum", "xor", "placed")]
+    along = Window.partitionBy(*STREAM, "has_both").orderBy("first_l", "bucket")
+    begins = F.col("first_l") > F.max("last_l").over(along.rowsBetween(Window.unboundedPreceding, -1))
+    return (
+        table.withColumn("differs", reduce(or_, (left != right for left, right in pairs)))
+        .withColumn("has_both", (F.col("n_l") > 0) & (F.col("n_r") > 0))
+        .withColumn("begins", F.coalesce(begins.cast("int"), F.lit(1)))
+        .withColumn("cluster", F.sum("begins").over(along))
+    )
+
+
+def _with_decision(table: DataFrame) -> DataFrame:
+    """Adds ``is_drilled``: a cluster is looked at closer as a whole, or not at all."""
+    cluster = Window.partitionBy(*STREAM, "has_both", "cluster")
+    shift = F.col("first_l") - F.col("first_r")
+    is_rigid = F.min(shift).over(cluster) == F.max(shift).over(cluster)
+    any_differs = F.max(F.col("differs").cast("int")).over(cluster) == 1
+    return table.withColumn("is_drilled", ~F.col("has_both") | any_differs | ~is_rigid)
+
+
+def ends_of_clusters(table: DataFrame) -> DataFrame:
+    """First and last position at both sides of every cluster that is not looked at closer."""
+    clusters = table.where(~F.col("is_drilled")).groupBy(*STREAM, "cluster")
+    ends = clusters.agg(*[fold(name).alias(name) for name, fold in _ENDS])
+    return ends.drop("cluster")
+
+
+def endpoint_sums(table: DataFrame) -> Sequence[Column]:
+    """What is folded over the buckets of one endpoint."""
+    undrilled = ~F.col("is_drilled")
+    sums = [
+        fold(on(name, side)).alias(on(name, side))
+        for side in (LEFT, RIGHT)
+        for name, fold in (
+            *(("n", F.sum), ("local", F.sum), ("bytes", F.sum), ("undigested", F.sum)),
+            *(("oldest", F.min), ("newest", F.max)),
+        )
+    ]
+    return [
+        *sums,
+        F.min(F.when(undrilled, F.col("first_l"))).alias("common_l"),
+        F.min(F.when(undrilled, F.col("first_r"))).alias("common_r"),
+        F.count(F.lit(1)).alias("buckets"),
+        F.count(F.when(F.col("is_drilled"), 1)).alias("buckets_drilled"),
+        F.sum(F.when(F.col("is_drilled"), F.col("n_l") + F.col("n_r")).otherwise(0)).alias("rows_drilled"),
+    ]

@@ -1,0 +1,132 @@
+"""Looks closer at the buckets that differ: which messages are missing, extra, duplicate, changed, out of order.
+
+Only rows of these buckets are read: Parquet leaves out the other endpoints, a broadcast of the buckets leaves out the
+rest, and what remains is grouped by message id. When most rows would remain, nothing is left out first; the result is
+the same. A full join is never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipeline.buckets import STREAM, ends_of_clusters, on
+from pipeline.rows import NOT_REPLICATED, PENDING
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
+
+READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "digest", "replicated")
+CLASSES = ("missing", "extra", "local", "duplicate", "changed")
+
+# Endpoints are left out by name up to so many; a longer list costs more than it saves.
+_NAMED_MAX = 500
+# The order of a stream is judged in pieces of so many positions, so that one large endpoint is not one task.
+_PIECE_LOG2 = 16
+
+
+def rows_to_drill(rows: DataFrame, table: DataFrame, endpoints: Collection[str], *, everything: bool) -> DataFrame:
+    """The rows (columns ``READ``) of the buckets to be looked at closer. ``endpoints``: the names they are in."""
+    if everything:
+        return rows
+    if len(endpoints) <= _NAMED_MAX:
+        rows = rows.where(F.col("endpoint").isin(list(endpoints)))
+    wanted = table.where("is_drilled").select(*BUCKET)
+    return rows.join(F.broadcast(wanted), list(BUCKET), "left_semi")
+
+
+def by_message(rows: DataFrame) -> DataFrame:
+    """One row for each message id of an endpoint, with the values of both sides beside each other."""
+    # 64 bits of the digest are compared: what the fingerprints are made of, and of fixed width.
+    hashed = F.when(F.col("digest").isNotNull(), F.xxhash64("digest"))
+    state = F.when(F.col("replicated") == NOT_REPLICATED, 0).when(F.col("replicated") == PENDING, 1).otherwise(2)
+    prepared = rows.select(
+        *STREAM,
+        "message_id",
+        "side",
+        "position",
+        F.unix_micros("spooled_at").alias("spooled"),
+        hashed.alias("content"),
+        state.alias("state"),
+    )
+    values = [value for side in (LEFT, RIGHT) for value in _of_side(side)]
+    return prepared.groupBy(*STREAM, "message_id").agg(*values)
+
+
+def _of_side(side: int) -> list[Column]:
+    here = F.col("side") == side
+    folds = (("place", F.min, "position"), ("spooled", F.min, "spooled"), ("low", F.min, "content"))
+    folds += (("high", F.max, "content"), ("state", F.min, "state"))
+    return [
+        F.count(F.when(here, 1)).alias(on("n", side)),
+        F.count(F.when(here & F.col("content").isNull(), 1)).alias(on("blind", side)),
+        *[fold(F.when(here, F.col(column))).alias(on(name, side)) for name, fold, column in folds],
+    ]
+
+
+def judged(messages: DataFrame) -> DataFrame:
+    """Adds ``class``, None where nothing differs, and the numbers that are summed up."""
+    left, right = F.col("n_l"), F.col("n_r")
+    alone = (left == 0) | (right == 0)
+    seen = (F.col("blind_l") + F.col("blind_r")) == 0
+    changed = ~alone & seen & ((F.col("low_l") != F.col("low_r")) | (F.col("high_l") != F.col("high_r")))
+    is_local = alone & (F.coalesce("state_l", "state_r") == 0)
+    surplus_l, surplus_r = (_surplus(one, other) for one, other in ((left, right), (right, left)))
+    kind = (
+        F.when(is_local, "local")
+        .when(left == 0, "extra")
+        .when(right == 0, "missing")
+        .when(left != right, "duplicate")
+        .when(changed, "changed")
+    )
+    return messages.select(
+        "*",
+        kind.alias("class"),
+        changed.alias("is_changed"),
+        (~alone & ~seen).alias("is_unverified"),
+        surplus_l.alias("surplus_l"),
+        surplus_r.alias("surplus_r"),
+        F.greatest(F.least(left, right) - 1, F.lit(0)).alias("copies_at_both"),
+    )
+
+
+def _surplus(own: Column, other: Column) -> Column:
+    """Copies beyond the first that the other side does not have too."""
+    return F.greatest(own - F.greatest(other, F.lit(1)), F.lit(0))
+
+
+def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
+    """Columns ``KEY`` and ``breaks``: how often, along the left side's order, the right side steps back.
+
+    Judged for each stream by itself over the messages that both sides have: across publishers order may differ
+    legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back.
+    """
+    common = messages.where((F.col("n_l") > 0) & (F.col("n_r") > 0))
+    rows = common.select(*STREAM, F.col("place_l").alias("l"), F.col("place_r").alias("r"))
+    piece = [*STREAM, "piece"]
+    in_piece = rows.withColumn("piece", F.shiftright("l", _PIECE_LOG2))
+    # A cluster that is not looked at closer may lie inside a piece, and cuts it in two.
+    ends = ends_of_clusters(table.join(F.broadcast(_streams_drilled(table)), list(STREAM), "left_semi"))
+    marks = ends.select(
+        *STREAM,
+        F.shiftright("first_l", _PIECE_LOG2).alias("piece"),
+        F.col("first_l").alias("l"),
+        F.col("first_r").alias("r"),
+        F.col("last_l").alias("to_l"),
+        F.col("last_r").alias("to_r"),
+    )
+    rows = in_piece.withColumn("to_l", F.col("l")).withColumn("to_r", F.col("r")).unionByName(marks)
+    along = Window.partitionBy(*piece).orderBy("l")
+    inside = rows.withColumn("is_back", F.lag("to_r").over(along) > F.col("r"))
+    pieces = inside.groupBy(*piece).agg(
+        F.count(F.when("is_back", 1)).alias("backs"),
+        F.min_by("r", "l").alias("begins"),
+        F.max_by("to_r", "l").alias("ends"),
+    )
+    between = Window.partitionBy(*STREAM).orderBy("piece")
+    steps = F.col("backs") + F.coalesce((F.lag("ends").over(between) > F.col("begins")).cast("int"), F.lit(0))
+    return pieces.select(*KEY, steps.alias("steps")).groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
+
+
+def _streams_drilled(table: DataFrame) -> DataFrame:
+    return table.where("is_drilled AND has_both").select(*STREAM).distinct()
