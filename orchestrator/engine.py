@@ -9,6 +9,7 @@ out. A process killed between any two of these can be resumed: what is not on di
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,6 +78,9 @@ class Engine:
         self._writer = writer
         self._fleet = fleet
         self._clock = clock
+        # A machine whose clock is behind the one that wrote the record must neither make it run backwards nor stand
+        # still until it has caught up. Whole seconds: they are added and taken away without rounding.
+        self._ahead = max(0, math.ceil(run.last_at - clock.now()))
         self._by = by
         self._attended = attended
         self._observers = observers
@@ -133,8 +137,7 @@ class Engine:
         return draft
 
     def _draft(self) -> _Draft:
-        # A machine whose clock was set back between two processes must not make the record run backwards.
-        return _Draft(self.run_state, max(self._clock.now(), self.run_state.last_at))
+        return _Draft(self.run_state, self._clock.now() + self._ahead)
 
     # --- one round ------------------------------------------------------------------------------------------------
 
@@ -150,8 +153,8 @@ class Engine:
             self._lease.renew()
 
     def _next_moment(self) -> float:
-        soonest = min(self._lease.renew_at, self._inbox_at)
-        return min(soonest, self._wakes[0][0]) if self._wakes else soonest
+        soonest = min(self._inbox_at, self._wakes[0][0]) if self._wakes else self._inbox_at
+        return min(self._lease.renew_at, soonest - self._ahead)
 
     def _due(self, now: float) -> list[str]:
         due = []
@@ -168,7 +171,7 @@ class Engine:
                 case Observation():
                     if self._observing.get(done.lane) == done.mark:
                         del self._observing[done.lane]
-                    draft.add(done.lane, ev.Observed(mark=done.mark, seen=done.seen, gauge=done.gauge))
+                    draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
                 case Ended():
                     self._acting.discard((done.lane, done.intent))
                     draft.add(done.lane, _ended(done))
@@ -177,6 +180,12 @@ class Engine:
                     self._take_answer(draft, lane, done)
             touched.append(done.lane)
         return touched
+
+    def _dated(self, seen: tuple[ev.Seen, ...]) -> tuple[ev.Seen, ...]:
+        """The readings in the record's time."""
+        if not self._ahead:
+            return seen
+        return tuple(one.model_copy(update={"asked_at": one.asked_at + self._ahead}) for one in seen)
 
     def _take_answer(self, draft: _Draft, lane: Lane, answer: Answer) -> None:
         gate = lane.open_gate(answer.gate.gate, answer.gate.item)

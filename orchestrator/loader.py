@@ -56,7 +56,7 @@ def load_decisions(path: Path | str) -> XaDecisions:
 def read_runbook(source: Path | str) -> Definition[Runbook]:
     """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
     is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
-    read = _read(_shipped_path(str(source)) if is_name else Path(source), Runbook)
+    read = read_document(_shipped_path(str(source)) if is_name else Path(source), Runbook)
     if read.value is None or read.value.continue_with is None:
         return read
     return _continued(read, read.value, read.value.continue_with)
@@ -66,7 +66,7 @@ def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definiti
     """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
     place = read.lines.at(("continue_with",))
     try:
-        rest = _read(_shipped_path(name), Runbook).result()
+        rest = read_document(_shipped_path(name), Runbook).result()
         steps = [*first.steps, *rest.steps]
         if rest.continue_with is not None:
             raise DefinitionError(f"{name} itself continues with another runbook")
@@ -81,7 +81,7 @@ def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definiti
 
 def read_inventory(path: Path | str) -> Definition[Inventory]:
     """As ``load_inventory``, with every mistake as a finding."""
-    read = _read(Path(path), Inventory)
+    read = read_document(Path(path), Inventory)
     if read.value is None:
         return read
     findings = tuple(lint_inventory(read.value, file=read.file, lines=read.lines))
@@ -91,7 +91,7 @@ def read_inventory(path: Path | str) -> Definition[Inventory]:
 
 def read_decisions(path: Path | str) -> Definition[XaDecisions]:
     """As ``load_decisions``, with every mistake as a finding."""
-    return _read(Path(path), XaDecisions)
+    return read_document(Path(path), XaDecisions)
 
 
 # --- shipped runbooks ---------------------------------------------------------------------------------------
@@ -132,7 +132,8 @@ class _Unusable(Exception):
         self.findings = findings
 
 
-def _read(path: Path, model: type[Model]) -> Definition[Model]:
+def read_document(path: Path, model: type[Model]) -> Definition[Model]:
+    """Any document that is to fit ``model``, with every mistake as a finding."""
     document = _Document(str(path))
     try:
         data, lines = document.parse(_bytes(path, document))

@@ -55,8 +55,10 @@ def by_message(rows: DataFrame) -> DataFrame:
 
 def _of_side(side: int) -> list[Column]:
     here = F.col("side") == side
-    folds = (("place", F.min, "position"), ("spooled", F.min, "spooled"), ("low", F.min, "content"))
-    folds += (("high", F.max, "content"), ("state", F.min, "state"))
+    folds = (
+        *(("place", F.min, "position"), ("spooled", F.min, "spooled"), ("state", F.min, "state")),
+        *(("low", F.min, "content"), ("high", F.max, "content")),
+    )
     return [
         F.count(F.when(here, 1)).alias(on("n", side)),
         F.count(F.when(here & F.col("content").isNull(), 1)).alias(on("blind", side)),
@@ -95,6 +97,23 @@ def _surplus(own: Column, other: Column) -> Column:
     return F.greatest(own - F.greatest(other, F.lit(1)), F.lit(0))
 
 
+def sums() -> list[Column]:
+    """What is folded over the messages (``judged``) of one endpoint."""
+    common = (F.col("n_l") > 0) & (F.col("n_r") > 0)
+    differs = F.col("class").isNotNull()
+    spooled = F.when(differs, F.coalesce("spooled_l", "spooled_r"))
+    return [
+        F.count(F.when(differs, 1)).alias("differences"),
+        *[F.sum(name).alias(name) for name in ("surplus_l", "surplus_r", "copies_at_both")],
+        F.count(F.when(F.col("is_changed"), 1)).alias("changed"),
+        F.count(F.when(F.col("is_unverified"), 1)).alias("unverified"),
+        F.min(F.when(common, F.col("place_l"))).alias("common_l"),
+        F.min(F.when(common, F.col("place_r"))).alias("common_r"),
+        F.min(spooled).alias("from"),
+        F.max(spooled).alias("to"),
+    ]
+
+
 def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
     """Columns ``KEY`` and ``breaks``: how often, along the left side's order, the right side steps back.
 
@@ -119,7 +138,7 @@ def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
     along = Window.partitionBy(*piece).orderBy("l")
     inside = rows.withColumn("is_back", F.lag("to_r").over(along) > F.col("r"))
     pieces = inside.groupBy(*piece).agg(
-        F.count(F.when("is_back", 1)).alias("backs"),
+        F.count(F.when(F.col("is_back"), 1)).alias("backs"),
         F.min_by("r", "l").alias("begins"),
         F.max_by("to_r", "l").alias("ends"),
     )

@@ -18,7 +18,8 @@ from orchestrator.errors import DefinitionError
 
 OLDEST = 17
 HINT = (
-    "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless; or set JAVA_HOME to where there is one"
+    "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless;"
+    " or set JAVA_HOME to the directory of one"
 )
 _PATIENCE_S = 60.0
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')

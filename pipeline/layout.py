@@ -96,7 +96,9 @@ def _checked(place: Place, file: DataFile) -> int:
             f"not a whole Parquet file: {_first_line(error)}", file=name, hint="collect or copy it again"
         ) from error
     empty = _empty_values(metadata)
-    column = _wrong_column(found) or next((f"column {one} has empty values" for one in empty if one in _REQUIRED), None)
+    column = _wrong_column(found) or next(
+        (f"column {one} has empty values" for one in empty if one in _REQUIRED), None
+    )
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
     if metadata.num_rows != file.rows:

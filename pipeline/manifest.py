@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from orchestrator.errors import DefinitionError
 from pipeline.rows import Census, EndpointKey, Kind
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 NAME = "manifest.json"
 
 

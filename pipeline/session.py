@@ -92,7 +92,9 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         yield _given_session()
         return
     with (
-        tempfile.TemporaryDirectory(prefix="failover-spark-", dir=settings.scratch, ignore_cleanup_errors=True) as own,
+        tempfile.TemporaryDirectory(
+            prefix="failover-spark-", dir=settings.scratch, ignore_cleanup_errors=True
+        ) as own,
         (Path(own) / "spark.log").open("w+b") as log,
     ):
         scratch = Path(own)
@@ -135,7 +137,7 @@ def _python_and_java() -> Iterator[None]:
 
 def _start(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
-    gateway = launch_gateway(spark_conf, {"stdout": log, "stderr": log})
+    gateway = launch_gateway(spark_conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     context = SparkContext(conf=spark_conf, gateway=gateway)
     return SparkSession(context)
 
@@ -166,7 +168,9 @@ def _reason(log: IO[bytes], error: Exception) -> str:
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     wanted = ("Error", "Exception", "error:", "Invalid")
-    found = next((n for n, line in enumerate(lines) if any(word in line for word in wanted) and "WARN" not in line), None)
+    found = next(
+        (n for n, line in enumerate(lines) if any(word in line for word in wanted) and "WARN" not in line), None
+    )
     if found is None:
         return (str(error) or type(error).__name__).strip().splitlines()[0]
     return " ".join(line.strip() for line in lines[found : found + 2])[:300]

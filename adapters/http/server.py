@@ -190,7 +190,7 @@ class _Conversation(BaseHTTPRequestHandler):
         if answer.mishap in ("drop", "freeze"):
             self.close_connection = True
             return
-        self.send_response(answer.status)
+        self.send_response_only(answer.status)  # the date, too, is the device's to tell
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
         for name, value in answer.headers.items():

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
 
-from adapters.mock import wording
+from adapters.mock import site_readings, wording
 from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
 from adapters.mock.faults import AnswerFault
 from adapters.mock.mischief import Seen
@@ -61,6 +61,8 @@ from orchestrator.site import Site
 _BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 _BATCH = 1_000  # calls that share one request, and so one latency
+# Not config-synced (facts section 1.5): each node is told, whether it serves or not.
+_EVERY_NODE = frozenset({"set_backbone"})
 _CUT_OFF = "Message VPN                      A C B R Q S M T\r\n-------------------------------- - - -"
 _GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
 
@@ -75,6 +77,9 @@ class MockAdapter:
         ),
         "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
         "health": ReadingSpec("health", "which node serves", wording.show_health),
+        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence),
+        "endpoints": ReadingSpec("endpoints", "queues and topic endpoints", wording.show_endpoints),
+        "platform": ReadingSpec("platform", "version, mate, account, clock", wording.show_platform),
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = {
         "set_role": ActionSpec(
@@ -103,6 +108,24 @@ class MockAdapter:
             idempotent=False,
             commands=wording.delete_transaction,
             arguments={"xid": ArgumentSpec(filled_by="item")},
+            batch=_BATCH,
+        ),
+        "set_backbone": ActionSpec(
+            "set_backbone",
+            "open or shut the door to clients and bridges, on every node of the site",
+            idempotent=True,
+            commands=wording.set_backbone,
+            arguments={"state": ArgumentSpec(choices=("up", "down"))},
+            inverse="set_backbone",
+            batch=_BATCH,
+        ),
+        "set_reject_on_discard": ActionSpec(
+            "set_reject_on_discard",
+            "tell publishers, or do not, when the replication queue is full",
+            idempotent=True,
+            commands=wording.set_reject_on_discard,
+            arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
+            inverse="set_reject_on_discard",
             batch=_BATCH,
         ),
     }
@@ -160,7 +183,11 @@ class MockAdapter:
         if reading == "health":
             health = self._health()
             return dict.fromkeys(services, health)
+        if reading == "fence":
+            return dict.fromkeys(services, site_readings.fence(self._nodes()))
         node = self._serving()
+        if reading == "platform":
+            return dict.fromkeys(services, site_readings.platform(node, self._setting.clock))
         return {service: self._read_one(reading, node, service) for service in services}
 
     def _read_one(self, reading: str, node: SimulatedAppliance, service: str) -> Reading | Failure:
@@ -170,7 +197,14 @@ class MockAdapter:
                     return _status(node, service)
                 case "replication_queue":
                     queue = node.replication_queue(service)
-                    return QueueDepth(messages=queue.messages, usage_mb=queue.usage_mb, quota_mb=queue.quota_mb)
+                    return QueueDepth(
+                        messages=queue.messages,
+                        usage_mb=queue.usage_mb,
+                        quota_mb=queue.quota_mb,
+                        rejects_on_discard=queue.reject_on_discard,
+                    )
+                case "endpoints":
+                    return site_readings.endpoints(node, service)
                 case _:
                     return Transactions(items=tuple(_transaction(view) for view in node.transactions(service)))
         except NoSuchObject as error:
@@ -209,11 +243,15 @@ class MockAdapter:
     def _reachable(self) -> list[SimulatedAppliance]:
         """The nodes whose management answers, in the inventory's order. Raises ``Unreachable`` when none does."""
         site, world = self._site.name, self._world
-        found = [world.appliance(site, device.name) for device in self._site.devices]
+        found = self._nodes()
         answering = [node for node in found if world.reachable(site, node.router_name)]
         if not answering:
             raise Unreachable(f"no node of {site} answers", device=site)
         return answering
+
+    def _nodes(self) -> list[SimulatedAppliance]:
+        """Every node of the inventory, in its order."""
+        return [self._world.appliance(self._site.name, device.name) for device in self._site.devices]
 
     # Changing
 
@@ -233,7 +271,7 @@ class MockAdapter:
     def _do(self, action: str, call: Call, permit: Permit) -> Result:
         sent = tuple(self.actions[action].commands(call))
         with self._world.request():
-            node = self._serving()
+            node = self._nodes()[0] if action in _EVERY_NODE else self._serving()
             seen = Seen("command", self._site.name, action, (call.service,), call.args)
             fault = self._world.answer_fault(seen)
             permit.check()
@@ -254,7 +292,8 @@ class MockAdapter:
             self._world.obey_later(self._site.name, node.router_name, action, call.args, call.service, fault.late)
             return None
         try:
-            node.obey(action, call.service, call.args)
+            for one in self._nodes() if action in _EVERY_NODE else [node]:
+                one.obey(action, call.service, call.args)
         except Refused as error:
             if fault is not None:
                 return None

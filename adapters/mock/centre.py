@@ -19,10 +19,11 @@ SpoolName = Literal["AD-Standby", "AD-NotReady"]
 
 @dataclass(slots=True)
 class Node:
-    """One appliance. ``up``: it has power and a network."""
+    """One appliance. ``up``: it has power and a network. ``backbone``: it lets clients and bridges in."""
 
     name: str
     up: bool = True
+    backbone: bool = True
 
 
 class Centre:
@@ -43,6 +44,17 @@ class Centre:
     def serves(self) -> bool:
         """Does a node have the active message spool?"""
         return self.serving is not None
+
+    @property
+    def connects(self) -> bool:
+        """Does the node that serves let clients and bridges in?"""
+        return self.serving is not None and self.nodes[self.serving].backbone
+
+    def set_backbone(self, name: str, *, up: bool) -> bool:
+        """Open or shut one node's door; False when it was so already (facts section 1.5: not config-synced)."""
+        node = self.node(name)
+        changed, node.backbone = node.backbone is not up, up
+        return changed
 
     def node(self, name: str) -> Node:
         """Raises ``DefinitionError`` for a node that the world does not have."""
@@ -128,6 +140,7 @@ class Centre:
         """Plain data for the world's file."""
         return {
             "up": {node.name: node.up for node in self.nodes.values()},
+            "backbone": {node.name: node.backbone for node in self.nodes.values()},
             "serving": self.serving,
             "taking": self.taking,
             "full": self.full,
@@ -137,7 +150,9 @@ class Centre:
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
-        self.nodes = {name: Node(name, bool(data["up"][name])) for name in self.layout.nodes}
+        self.nodes = {
+            name: Node(name, bool(data["up"][name]), bool(data["backbone"][name])) for name in self.layout.nodes
+        }
         self.serving = data["serving"]
         self.taking = data["taking"]
         self.full = bool(data["full"])

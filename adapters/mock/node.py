@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 
 from adapters.mock.appliance import (
     BridgeName,
+    ClientView,
+    EndpointView,
     Outcome,
+    PlatformView,
     QueueView,
     RedundancyView,
     Refused,
@@ -75,6 +78,58 @@ class SimulatedAppliance:
     def set_role(self, vpn: str, role: RoleName) -> None:
         self._obey("set_role", vpn, {"role": role}, lambda found: found.set_role(self._site, role))
 
+    def set_msg_backbone(self, *, up: bool) -> None:
+        """Open or shut this node's door to clients and bridges; a node that does not serve obeys too."""
+        with self._world.request():
+            self._reach()
+            self._world.remember()
+            args = {"state": "up" if up else "down"}
+            self._world.notice(Seen("command", self._site, "set_backbone", self._world.vpn_names, args))
+            self._reach()
+            centre, changed = self._world.centre(self._site), [False]
+            self._world.change(lambda: changed.append(centre.set_backbone(self._node, up=up)))
+            for vpn in self._world.vpn_names:
+                self._world.vpn(vpn).ledger.note_command(self._site, "set_backbone", args, effect=changed[-1])
+
+    def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
+        args = {"enabled": "yes" if enabled else "no"}
+        self._obey("set_reject_on_discard", vpn, args, lambda found: found.set_reject_on_discard(enabled=enabled))
+
+    def is_backbone_up(self) -> bool:
+        with self._world.request():
+            self._reach()
+            self._world.notice(Seen("read", self._site, "fence"))
+            self._reach()
+            return self._world.centre(self._site).node(self._node).backbone
+
+    def clients(self, vpn: str) -> Sequence[ClientView]:
+        with self._world.request():
+            found = self._read("fence", vpn).clients(self._site)
+            return found if self._serves else []
+
+    def endpoints(self, vpn: str) -> Sequence[EndpointView]:
+        with self._world.request():
+            found = self._read("endpoints", vpn).endpoints(self._site)
+            if not self._serves:
+                return [replace(one, messages=0, usage_mb=0.0, oldest_id=None, oldest_at=None) for one in found]
+            epoch = self._world.epoch
+            return [one if one.oldest_at is None else replace(one, oldest_at=epoch(one.oldest_at)) for one in found]
+
+    def platform(self) -> PlatformView:
+        with self._world.request():
+            self._reach()
+            now, centres = self._world.now(), self._world.centres
+            other = next(centre for name, centre in centres.items() if name != self._site)
+            mate = centres[self._site].mate(self._node)
+            return PlatformView(
+                version="10.25.0.217",
+                transactions="transacted",
+                config_sync_up=other.connects and centres[self._site].connects,
+                config_sync_group_up=None if mate is None else mate.up,
+                mate_router=next(iter(other.nodes)),
+                clock=self._world.epoch(now),
+            )
+
     def complete_transaction(self, vpn: str, xid: str, outcome: Outcome) -> None:
         def complete(found: Vpn) -> bool:
             found.complete_transaction(self._site, xid, outcome)
@@ -94,6 +149,10 @@ class SimulatedAppliance:
         match action, dict(args):
             case "set_role", {"role": "active" | "standby" as role}:
                 self.set_role(vpn, role)
+            case "set_backbone", {"state": "up" | "down" as state}:
+                self.set_msg_backbone(up=state == "up")
+            case "set_reject_on_discard", {"enabled": "yes" | "no" as enabled}:
+                self.set_reject_on_discard(vpn, enabled=enabled == "yes")
             case "complete_transaction", {"xid": str(xid), "outcome": "commit" | "rollback" as outcome}:
                 self.complete_transaction(vpn, xid, outcome)
             case "delete_transaction", {"xid": str(xid)}:

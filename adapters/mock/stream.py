@@ -7,6 +7,7 @@ Sources: facts/solace.md sections 4.1 and 1.4.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 from adapters.mock.account import Ledger
 from adapters.mock.layout import VpnLayout, WorldLayout
 from adapters.mock.numbers import Numbers, Run, Runs
-from adapters.mock.side import Side, load_runs
+from adapters.mock.side import FOREVER, Side, load_runs
 
 _MEGABYTE = 1_048_576
+_STAMP_EVERY = 1.0  # seconds: how closely the moment a message was sent is remembered
 
 
 @dataclass(slots=True)
@@ -45,7 +47,9 @@ class Stream:
         "outbox",
         "quota_messages",
         "rates",
+        "rejects",
         "sides",
+        "stamps",
         "unacked",
         "world",
     )
@@ -61,6 +65,8 @@ class Stream:
         self.unacked = Numbers()  # sent, and not acknowledged to the publisher
         self.outbox = Runs()  # to be sent again before anything new
         self.consumed_at = 0.0
+        self.rejects = layout.reject_on_discard
+        self.stamps: list[tuple[int, float]] = [(1, 0.0)]  # first number of a stretch, and when it was sent
         self._fed = self._carried = self._eaten = 0.0  # fractions of a message
 
     def mate(self, side: Side) -> Side:
@@ -88,7 +94,10 @@ class Stream:
         if passed <= 0:
             return
         carried = self._whole_carried(passed)
+        before = self.next_number
         asked = self._publish(passed, carried)
+        if self.next_number > before:
+            self._stamp(before, start)
         self._carry(carried)
         self._settle_asked(asked)
         self._consume(start, stop)
@@ -109,6 +118,18 @@ class Stream:
         """The publisher has a new connection: it begins with what was never acknowledged."""
         self.outbox = Runs(self.unacked)
 
+    def sent_at(self, number: int) -> float:
+        """When a message was first sent, in world time: no earlier than this, and to a second exact."""
+        return self.stamps[bisect_right(self.stamps, (number, FOREVER)) - 1][1]
+
+    def _stamp(self, first: int, moment: float) -> None:
+        """Remember when numbers were sent, as far as any of them is still held somewhere."""
+        if moment - self.stamps[-1][1] >= _STAMP_EVERY:
+            self.stamps.append((first, moment))
+            held = [run[0] for side in self.sides.values() for run in side.spool]
+            oldest = min(held, default=first)
+            del self.stamps[: max(0, bisect_right(self.stamps, (oldest, FOREVER)) - 1)]
+
     def _whole_carried(self, passed: float) -> int:
         self._carried += self.rates.carry * passed
         whole = int(self._carried)
@@ -127,7 +148,7 @@ class Stream:
         room = wanted
         if side.admin_up:
             room = max(0, self.quota_messages - side.queue.count + (carried if self.rates.drained is side else 0))
-            if self.layout.reject_on_discard:
+            if self.rejects:
                 wanted = min(wanted, room)
         sent = Runs(self.outbox.pop(wanted))
         fresh = wanted - sent.count
@@ -218,6 +239,8 @@ class Stream:
             "unacked": list(self.unacked),
             "outbox": list(self.outbox),
             "consumed_at": self.consumed_at,
+            "rejects": self.rejects,
+            "stamps": self.stamps,
             "fractions": [self._fed, self._carried, self._eaten],
         }
 
@@ -227,4 +250,6 @@ class Stream:
         self.unacked = Numbers(load_runs(data["unacked"]))
         self.outbox = Runs(load_runs(data["outbox"]))
         self.consumed_at = float(data["consumed_at"])
+        self.rejects = bool(data["rejects"])
+        self.stamps = [(int(number), float(moment)) for number, moment in data["stamps"]]
         self._fed, self._carried, self._eaten = (float(part) for part in data["fractions"])

@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 from adapters.mock.account import Ledger, Tally
 from adapters.mock.appliance import (
+    ClientView,
+    EndpointView,
     NoSuchObject,
     Outcome,
     QueueView,
@@ -38,10 +40,13 @@ _STEP_MIN = 0.001  # seconds: how closely the moment of a change of eligibility 
 
 
 class SiteState(Protocol):
-    """What a VPN asks of a site: does a node serve, and is its spool full?"""
+    """What a VPN asks of a site: does a node serve, does it let clients in, and is its spool full?"""
 
     @property
     def serves(self) -> bool: ...
+
+    @property
+    def connects(self) -> bool: ...
 
     @property
     def full(self) -> bool: ...
@@ -149,7 +154,7 @@ class Vpn:
     # Consequences
 
     def _serves(self, side: Side) -> bool:
-        return side.role == "active" and self.sites[side.name].serves
+        return side.role == "active" and self.sites[side.name].connects
 
     def _settle_client(self, client: Client) -> None:
         if client.at is not None and not self._serves(self.sides[client.at]):
@@ -173,7 +178,7 @@ class Vpn:
 
     def _may_bind(self, side: Side) -> bool:
         mate = self.stream.mate(side)
-        reachable = self.sites[side.name].serves and self.sites[mate.name].serves
+        reachable = self.sites[side.name].connects and self.sites[mate.name].connects
         wanted = side.role == "standby" and side.admin_up and mate.admin_up
         towards = mate.role == "active" or self.last_active == mate.name
         return reachable and wanted and towards and self.at >= self.conditions.cut_until
@@ -229,6 +234,11 @@ class Vpn:
                 self.reconcile_at = self.at + self.layout.manager.reconciles_after
         self.settle()
         return True
+
+    def set_reject_on_discard(self, *, enabled: bool) -> bool:
+        """Suspend, or resume, telling publishers of a full queue. Config-sync carries it to both sites (facts 1.4)."""
+        changed, self.stream.rejects = self.stream.rejects is not enabled, enabled
+        return changed
 
     def complete_transaction(self, site: str, xid: str, outcome: Outcome) -> None:
         """Heuristic commit or rollback. Raises ``NoSuchObject``, or ``Refused`` unless it is prepared."""
@@ -286,8 +296,31 @@ class Vpn:
             usage_mb=side.queue.count * self.layout.message_bytes / _MEGABYTE,
             high_water_mb=side.high_water * self.layout.message_bytes / _MEGABYTE,
             quota_mb=self.layout.quota_mb,
-            reject_on_discard=self.layout.reject_on_discard,
+            reject_on_discard=self.stream.rejects,
         )
+
+    def clients(self, site: str) -> list[ClientView]:
+        """Who is connected at one site."""
+        found = (("feed/1/#00000001", self.publisher), ("book/1/#00000002", self.consumer))
+        return [ClientView(name, self.name, "default") for name, client in found if client.at == site]
+
+    def endpoints(self, site: str) -> list[EndpointView]:
+        """The queue that the consumers read, and a topic endpoint nobody writes to. Moments are of world time."""
+        spool = self.sides[site].spool
+        oldest = next(iter(spool), None)
+        number = None if oldest is None else oldest[0]
+        return [
+            EndpointView(
+                vpn=self.name,
+                name="orders",
+                kind="queue",
+                messages=spool.count,
+                usage_mb=spool.count * self.layout.message_bytes / _MEGABYTE,
+                oldest_id=number,
+                oldest_at=None if number is None else self.stream.sent_at(number),
+            ),
+            EndpointView(self.name, "audit", "topic-endpoint", 0, 0.0, None, None),
+        ]
 
     def transactions(self, site: str) -> list[TransactionView]:
         """Every transaction that one site knows."""

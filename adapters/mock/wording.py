@@ -34,6 +34,33 @@ def delete_transaction(call: Call) -> Sequence[str]:
     return (*_spool(call), f"delete-transaction xid {call.args.get('xid', '<xid>')}")
 
 
+def set_backbone(call: Call) -> Sequence[str]:
+    """Facts section 3.8; the node asks y/n before it shuts the backbone."""
+    return ("configure", f"{'no ' if call.args.get('state') == 'up' else ''}service msg-backbone shutdown")
+
+
+def set_reject_on_discard(call: Call) -> Sequence[str]:
+    """Seed 003, uncontrolled fail-over, steps 3 and 4.6."""
+    no = "no " if call.args.get("enabled") == "no" else ""
+    modes = ("configure", f"message-vpn {quoted(call.service)}", "replication", "queue")
+    return (*modes, f"{no}reject-msg-to-sender-on-discard")
+
+
+def show_fence(services: Sequence[str]) -> Sequence[str]:
+    """On every node of the site."""
+    return ("show service", *(f"show client * message-vpn {quoted(service)}" for service in services))
+
+
+def show_endpoints(services: Sequence[str]) -> Sequence[str]:
+    """Queues and topic endpoints, with the oldest message of each."""
+    return tuple(f"show queue * message-vpn {quoted(service)} messages oldest detail" for service in services)
+
+
+def show_platform(services: Sequence[str]) -> Sequence[str]:
+    """Of the node, whatever the services."""
+    return ("show version", "show replication", "show config-sync", "show message-spool")
+
+
 def show_replication(services: Sequence[str]) -> Sequence[str]:
     """One line for one VPN, one wildcard for several."""
     return (f"show message-vpn {_one(services)} replication",)

@@ -91,6 +91,10 @@ class World:
         """World time, in seconds since the world began; it stands still inside a ``request``."""
         return self.moment if self._depth else self._running_time()
 
+    def epoch(self, moment: float) -> float:
+        """A moment of world time in seconds since the Unix epoch, by the clock of both sites."""
+        return self._base_clock + moment - self._base
+
     @contextmanager
     def request(self) -> Iterator[None]:
         """Hold the world still, brought up to now; on leaving, what was seen and done is on file.

@@ -90,11 +90,18 @@ class TerminalDesk:
         sys.stderr.flush()
         while key in self._open:
             if select.select([sys.stdin], [], [], _LOOK_EVERY)[0]:
-                line = sys.stdin.readline()
-                return line.strip() if line else None
+                return _typed_line()
         say("")
         say("  this question has answered itself")
         return None
+
+
+def _typed_line() -> str | None:
+    try:
+        line = sys.stdin.readline()
+    except OSError:  # the terminal is gone
+        return None
+    return line.strip() if line else None
 
 
 def _match(typed: str, choices: tuple[Choice, ...]) -> Choice | None:

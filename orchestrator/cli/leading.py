@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from orchestrator import events as ev
 from orchestrator.cli.desk import TerminalDesk
 from orchestrator.cli.outcome import show_result
+from orchestrator.cli.outgoing import hooks_of, telling
 from orchestrator.cli.planning import recordable
 from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
@@ -25,8 +26,7 @@ from orchestrator.reports.report import build
 from orchestrator.state import Run, begin, fold
 from orchestrator.version import VERSION
 
-# SIGHUP: the terminal went away, as when the line to a bastion breaks.
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -35,8 +35,8 @@ def new_run_name(now: float) -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime(now)) + "-" + secrets.token_hex(2)
 
 
-def lead_new(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
-    """Start a run of ``plan`` and lead it. Returns the process exit code."""
+def lead_new(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None) -> int:
+    """Start a run of ``plan`` and lead it. Returns the process exit code. Raises ``KeyUsed`` if ``key`` has begun one."""
     journal = tools.journal()
     try:
         # Sessions first: a wrong password or host key must not leave a run behind.
@@ -44,7 +44,7 @@ def lead_new(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
             pass
         now = tools.clock.now()
         created = ev.RunCreated(plan=recordable(plan), by=user_name(), version=VERSION)
-        lease, writer = create_run(journal, tools.clock, new_run_name(now), created)
+        lease, writer = create_run(journal, tools.clock, new_run_name(now), created, key=key)
         record = ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created)
         leader = _Leader(tools, journal, lease, writer, begin(record), plan, as_json=as_json)
         return leader.lead(first=record)
@@ -84,7 +84,8 @@ class _Leader:
         attended = is_attended() and not as_json
         self._screen = _screen(attended, as_json)
         desk = TerminalDesk(user_name(), self._screen.quiet) if attended else None
-        observers: list[Observer] = [self._screen] if desk is None else [desk, self._screen]
+        self._hooks = hooks_of(tools, plan, lease.run)
+        observers: list[Observer] = [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
         fleet = tools.make_fleet(plan, lease, desk)
         self._engine = Engine(
             journal, lease, writer, run, fleet, tools.clock, by=user_name(), attended=attended, observers=observers
@@ -93,11 +94,16 @@ class _Leader:
     def lead(
         self, *, first: ev.Record | None = None, policy: ev.Policy | None = None, abort: ev.AbortAsked | None = None
     ) -> int:
-        """Until the end, a pause, or an error. Returns the process exit code."""
+        """Until the end, a pause, or an error, with its hooks told. Returns the process exit code."""
+        with telling(self._hooks, self._journal, self._lease.run):
+            return self._lead(first, policy, abort)
+
+    def _lead(self, first: ev.Record | None, policy: ev.Policy | None, abort: ev.AbortAsked | None) -> int:
         name = self._lease.run
         try:
             if first is not None and self._as_json:
-                self._screen(first, self._run)
+                with suppress(OutputLost):
+                    self._screen(first, self._run)
             with _pausing(self._engine):
                 self._engine.run(policy=policy, abort=abort)
         except LeaseLost:
@@ -113,7 +119,8 @@ class _Leader:
             show_result(self._tools, self._run.plan, report, as_json=self._as_json, journal=self._journal)
         except OutputLost as error:
             # What became of the run is known and recorded; that nobody could read it changes nothing.
-            say(str(error))
+            if not error.is_reader_gone:
+                say(str(error))
         return report.exit_code
 
 
@@ -129,7 +136,10 @@ def _screen(attended: bool, as_json: bool) -> Screen:
 
 @contextmanager
 def _pausing(engine: Engine) -> Iterator[None]:
-    """The first signal pauses at a safe point; any second one ends the process at once."""
+    """The first signal pauses at a safe point; any second one ends the process at once.
+
+    A terminal that goes away is no such signal: what was confirmed goes on, unattended, and by the rules for that.
+    """
 
     def pause(number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
@@ -141,9 +151,10 @@ def _pausing(engine: Engine) -> Iterator[None]:
         )
         engine.pause(f"{name} from outside")
 
-    # What is ignored stays ignored: `nohup failover …` means it.
+    # What is ignored stays ignored: a shell starts jobs in the background so.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pause) for number in heard}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         yield
     finally:

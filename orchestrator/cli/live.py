@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -46,8 +48,18 @@ class LiveScreen:
         self._running = False
         self._asking = False
         self._held: list[Text] = []  # lines that came while somebody was typing
+        self._lost = False
 
     def __call__(self, record: ev.Record, run: Run) -> None:
+        if self._lost:
+            return  # said once: told again of every event, it would fill the record with itself
+        try:
+            self._show(record, run)
+        except OSError:  # the terminal is gone
+            self._lost = True
+            raise
+
+    def _show(self, record: ev.Record, run: Run) -> None:
         with self._lock:
             if not self._running and not self._asking:
                 self._progress.start()
@@ -61,7 +73,7 @@ class LiveScreen:
 
     def quiet(self, yes: bool) -> None:
         """Leave the terminal alone while somebody types."""
-        with self._lock:
+        with self._lock, self._unless_lost():
             self._asking = yes
             if yes:
                 self._stop()
@@ -70,9 +82,16 @@ class LiveScreen:
 
     def close(self) -> None:
         """Show what is held back, and take the moving lines away."""
-        with self._lock:
+        with self._lock, self._unless_lost():
             self._stop()
             self._show_held()
+
+    @contextmanager
+    def _unless_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._lost = True
 
     def _stop(self) -> None:
         if self._running:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli import definitions, lab, move, ongoing, runs, status, unplanned, validate
+from orchestrator.cli import definitions, hooks, lab, move, ongoing, runs, status, unplanned, validate
 from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
@@ -44,6 +44,7 @@ status.register(app)
 runs.register(app)
 definitions.register(app)
 validate.register(app)
+hooks.register(app)
 lab.register(app)
 
 
@@ -78,6 +79,8 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:
     """A command ended by itself, or what was typed is no command: that is said already, but not to machines."""
+    if isinstance(end.__context__, BrokenPipeError):
+        return 0  # nobody reads the help any more
     code = end.code if isinstance(end.code, int) else 0
     misuse = getattr(end.__context__, "format_message", None)
     if as_json and misuse is not None:

@@ -13,7 +13,9 @@ from orchestrator.cli.options import (
     Faults,
     From,
     InventoryFile,
+    Key,
     MaxFailed,
+    NoWait,
     OnBridgeLoss,
     OnStall,
     PairName,
@@ -61,6 +63,8 @@ def controlled(
     wave: Wave = None,
     canary: Canary = None,
     max_failed: MaxFailed = 1,
+    key: Key = None,
+    no_wait: NoWait = False,
     runbook: RunbookName = "solace/controlled",
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
@@ -74,6 +78,7 @@ def controlled(
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))
+    plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
-        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )

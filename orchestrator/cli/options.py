@@ -61,6 +61,15 @@ Canary = Annotated[
 MaxFailed = Annotated[
     int, typer.Option("--max-failed", metavar="N", min=1, help="With so many failed, no further wave begins.")
 ]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key", metavar="TEXT", help="Asked again with the same one, the first run's result is given."
+    ),
+]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="With a key whose run is still going on: print how it stands now.")
+]
 RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
 RunName = Annotated[
     str | None,

@@ -42,7 +42,9 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
     return ev.Plan(
         runbook=_runbook(tools, wish.runbook, inventory, source, target),
-        inventory=Inventory(sites={name: inventory.sites[name] for name in pair.sites}, pairs=(pair,)),
+        inventory=Inventory(
+            sites={name: inventory.sites[name] for name in pair.sites}, pairs=(pair,), hooks=inventory.hooks
+        ),
         pair=pair.name,
         source=source,
         target=target,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orchestrator.cli.terminal import is_attended, say
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
     from orchestrator import events as ev
@@ -16,9 +16,26 @@ if TYPE_CHECKING:
 
 
 def start(
-    tools: Tools, plan: ev.Plan, *, dry_run: bool, yes: bool, as_json: bool, fault: Sequence[str] | None = None
+    tools: Tools,
+    plan: ev.Plan,
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    fault: Sequence[str] | None = None,
+    key: str | None = None,
+    no_wait: bool = False,
 ) -> int:
-    """Lead a run of ``plan``, or only preview it. Returns the process exit code."""
+    """Lead a run of ``plan``, or only preview it. Returns the process exit code.
+
+    With a ``key`` that has begun a run already, that run's result is printed instead, and its exit code returned.
+    """
+    if key is not None and not dry_run:
+        from orchestrator.cli.once import checked_key, first_result
+
+        code = first_result(tools, plan, checked_key(key), wait=not no_wait, as_json=as_json)
+        if code is not None:
+            return code
     if dry_run:
         from orchestrator.cli.preview import show_preview
 
@@ -31,7 +48,13 @@ def start(
         from orchestrator.cli.simulation import script_faults
 
         script_faults(tools, plan, fault)
-    return lead_new(tools, plan, as_json=as_json)
+    try:
+        return lead_new(tools, plan, as_json=as_json, key=key)
+    except KeyUsed:  # at the same moment, by another process
+        assert key is not None  # or nothing could have used it
+        code = first_result(tools, plan, key, wait=not no_wait, as_json=as_json)
+        assert code is not None  # since that run is recorded
+        return code
 
 
 def in_waves(plan: ev.Plan, wave: int | None, canary: str | None, max_failed: int) -> ev.Plan:

@@ -15,7 +15,9 @@ from orchestrator.cli.options import (
     FailFast,
     Faults,
     InventoryFile,
+    Key,
     MaxFailed,
+    NoWait,
     OnBridgeLoss,
     OnStall,
     PairName,
@@ -93,6 +95,8 @@ def uncontrolled(
     wave: Wave = None,
     canary: Canary = None,
     max_failed: MaxFailed = 1,
+    key: Key = None,
+    no_wait: NoWait = False,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan
     from orchestrator.cli.starting import in_waves, start
@@ -109,8 +113,9 @@ def uncontrolled(
     name = "solace/uncontrolled-isolated" if isolated else "solace/uncontrolled"
     plan = make_plan(tools, Wish(name, inventory, vpn or (), everything, pair, failed, policy))
     plan = with_last_known(tools, without_waiver(plan) if fence_first else plan)
+    plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
-        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -133,6 +138,8 @@ def restore(
     wave: Wave = None,
     canary: Canary = None,
     max_failed: MaxFailed = 1,
+    key: Key = None,
+    no_wait: NoWait = False,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
@@ -143,8 +150,9 @@ def restore(
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish("solace/restore", inventory, vpn or (), everything, pair, site, policy))
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
+    plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
-        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -173,6 +181,8 @@ def failback(
     wave: Wave = None,
     canary: Canary = None,
     max_failed: MaxFailed = 1,
+    key: Key = None,
+    no_wait: NoWait = False,
 ) -> None:
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
@@ -188,8 +198,9 @@ def failback(
     plan = make_plan(tools, Wish("solace/failback", inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
+    plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
-        start(tools, in_waves(plan, wave, canary, max_failed), dry_run=dry_run, yes=yes, as_json=as_json, fault=fault)
+        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 

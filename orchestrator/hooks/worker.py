@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from typing import Protocol
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
@@ -24,22 +23,6 @@ from orchestrator.state import Run
 _NOTICE_WITHIN = 2.0
 
 
-class Worker(Protocol):
-    """A thread of this module."""
-
-    def finish(self, until: float) -> None:
-        """Deliver what is left, trying until ``until``, seconds since the epoch, and end."""
-        ...
-
-    def halt(self) -> None:
-        """End now; cut off what is under way."""
-        ...
-
-    def join(self, timeout: float) -> None: ...
-
-    def is_alive(self) -> bool: ...
-
-
 class Hooks:
     """All hooks of one run. Made, started, told of every record as an observer, and finished or halted at the end."""
 
@@ -47,24 +30,21 @@ class Hooks:
         self._clock = office.clock
         self._failures: list[HookFailed] = []
         self._lock = threading.Lock()
-        self._couriers = [
+        self._threads = [
             _HookThread(office, run, hook, simulated=simulated, on_failure=self._failed) for hook in hooks
         ]
         self._backlog = _BacklogThread(office, own=run)
-        self._started: list[Worker] = []
 
     def start(self, *, with_backlog: bool = False) -> None:
         """Begin with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
-        for thread in self._couriers:
+        for thread in self._threads:
             thread.start()
-            self._started.append(thread)
         if with_backlog:
             self._backlog.start()
-            self._started.append(self._backlog)
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         """Something was recorded. Raises ``HookFailed`` with what went wrong since the last time."""
-        for thread in self._couriers:
+        for thread in self._threads:
             thread.wake()
         with self._lock:
             failures, self._failures = self._failures, []
@@ -73,22 +53,24 @@ class Hooks:
 
     def finish(self, within_s: float) -> None:
         """Nothing more will be recorded: each hook has so many seconds to take the rest. Returns at once."""
-        for thread in self._started:
+        self._backlog.halt()
+        for thread in self._threads:
             thread.finish(self._clock.now() + within_s)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait at most so long for all threads to end; whether they have."""
-        for thread in self._started:
-            # Of the machine's own seconds: what is waited for are threads, not moments.
-            thread.join(timeout_s)
-        return not any(thread.is_alive() for thread in self._started)
+        """Wait at most so long for the hooks to have taken what they will; whether they have. Older runs' are not
+        waited for."""
+        until = self._clock.now() + timeout_s
+        for thread in self._threads:
+            thread.join(max(0.0, until - self._clock.now()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def halt(self) -> None:
-        """Nobody can wait any longer. What was not delivered stays in the outbox."""
-        for thread in self._started:
+        """Nobody can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
+        self._backlog.halt()
+        for thread in self._threads:
             thread.halt()
-        for thread in self._started:
-            thread.join(_NOTICE_WITHIN)
+        self.wait(_NOTICE_WITHIN)
 
     def _failed(self, failure: HookFailed) -> None:
         with self._lock:
@@ -120,10 +102,12 @@ class _HookThread(threading.Thread):
         self._awake.set()
 
     def finish(self, until: float) -> None:
+        """Deliver what is left, trying until ``until``, seconds since the epoch, and end."""
         self._until = until
         self._awake.set()
 
     def halt(self) -> None:
+        """End now; cut off what is under way."""
         self._halted.set()
         self._awake.set()
 
@@ -181,20 +165,17 @@ class _BacklogThread(threading.Thread):
         self._office, self._own = office, own
         self._halted = threading.Event()
 
-    def finish(self, until: float) -> None:
-        self._halted.set()
-
     def halt(self) -> None:
+        """Leave the rest to others."""
         self._halted.set()
 
     def run(self) -> None:
         # What goes wrong with an older run is kept with it, and not this run's failure.
-        with suppress(FailoverError):
-            with closing(self._office.outbox()) as outbox:
-                for _ in flush(
-                    self._office,
-                    outbox,
-                    skip=lambda run: run == self._own or outbox.is_led(run, self._office.clock.now()),
-                    may_go_on=lambda: not self._halted.is_set(),
-                ):
-                    pass
+        with suppress(FailoverError), closing(self._office.outbox()) as outbox:
+            for _ in flush(
+                self._office,
+                outbox,
+                skip=lambda run: run == self._own or outbox.is_led(run, self._office.clock.now()),
+                may_go_on=lambda: not self._halted.is_set(),
+            ):
+                pass

@@ -20,6 +20,7 @@ DOORS: Mapping[tuple[str, str], str] = {
         "orchestrator/registry.py",
         "_load",
     ): "importing a third party's adapter runs its code, which may raise anything",
+    ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
     ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
     ("orchestrator/fleet.py", "_Asker._run"): "carried to the engine's thread, which raises it",
 }

@@ -50,6 +50,7 @@ class Bench:
     vpns: tuple[VpnLayout, ...] = (VpnLayout("V", publish_rate=50, drain_rate=900, backlog=900),)
     latency: float = 0.002
     environment: Mapping[str, str] = field(default_factory=dict)
+    _started: list[subprocess.Popen[Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         (self.folder / "state").mkdir(mode=0o700)
@@ -82,7 +83,7 @@ class Bench:
         self, *arguments: str, before: Sequence[str] = (), stdout: int = subprocess.PIPE
     ) -> subprocess.Popen[str]:
         """A process without a terminal; ``before`` is what starts it."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*before, FAILOVER, *arguments],
             cwd=self.folder,
             env=self.variables(),
@@ -91,6 +92,14 @@ class Bench:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        """No process is left behind, whatever became of the test."""
+        for process in self._started:
+            process.kill()
+            process.communicate()
 
     def run(self, *arguments: str, before: Sequence[str] = (), stdout: int = subprocess.PIPE) -> Ended:
         """The same, to its end."""
@@ -108,7 +117,9 @@ class Bench:
 
     def terminal(self, *arguments: str, columns: int = 100, rows: int = 40) -> Terminal:
         """A process at a terminal."""
-        return Terminal(self, arguments, columns, rows)
+        terminal = Terminal(self, arguments, columns, rows)
+        self._started.append(terminal.process)
+        return terminal
 
     def world(self) -> World:
         return World.load(self.world_file, SystemClock())
@@ -139,7 +150,7 @@ class Terminal:
     def __init__(self, bench: Bench, arguments: Sequence[str], columns: int, rows: int) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-c", _AT_A_TERMINAL, FAILOVER, *arguments],
             cwd=bench.folder,
             env=bench.variables(),
@@ -154,7 +165,7 @@ class Terminal:
     @property
     def text(self) -> str:
         """All that was shown so far, without colours and movements of the cursor."""
-        return _ESCAPES.sub("", self.raw).replace("\r", "")
+        return _ESCAPES.sub("", self.raw).replace("\r\n", "\n").replace("\r", "\n")
 
     def until(self, words: str) -> str:
         """Waits until ``words`` are shown after what was waited for before; returns what was shown on the way."""
@@ -171,18 +182,18 @@ class Terminal:
     def hang_up(self) -> int:
         """The line breaks. Returns the exit code."""
         os.close(self._master)
-        return self._process.wait(PATIENCE_S)
+        return self.process.wait(PATIENCE_S)
 
     def end(self) -> int:
         """Reads on until the program ends. Returns the exit code."""
         while self._read():
             pass
         os.close(self._master)
-        return self._process.wait(PATIENCE_S)
+        return self.process.wait(PATIENCE_S)
 
     def _read(self) -> bool:
         if not select.select([self._master], [], [], PATIENCE_S)[0]:
-            self._process.send_signal(signal.SIGKILL)
+            self.process.send_signal(signal.SIGKILL)
             raise AssertionError(f"nothing was shown for {PATIENCE_S:g}s; before that:\n{self.text}")
         try:
             piece = os.read(self._master, 65_536)

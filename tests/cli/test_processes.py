@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,12 @@ pytestmark = pytest.mark.realtime
 MOVE = ("controlled", "--vpn", "V", "--yes")
 
 
+MakeBench = Callable[..., Bench]
+
+
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setenv("FAILOVER_USER", "ann")
-    monkeypatch.delenv("FAILOVER_JOURNAL", raising=False)
-    return Bench(tmp_path)
+def bench(make_bench: MakeBench) -> Bench:
+    return make_bench()
 
 
 def moved(bench: Bench) -> None:
@@ -52,7 +54,7 @@ def test_killed_and_called_off(bench: Bench) -> None:
     assert (bench.roles(), bench.tally().lost) == (("active", "standby"), 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(bench: Bench, number: signal.Signals) -> None:
     """Law: the first signal pauses at a safe point, exit code 6, and tells how to go on; that works."""
     process = bench.start(*MOVE)
@@ -68,9 +70,9 @@ def test_interrupted(bench: Bench, number: signal.Signals) -> None:
     moved(bench)
 
 
-def test_interrupted_twice(tmp_path: Path) -> None:
+def test_interrupted_twice(make_bench: MakeBench) -> None:
     """Law: the second signal, of whatever kind, ends the process at once; the record is good to go on from."""
-    bench = Bench(tmp_path, latency=1.5)
+    bench = make_bench(latency=1.5)
     process = bench.start(*MOVE)
     line_with(process, "replication bridge is bound")
     process.send_signal(signal.SIGINT)
@@ -148,9 +150,9 @@ def test_a_result_that_has_no_room(bench: Bench) -> None:
     moved(bench)
 
 
-def test_the_lab(tmp_path: Path) -> None:
+def test_the_lab(make_bench: MakeBench) -> None:
     """Law: `lab up` serves the simulated sites on real ports, with an inventory to use; Ctrl-C ends it."""
-    bench = Bench(tmp_path, environment={"FAILOVER_INVENTORY": "lab.yaml"})
+    bench = make_bench(environment={"FAILOVER_INVENTORY": "lab.yaml"})
     lab = bench.start("lab", "up")
     assert lab.stdout is not None
     assert any("Ctrl-C ends the lab" in line for line in lab.stdout)

@@ -274,7 +274,7 @@ class ScriptedPair:
             case "replication":
                 return _status(one, self.services[service].link, side)
             case "replication_queue":
-                return QueueDepth(messages=math.ceil(self.services[service].depth - 1e-6))
+                return QueueDepth(messages=math.ceil(self.services[service].depth - 1e-3))
             case "transactions":
                 return Transactions(items=tuple(one.transactions[side].values()))
             case _:

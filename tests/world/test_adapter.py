@@ -54,15 +54,18 @@ def one(adapter: MockAdapter, permit: Any, call: Call = DEMOTE, action: str = "s
 
 
 def test_it_is_an_adapter_and_says_that_it_is_simulated() -> None:
-    """The declaration: four readings, three actions, what is idempotent and what takes it back."""
+    """The declaration: what can be read and done, what is idempotent and what takes it back."""
     kind: type[Adapter] = MockAdapter
     assert kind.simulated is True
-    assert set(kind.readings) == {"replication", "replication_queue", "transactions", "health"}
+    site_wide = {"health", "fence", "platform"}
+    assert set(kind.readings) == {"replication", "replication_queue", "transactions", "endpoints", *site_wide}
     declared = {name: (spec.idempotent, spec.inverse, set(spec.arguments)) for name, spec in kind.actions.items()}
     assert declared == {
         "set_role": (True, "set_role", {"role"}),
         "complete_transaction": (False, None, {"xid", "outcome"}),
         "delete_transaction": (False, None, {"xid"}),
+        "set_backbone": (True, "set_backbone", {"state"}),
+        "set_reject_on_discard": (True, "set_reject_on_discard", {"enabled"}),
     }
 
 
@@ -105,7 +108,7 @@ def test_readings_keep_unknown_unknown(stage: Build, adapter: Build) -> None:
     assert nj.probe("replication", ["V"])["V"].bridge is Bridge.BOUND
     assert nj.probe("replication", ["V"])["V"].queue_bound is None
     depth = ny.probe("replication_queue", ["V"])["V"]
-    assert depth == QueueDepth(messages=3, usage_mb=3 * 629 / 1_048_576, quota_mb=60_000)
+    assert depth == QueueDepth(messages=3, usage_mb=3 * 629 / 1_048_576, quota_mb=60_000, rejects_on_discard=True)
 
 
 def test_transactions_are_listed_in_all_states(stage: Build, adapter: Build) -> None:

@@ -13,18 +13,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ADAPTER = "solace-cli"
+ADAPTER, SEMP_ADAPTER = "solace-cli", "solace-semp"
 PAIR = "trading"
 
 _HEAD = """\
 # The SIMULATED sites of a lab. It wrote this file when it started; the ports answer while it runs.
 # Host keys are pinned: a stranger on one of these ports is refused.
 """
+_SEMP_HEAD = """\
+# The SIMULATED sites of a lab over SEMP. It wrote this file when it started; the ports answer while it runs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as an inventory lists it. ``host_key`` is ``<type> <base64>``."""
+    """A node as an inventory lists it. ``host_key`` is ``<type> <base64>``; over SEMP there is none."""
 
     name: str
     address: str
@@ -37,15 +40,42 @@ def inventory_text(
     sites: Mapping[str, Sequence[Node]], services: Sequence[str], *, username: str, password_file: Path
 ) -> str:
     """The inventory as YAML. The first site is the home site of the pair."""
-    lines = [_HEAD + "sites:"]
+    return _inventory(_HEAD, ADAPTER, sites, services, username=username, password_file=password_file, options={})
+
+
+def semp_inventory_text(
+    sites: Mapping[str, Sequence[Node]],
+    services: Sequence[str],
+    *,
+    username: str,
+    password_file: Path,
+    options: Mapping[str, str],
+) -> str:
+    """The same for SEMP; ``options`` say how its ports are spoken to."""
+    return _inventory(
+        _SEMP_HEAD, SEMP_ADAPTER, sites, services, username=username, password_file=password_file, options=options
+    )
+
+
+def _inventory(
+    head: str,
+    adapter: str,
+    sites: Mapping[str, Sequence[Node]],
+    services: Sequence[str],
+    *,
+    username: str,
+    password_file: Path,
+    options: Mapping[str, str],
+) -> str:
+    lines = [head + "sites:"]
     for site, nodes in sites.items():
-        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(ADAPTER)}", "    simulated: true", "    devices:"]
+        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(adapter)}", "    simulated: true", "    devices:"]
         for node in nodes:
             lines += [
                 f"      - name: {_quoted(node.name)}",
                 f"        address: {_quoted(node.address)}",
                 f"        port: {node.port}",
-                f"        host_key: {_quoted(node.host_key)}",
+                *([f"        host_key: {_quoted(node.host_key)}"] if node.host_key else []),
                 f"        router_name: {_quoted(node.router_name)}",
             ]
         lines += [
@@ -53,6 +83,8 @@ def inventory_text(
             f"      username: {_quoted(username)}",
             "      password:",
             f"        file: {_quoted(str(password_file))}",
+            *(["    options:"] if options else []),
+            *(f"      {name}: {_quoted(value)}" for name, value in options.items()),
         ]
     lines += [
         "pairs:",

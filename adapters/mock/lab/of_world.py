@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.mock.appliance import (
-    Appliance,
+    ClientView,
+    EndpointView,
     Outcome,
+    PlatformView,
     QueueView,
     RedundancyView,
     RoleName,
@@ -68,7 +70,7 @@ class FaultyAppliance:
     def __init__(self, world: World, site: str, node: str) -> None:
         self._world = world
         self._site = site
-        self._node: Appliance = world.appliance(site, node)
+        self._node = world.appliance(site, node)
         self._spoilt: AnswerMishap | None = None
 
     @property
@@ -93,6 +95,30 @@ class FaultyAppliance:
     def redundancy(self) -> RedundancyView:
         self._read("redundancy")
         return self._node.redundancy()
+
+    def is_backbone_up(self) -> bool:
+        self._read("fence")
+        return self._node.is_backbone_up()
+
+    def clients(self, vpn: str) -> Sequence[ClientView]:
+        self._read("fence", vpn)
+        return self._node.clients(vpn)
+
+    def endpoints(self, vpn: str) -> Sequence[EndpointView]:
+        self._read("endpoints", vpn)
+        return self._node.endpoints(vpn)
+
+    def platform(self) -> PlatformView:
+        # Its clock stamps each answer, so this is nothing that somebody asked for.
+        return self._node.platform()
+
+    def set_msg_backbone(self, *, up: bool) -> None:
+        if self._arrives("set_backbone", "", {"state": "up" if up else "down"}):
+            self._node.set_msg_backbone(up=up)
+
+    def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
+        if self._arrives("set_reject_on_discard", vpn, {"enabled": "yes" if enabled else "no"}):
+            self._node.set_reject_on_discard(vpn, enabled=enabled)
 
     def set_role(self, vpn: str, role: RoleName) -> None:
         if self._arrives("set_role", vpn, {"role": role}):
@@ -119,7 +145,8 @@ class FaultyAppliance:
 
     def _arrives(self, action: str, vpn: str, args: Mapping[str, str]) -> bool:
         """Is the command obeyed now? If not, it is lost, or still on its way."""
-        fault = self._world.answer_fault(Seen("command", self._site, action, (vpn,), args))
+        vpns = (vpn,) if vpn else self._world.vpn_names
+        fault = self._world.answer_fault(Seen("command", self._site, action, vpns, args))
         if fault is None:
             return True
         self._spoilt = _mishap(fault)

@@ -65,10 +65,7 @@ class SempNode:
             guest = self._sessions.admit(request.headers)
         except NotLetIn as refusal:
             return self._not_let_in(request, refusal)
-        if request.target == "/SEMP":
-            answer = self._v1(request, guest)
-        else:
-            answer = self._v2(request, guest)
+        answer = self._v1(request, guest) if request.target == "/SEMP" else self._v2(request, guest)
         headers = {"Date": formatdate(self._now(), usegmt=True), **answer.headers}
         if guest.set_cookie:
             headers["Set-Cookie"] = f"{COOKIE}={guest.session}; Path=/SEMP; HttpOnly"

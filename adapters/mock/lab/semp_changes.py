@@ -57,7 +57,7 @@ def _patch(appliance: Appliance, target: Target, attributes: Mapping[str, Any]) 
             return _all_of([_of_broker(appliance, name, value) for name, value in attributes.items()])
         case (("msgVpns",), (vpn,)):
             deeds = [_of_vpn(appliance, vpn, name, value) for name, value in attributes.items()]
-            return lambda: (_known(appliance, vpn), _all_of(deeds)())[1]
+            return _all_of([lambda: _known(appliance, vpn), *deeds])
         case _:
             raise not_found(f"Unknown path {target.path}")
 

@@ -17,6 +17,7 @@ from adapters.mock.appliance import (
     Holding,
     NoSuchObject,
     QueueView,
+    Refused,
     TransactionView,
     VpnReplication,
 )
@@ -119,9 +120,11 @@ class Objects:
         return [Thing(_constants(msgVpnName=vpn, bridgeName=BRIDGE, bridgeVirtualRouter="primary", **_bridge(row)))]
 
     def clients(self, vpn: str) -> list[Thing]:
-        """Connected clients; none from an appliance that does not tell."""
+        """Connected clients. An appliance that cannot tell refuses: nobody is not the same as not known."""
         self._appliance.replication(vpn)
-        found = self._appliance.clients(vpn) if isinstance(self._appliance, Gated) else ()
+        if not isinstance(self._appliance, Gated):
+            raise Refused("this simulated appliance does not tell of clients")
+        found = self._appliance.clients(vpn)
         return [
             Thing(_constants(msgVpnName=vpn, clientName=client.name, clientUsername=client.username))
             for client in found

@@ -126,15 +126,18 @@ _OPERATORS: Mapping[str, _Compare] = {
 _CONDITION = re.compile(r"([A-Za-z.]+)(==|!=|<=|>=|<|>)(.*)")
 
 
-def condition_of(query: Mapping[str, str], attributes: Sequence[str]) -> Callable[[Mapping[str, object]], bool]:
-    """What ``where`` lets through: all of its conditions hold. Raises ``Problem``."""
+Looks = Mapping[str, Callable[[], object]]
+
+
+def condition_of(query: Mapping[str, str], attributes: Sequence[str]) -> Callable[[Looks], bool]:
+    """What ``where`` lets through: all of its conditions hold. Only what they name is looked up. Raises ``Problem``."""
     checks: list[tuple[str, str, str]] = []
     for part in query["where"].split(",") if "where" in query else []:
         found = _CONDITION.fullmatch(unquote(part))
         if found is None or found[1] not in attributes:
             raise invalid(f"'{unquote(part)}' is not a valid condition")
         checks.append((found[1], found[2], found[3]))
-    return lambda data: all(_holds(data.get(name), sign, wanted) for name, sign, wanted in checks)
+    return lambda looks: all(name in looks and _holds(looks[name](), sign, wanted) for name, sign, wanted in checks)
 
 
 def _holds(value: object, sign: str, wanted: str) -> bool:

@@ -6,14 +6,13 @@ found, never answered with something near it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.mock.appliance import Appliance
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp_objects import SEMP_VERSION, Objects, Thing, constant, consumer_messages
 from adapters.mock.lab.semp_query import (
-    Problem,
     Selection,
     Target,
     condition_of,
@@ -43,6 +42,15 @@ CONFIG_OF_BROKER = (
     "guaranteedMsgingEnabled",
     "guaranteedMsgingTransactionReplicationCompatibilityMode",
 )
+# The collections below a message VPN, with the attributes that identify an object.
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "queues": ("queueName",),
+    "topicEndpoints": ("topicEndpointName",),
+    "clients": ("clientName",),
+    "transactions": ("xid",),
+    "bridges": ("bridgeName", "bridgeVirtualRouter"),
+}
+_KINDS = {"queues": "queue", "topicEndpoints": "topic-endpoint"}
 # Collections whose size a page tells in meta.count.
 _COUNTED = frozenset({"msgs", "transactions", "clients", "txFlows"})
 _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -52,10 +60,7 @@ _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "topicEndpoints": (("msgVpnName", "topicEndpointName", "durable", "msgSpoolUsage", "lowestMsgId"), ("msgs",)),
     "msgs": (("msgVpnName", "msgId", "spooledTime", "replicationState", "undelivered"), ()),
     "transactions": (
-        (
-            *("msgVpnName", "xid", "type", "state", "replicated", "timeInState", "clientName", "clientUsername"),
-            *(),
-        ),
+        ("msgVpnName", "xid", "type", "state", "replicated", "timeInState", "clientName", "clientUsername"),
         ("consumerMsgs", "publisherMsgs"),
     ),
     "bridges": (("msgVpnName", "bridgeName", "bridgeVirtualRouter", "enabled", "inboundState", "boundToQueue"), ()),
@@ -76,23 +81,22 @@ class Reads:
     def answer(self, target: Target) -> Body:
         """The envelope, without the part of ``meta`` that is about the request. Raises ``Problem``, ``Refused``."""
         found, collection = self._look(target)
-        if target.api == "config":
-            found = [_only(one, CONFIG_OF_VPN) for one in found]
         if collection is None:
             return self._one(target, found[0])
         return self._many(target, found, collection)
 
     def _look(self, target: Target) -> tuple[list[Thing], str | None]:
         """The objects, and the name of the collection when a collection was asked for."""
+        is_config = target.api == "config"
         match target.parts:
             case ():
-                return [_only(self._objects.broker(), CONFIG_OF_BROKER, target.api == "config")], None
+                return [_only(self._objects.broker(), CONFIG_OF_BROKER, is_config)], None
             case (("about",), (what,), *more):
                 return self._about(target, what, more)
             case (("msgVpns",),):
-                return self._objects.vpns(), "msgVpns"
+                return [_only(vpn, CONFIG_OF_VPN, is_config) for vpn in self._objects.vpns()], "msgVpns"
             case (("msgVpns",), (vpn,)):
-                return [self._objects.vpn(vpn)], None
+                return [_only(self._objects.vpn(vpn), CONFIG_OF_VPN, is_config)], None
             case (("msgVpns",), (vpn,), (collection,), *more) if target.api == "monitor":
                 self._appliance.replication(vpn)  # the appliance has its own words for a name it does not know
                 return self._below(target, vpn, collection, more)
@@ -102,38 +106,34 @@ class Reads:
     def _below(
         self, target: Target, vpn: str, collection: str, more: Sequence[tuple[str, ...]]
     ) -> tuple[list[Thing], str | None]:
-        objects = self._objects
-        match collection, more:
-            case "queues", []:
-                return objects.queues(vpn), collection
-            case "topicEndpoints", []:
-                return objects.topic_endpoints(vpn), collection
-            case "clients", []:
-                return objects.clients(vpn), collection
-            case "transactions", []:
-                return objects.transactions(vpn), collection
-            case "bridges", []:
-                return objects.bridges(vpn), collection
-            case "queues", [(name,)]:
-                return [_named(objects.queues(vpn), target, queueName=name)], None
-            case "topicEndpoints", [(name,)]:
-                return [_named(objects.topic_endpoints(vpn), target, topicEndpointName=name)], None
-            case "clients", [(name,)]:
-                return [_named(objects.clients(vpn), target, clientName=name)], None
-            case "transactions", [(xid,)]:
-                return [_named(objects.transactions(vpn), target, xid=xid)], None
-            case "bridges", [(name, router)]:
-                return [_named(objects.bridges(vpn), target, bridgeName=name, bridgeVirtualRouter=router)], None
-            case "queues" | "topicEndpoints", [(name,), ("msgs",)]:
-                return objects.messages(vpn, _kind(collection), name)[0], "msgs"
-            case "queues" | "topicEndpoints", [(name,), ("msgs",), (number,)] if number.isdecimal():
-                messages = objects.messages(vpn, _kind(collection), name)[0]
-                return [_named(messages, target, msgId=int(number))], None
-            case "transactions", [(xid,), ("consumerMsgs",)]:
+        keys = _KEYS.get(collection)
+        if keys is None:
+            raise not_found(f"Unknown path {target.path}")
+        match more:
+            case []:
+                return self._listed(vpn, collection), collection
+            case [names] if len(names) == len(keys):
+                return [_named(self._listed(vpn, collection), target, dict(zip(keys, names, strict=True)))], None
+            case [(name,), ("msgs",)] if collection in _KINDS:
+                return self._objects.messages(vpn, _KINDS[collection], name)[0], "msgs"
+            case [(name,), ("msgs",), (number,)] if collection in _KINDS and number.isdecimal():
+                messages = self._objects.messages(vpn, _KINDS[collection], name)[0]
+                return [_named(messages, target, {"msgId": int(number)})], None
+            case [(xid,), ("consumerMsgs",)] if collection == "transactions":
                 views = [one for one in self._appliance.transactions(vpn) if one.xid == xid]
                 return [message for view in views for message in consumer_messages(view)], "consumerMsgs"
             case _:
                 raise not_found(f"Unknown path {target.path}")
+
+    def _listed(self, vpn: str, collection: str) -> list[Thing]:
+        lists = {
+            "queues": self._objects.queues,
+            "topicEndpoints": self._objects.topic_endpoints,
+            "clients": self._objects.clients,
+            "transactions": self._objects.transactions,
+            "bridges": self._objects.bridges,
+        }
+        return lists[collection](vpn)
 
     def _about(self, target: Target, what: str, more: Sequence[tuple[str, ...]]) -> tuple[list[Thing], str | None]:
         match what, more:
@@ -175,7 +175,7 @@ class Reads:
         attributes, sizes = _known(things, collection)
         selection = selection_of(target.query, attributes, sizes)
         holds, page = condition_of(target.query, attributes), page_of(target.query)
-        fitting = [one for one in things if holds({name: look() for name, look in one.attributes.items()})]
+        fitting = [one for one in things if holds(one.attributes)]
         shown = fitting[page.start : page.start + page.count]
         body: Body = {
             "data": [_data(one, selection) for one in shown],
@@ -196,22 +196,18 @@ class Reads:
     def _size(self, target: Target, collection: str, listed: int) -> int:
         if collection != "msgs" or "where" in target.query:
             return listed
-        vpn, kind, name = target.parts[1][0], _kind(target.parts[2][0]), target.parts[3][0]
+        vpn, kind, name = target.parts[1][0], _KINDS[target.parts[2][0]], target.parts[3][0]
         return self._objects.messages(vpn, kind, name)[1]
 
 
-def _kind(collection: str) -> str:
-    return "queue" if collection == "queues" else "topic-endpoint"
-
-
-def _named(things: Sequence[Thing], target: Target, **keys: object) -> Thing:
+def _named(things: Sequence[Thing], target: Target, keys: Mapping[str, object]) -> Thing:
     for thing in things:
         if all(thing.attributes[name]() == value for name, value in keys.items()):
             return thing
     raise not_found(f"Could not find match for {target.path}")
 
 
-def _only(thing: Thing, names: Sequence[str], is_wanted: bool = True) -> Thing:
+def _only(thing: Thing, names: Sequence[str], is_wanted: bool) -> Thing:
     if not is_wanted:
         return thing
     return Thing({name: look for name, look in thing.attributes.items() if name in names})
@@ -233,6 +229,3 @@ def _data(thing: Thing, selection: Selection) -> Body:
 def _sizes(thing: Thing, selection: Selection) -> Body:
     wanted = {name: look() for name, look in thing.sizes.items() if selection.wants(f"{name}.count")}
     return {name: {"count": value} for name, value in wanted.items() if value is not None}
-
-
-__all__ = ["CONFIG_OF_BROKER", "CONFIG_OF_VPN", "Problem", "Reads"]

@@ -1,4 +1,4 @@
-"""The lab: one SSH server for each simulated node, on this machine's loopback address only.
+"""The lab: an SSH server, and perhaps SEMP, for each simulated node, on this machine's loopback address only.
 
 It writes an inventory that pins every host key and refers to the password by file, so that the real adapters can be
 pointed at it like at any site. It must not know what drives the appliances, and never listens on another address.
@@ -16,12 +16,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
+from adapters.http.certificates import Authority
 from adapters.mock.appliance import Appliance
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.edition import SEED, Edition
-from adapters.mock.lab.inventory import Node, inventory_text, write_private
+from adapters.mock.lab.inventory import Node, inventory_text, semp_inventory_text, write_private
 from adapters.mock.lab.plans import Level
+from adapters.mock.lab.semp_server import Scheme, SempAccount, SempServer, Surroundings
 from adapters.mock.lab.sockets import SocketServer
 from adapters.ssh.server import AUTH_METHODS, Account, AuthMethod, Login, SshServer
 from adapters.ssh.server_key import server_key
@@ -37,12 +39,14 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 class Credentials:
     """The one account of a lab. Without a password of yours, one is made up at each start.
 
-    ``public_keys`` are ``<type> <base64>``. ``level`` ``read-only`` cannot enter configure and admin.
+    ``public_keys`` are ``<type> <base64>``, ``token`` is a bearer token for SEMP. ``level`` ``read-only`` cannot enter
+    configure and admin, nor change anything over SEMP.
     """
 
     username: str = "operator"
     password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
     public_keys: tuple[str, ...] = ()
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     level: Level = "admin"
 
 
@@ -52,7 +56,8 @@ class LabSettings:
 
     ``services`` are listed in the inventory's pair; None means every message VPN that all nodes know. ``latency_s``
     passes before each answer. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files`` keeps
-    the command logs in the directory as JSON Lines.
+    the command logs in the directory as JSON Lines. ``semp`` serves SEMP as well, with TLS or without, on
+    ``semp_ports`` or free ones, and writes an inventory for that too (``lab-semp.yaml``).
 
     ``hold`` is entered around everything done to an appliance; without one, a lock of the lab keeps sessions apart. A
     node that is not ``reachable`` turns clients away and breaks their sessions; a site that does not ``approve``
@@ -69,6 +74,8 @@ class LabSettings:
     approve: Callable[[str], bool] = lambda site: True
     with_sockets: bool = False
     with_log_files: bool = False
+    semp: Scheme | None = None
+    semp_ports: Mapping[NodeKey, int] = field(default_factory=dict)
 
 
 class Lab:
@@ -141,6 +148,11 @@ class Lab:
         self.stop()
 
     @property
+    def semp_inventory_path(self) -> Path:
+        """The inventory for SEMP; there only when that is served."""
+        return self.inventory_path.with_name("lab-semp.yaml")
+
+    @property
     def nodes(self) -> tuple[NodeKey, ...]:
         """Site and name of every node, the home site first."""
         return tuple(self._nodes)
@@ -148,6 +160,14 @@ class Lab:
     def address(self, site: str, node: str) -> tuple[str, int]:
         """Host and port of a node."""
         return self._nodes[site, node].ssh.address
+
+    def semp_address(self, site: str, node: str) -> tuple[str, int]:
+        """Host and port of a node's SEMP. Raises ``DefinitionError`` when none is served."""
+        return self._nodes[site, node].served_semp.address
+
+    def semp_sessions(self, site: str, node: str) -> int:
+        """How many SEMP sessions a node has open. Raises ``DefinitionError`` when it serves none."""
+        return self._nodes[site, node].served_semp.sessions.open
 
     def host_key(self, site: str, node: str) -> str:
         """The node's public host key, ``<type> <base64>``."""
@@ -188,10 +208,29 @@ class Lab:
             password_file=password_file,
         )
         write_private(self.inventory_path, text)
+        if all(server.semp is not None for server in self._nodes.values()):
+            self._write_semp(appliances, services)
+
+    def _write_semp(self, appliances: Mapping[NodeKey, Appliance], services: Sequence[str] | None) -> None:
+        sites: dict[str, list[Node]] = {}
+        for (site, name), server in self._nodes.items():
+            host, port = server.served_semp.address
+            sites.setdefault(site, []).append(Node(name, host, port, "", appliances[site, name].router_name))
+        home = self.inventory_path.parent
+        is_plain = next(iter(self._nodes.values())).semp_scheme == "http"
+        text = semp_inventory_text(
+            sites,
+            services if services is not None else _common_vpns(appliances),
+            username=self.credentials.username,
+            password_file=home / "password",
+            options={"scheme": "http"} if is_plain else {"ca_file": str(home / "lab-ca.pem")},
+        )
+        write_private(home / "token", self.credentials.token)
+        write_private(self.semp_inventory_path, text)
 
 
 class _NodeServer:
-    """One node: its SSH server, perhaps a socket, and its command log."""
+    """One node: its SSH server, perhaps SEMP and a socket, and its command log."""
 
     def __init__(
         self,
@@ -223,16 +262,49 @@ class _NodeServer:
             admits=self._is_reachable,
             approves=lambda username: settings.approve(key[0]),
         )
+        self.semp_scheme = settings.semp
+        self.semp = None if settings.semp is None else self._semp_of(appliance, directory, address[0], settings.semp)
+
+    def _semp_of(self, appliance: Appliance, directory: Path, host: str, scheme: Scheme) -> SempServer:
+        settings, who = self._settings, self._credentials
+        tls = None
+        if scheme == "https":
+            file = directory / f"{'-'.join(self._key)}.tls.pem"
+            tls = Authority.at(directory, name="lab-ca").server_context(host, file=file)
+        return SempServer(
+            appliance,
+            self.log,
+            SempAccount(who.username, who.password, who.token, who.level),
+            Surroundings(
+                clock=settings.clock,
+                edition=settings.edition,
+                hold=self._hold,
+                admits=self._is_reachable,
+                approves=lambda: settings.approve(self._key[0]),
+                latency_s=settings.latency_s,
+            ),
+            address=(host, settings.semp_ports.get(self._key, 0)),
+            tls=tls,
+        )
+
+    @property
+    def served_semp(self) -> SempServer:
+        """Raises ``DefinitionError`` when the lab serves no SEMP."""
+        if self.semp is None:
+            raise DefinitionError("this lab does not serve SEMP", hint="start it with semp: https")
+        return self.semp
 
     def start(self) -> None:
-        try:
-            self.ssh.start()
-        except OSError as error:
-            host, port = self.ssh.address
-            raise DefinitionError(
-                f"{'-'.join(self._key)} cannot listen on {host} port {port}: {error.strerror}",
-                hint="choose another port",
-            ) from error
+        for server in (self.ssh, self.semp):
+            try:
+                if server is not None:
+                    server.start()
+            except OSError as error:
+                host, port = self.ssh.address if server is self.ssh else self.served_semp.address
+                raise DefinitionError(
+                    f"{'-'.join(self._key)} cannot listen on {host} port {port}: {error.strerror}",
+                    hint="choose another port",
+                ) from error
         if self._settings.with_sockets and self._socket is None:
             self._socket = SocketServer(
                 self.socket_path, self._shell_of_user, chaos=self.ssh.chaos, latency_s=self._settings.latency_s
@@ -242,6 +314,8 @@ class _NodeServer:
         socket, self._socket = self._socket, None
         if socket is not None:
             socket.stop()
+        if self.semp is not None:
+            self.semp.stop()
         self.ssh.stop()
 
     def _shell_of_login(self, login: Login) -> CliSession:

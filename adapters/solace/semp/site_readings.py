@@ -74,8 +74,18 @@ def _fence(node: Node) -> NodeFence:
     return NodeFence(node=node.device.name, backbone_up=up, clients=_clients(reader))
 
 
-def _clients(reader: SempReader) -> int:
-    """Connected clients of all message VPNs; the node's own, whose names begin with ``#``, are not counted."""
+def _clients(reader: SempReader) -> int | None:
+    """Connected clients of all message VPNs; the node's own, whose names begin with ``#``, are not counted.
+
+    None when the node refuses to tell: nobody is not the same as not known.
+    """
+    try:
+        return _count_clients(reader)
+    except (CommandRejected, NoSuchService):
+        return None
+
+
+def _count_clients(reader: SempReader) -> int:
     found = 0
     for vpn in list(reader.all(path_of("monitor", "msgVpns"), select=(_NAME, "clients.count"))):
         name = text_in(vpn.data, _NAME)

@@ -1,0 +1,47 @@
+"""What the simulated sites tell beyond a message VPN's replication: fences, endpoints, platform. Used by ``adapter``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.mock.node import SimulatedAppliance
+from orchestrator.clock import Clock
+from orchestrator.errors import Unreachable
+from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+
+
+def fence(nodes: Sequence[SimulatedAppliance]) -> Fence:
+    """Every node of the site, also those that do not answer: about these nothing is known."""
+    return Fence(nodes=tuple(_node_fence(node) for node in nodes))
+
+
+def _node_fence(node: SimulatedAppliance) -> NodeFence:
+    try:
+        clients = sum(not client.name.startswith("#") for vpn in node.vpn_names() for client in node.clients(vpn))
+        return NodeFence(node=node.router_name, backbone_up=node.is_backbone_up(), clients=clients)
+    except Unreachable:
+        return NodeFence(node=node.router_name)
+
+
+def endpoints(node: SimulatedAppliance, vpn: str) -> Endpoints:
+    """The durable endpoints of one message VPN. Raises ``NoSuchObject``."""
+    return Endpoints(
+        items=tuple(
+            EndpointDepth(name=view.name, endpoint=view.kind, messages=view.messages, oldest_at=view.oldest_at)
+            for view in node.endpoints(vpn)
+        )
+    )
+
+
+def platform(node: SimulatedAppliance, clock: Clock) -> Platform:
+    """Of the serving node. The simulated account may do everything."""
+    view = node.platform()
+    return Platform(
+        node=node.router_name,
+        version=view.version,
+        transactions=view.transactions,
+        config_sync_up=view.config_sync_up,
+        mate=view.mate_router,
+        level="admin",
+        clock_offset_s=view.clock - clock.now(),
+    )

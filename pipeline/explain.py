@@ -1,0 +1,92 @@
+"""Says of every message that only one site has whether something other than a loss explains it.
+
+The time between the two snapshots explains two kinds: what was spooled after the other site was read, and what was
+consumed before it was read. A message can only have been consumed when it stood at the head of its endpoint, before
+the first message that both sites still hold; that consumers take messages in order is assumed, and stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from pipeline.buckets import on
+from pipeline.layout import MICROS
+from pipeline.manifest import EndpointSnapshot
+from pipeline.report import NO_WHY
+from pipeline.rows import EndpointKey
+from pipeline.sides import KEY, LEFT, RIGHT
+
+_PENDING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the explanations depend on, for one endpoint. ``first_common_*``: position of the first message that both
+    sites hold; ``snapshot_*`` None: the endpoint does not exist there, or was not read."""
+
+    key: EndpointKey
+    first_common_l: int | None
+    first_common_r: int | None
+    snapshot_l: EndpointSnapshot | None
+    snapshot_r: EndpointSnapshot | None
+    active: str | None
+    failover_at: float | None
+
+
+_SCHEMA = T.StructType(
+    [
+        *(T.StructField(name, T.StringType()) for name in KEY),
+        *(T.StructField(on("first_common", side), T.LongType()) for side in (LEFT, RIGHT)),
+        *(T.StructField(on(name, side), T.LongType()) for side in (LEFT, RIGHT) for name in ("from", "to")),
+        T.StructField("active", T.IntegerType()),
+        T.StructField("failover", T.LongType()),
+    ]
+)
+
+
+def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Setting], skew_s: float) -> DataFrame:
+    """Adds ``why`` (for missing and extra) and ``is_before`` (spooled until the fail-over; None when not known)."""
+    table = spark.createDataFrame([_row(setting) for setting in settings], _SCHEMA)
+    joined = differences.join(F.broadcast(table), list(KEY), "left")
+    skew = F.lit(round(skew_s * MICROS))
+    spooled = F.coalesce("spooled_l", "spooled_r")
+    why = F.when(F.col("class") == "missing", _why(LEFT, RIGHT, skew)).when(
+        F.col("class") == "extra", _why(RIGHT, LEFT, skew)
+    )
+    is_before = spooled <= F.col("failover") + skew
+    return joined.withColumn("why", why).withColumn("is_before", is_before).withColumn("spooled", spooled)
+
+
+def _row(setting: Setting) -> tuple[object, ...]:
+    times = [
+        None if snapshot is None else round(moment * MICROS)
+        for snapshot in (setting.snapshot_l, setting.snapshot_r)
+        for moment in ((snapshot.taken_from, snapshot.taken_to) if snapshot else (0.0, 0.0))
+    ]
+    active: Mapping[str | None, int] = {"left": LEFT, "right": RIGHT}
+    return (
+        *(setting.key.service, setting.key.name, setting.key.kind),
+        *(setting.first_common_l, setting.first_common_r, *times),
+        active.get(setting.active),
+        None if setting.failover_at is None else round(setting.failover_at * MICROS),
+    )
+
+
+def _why(own: int, other: int, skew: Column) -> Column:
+    """Why the site ``own`` may have a message that ``other`` has not. A comparison with an unknown is never true."""
+    at_head = F.coalesce(F.col(on("place", own)) < F.col(on("first_common", own)), F.lit(True))
+    is_queued = (F.col(on("state", own)) == _PENDING) & (F.col("active") == own)
+    came_later = F.col(on("spooled", own)) + skew >= F.col(on("from", other))
+    other_read_later = F.col(on("from", own)) < F.col(on("to", other))
+    return (
+        F.when(is_queued, "in-replication")
+        .when(came_later, "after-snapshot")
+        .when(at_head & other_read_later, "consumed-between")
+        .when(at_head & (F.col("active") == other), "consumed-unpropagated")
+        .otherwise(NO_WHY)
+    )

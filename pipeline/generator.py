@@ -1,0 +1,276 @@
+"""Makes two-site data whose truth is known: what is missing, extra, duplicate, changed, out of order, and where.
+
+Test support that ships with the product, so that a benchmark or a doubtful operator has it too. One description makes
+small exports through the real writer and large ones through Spark, with the same messages. A message is a number; its
+id, place, time and content follow from that number, and so does the truth about it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from orchestrator.clock import VirtualClock
+from pipeline.collect import Job, collect
+from pipeline.layout import MICROS
+from pipeline.manifest import DataFile, EndpointSnapshot, Manifest, ServiceSnapshot
+from pipeline.parts import Bounds
+from pipeline.places import write_whole
+from pipeline.rows import Census, Cursor, EndpointKey, Message
+
+SERVICE = "Trading_VPN"
+STREAM = "rmid1:0d77c-b0b2e66aece"
+START = 1_795_000_000.0
+# Room between two positions: a copy or a displaced message fits there.
+_ROOM = 4
+# A displaced message is delivered after so many that it was spooled before.
+_STRIDE = 5
+_SITES = ("ny", "nj")
+_LATER_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What to make. ``messages`` are those of one site before anything is broken; ``skew`` is the share of them in the
+    first endpoint. Each other number is how many messages are so; all are chosen by ``seed`` and none is chosen twice.
+    """
+
+    messages: int
+    endpoints: int = 200
+    skew: float = 0.5
+    missing: int = 0
+    extra: int = 0
+    duplicate: int = 0
+    changed: int = 0
+    displaced: int = 0
+    seed: int = 1
+    span_s: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Which messages (by number) are how. ``missing`` are at the left only, ``extra`` at the right only."""
+
+    missing: frozenset[int]
+    extra: frozenset[int]
+    duplicate: frozenset[int]
+    changed: frozenset[int]
+    displaced: frozenset[int]
+
+
+class TwoSites:
+    """Both sites of a ``Shape``. Left has been failed away from, right is active."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.first = int(shape.messages * shape.skew)
+        self.each = max(1, -(-(shape.messages - self.first) // max(1, shape.endpoints - 1)))
+        self.truth = _chosen(shape, self.endpoint)
+
+    @property
+    def failover_at(self) -> float:
+        """Between the first half of the messages and the second."""
+        return START + self.shape.span_s / 2
+
+    def endpoint(self, number: int) -> int:
+        """The endpoint that a message is in."""
+        return 0 if number < self.first else 1 + (number - self.first) // self.each
+
+    def name(self, endpoint: int) -> str:
+        """What an endpoint is called."""
+        return f"orders/q{endpoint:05d}"
+
+    def keys(self) -> list[EndpointKey]:
+        """Every endpoint that has a message."""
+        last = self.endpoint(self.shape.messages - 1) if self.shape.messages else -1
+        return [EndpointKey(SERVICE, self.name(number)) for number in range(last + 1)]
+
+    def absent(self, side: int) -> frozenset[int]:
+        """The messages that a side (0 left, 1 right) does not have."""
+        return self.truth.extra if side == 0 else self.truth.missing
+
+    def counts(self, side: int) -> Counter[EndpointKey]:
+        """How many messages each endpoint of one side holds."""
+        keys = self.keys()
+        edges = [0, self.first, *range(self.first + self.each, self.shape.messages, self.each), self.shape.messages]
+        found = Counter({key: high - low for key, low, high in zip(keys, edges, edges[1:], strict=True)})
+        found.subtract(keys[self.endpoint(number)] for number in self.absent(side))
+        found.update(keys[self.endpoint(number)] for number in (self.truth.duplicate if side == 1 else ()))
+        return found
+
+    def messages(self, side: int) -> dict[EndpointKey, list[tuple[int, Message]]]:
+        """Position and message of one side, by endpoint and in order."""
+        absent = self.absent(side)
+        found: dict[EndpointKey, list[tuple[int, Message]]] = {key: [] for key in self.keys()}
+        for number in range(self.shape.messages):
+            if number not in absent:
+                rows = found[EndpointKey(SERVICE, self.name(self.endpoint(number)))]
+                message = self._message(number, side)
+                rows.append((self._position(number, side), message))
+                if side == 1 and number in self.truth.duplicate:
+                    rows.append((number * _ROOM + 2, message))
+        return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items()}
+
+    def _position(self, number: int, side: int) -> int:
+        if side == 1 and number in self.truth.displaced:
+            return (number + _STRIDE) * _ROOM + 1
+        return number * _ROOM
+
+    def _message(self, number: int, side: int) -> Message:
+        text = f"p{number}" + ("x" if side == 1 and number in self.truth.changed else "")
+        return Message(
+            message_id=f"{STREAM}-{number >> 32:08x}-{number & 0xFFFFFFFF:08x}",
+            spooled_at=(_micros(START) + number * _micros(self.shape.span_s) // self.shape.messages) / MICROS,
+            size=number % 2000,
+            digest=hashlib.md5(text.encode(), usedforsecurity=False).digest(),
+            replicated="replicated",
+            redeliveries=0,
+        )
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * MICROS)
+
+
+def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
+    """Who is how: displaced ones first, since they need room; nobody is two things."""
+    chance = random.Random(shape.seed)
+    apart = range(0, max(0, shape.messages - _STRIDE), 4 * _STRIDE)
+    fitting = [number for number in apart if endpoint(number) == endpoint(number + _STRIDE)]
+    displaced = frozenset(chance.sample(fitting, shape.displaced))
+    taken = set(displaced)
+    groups = []
+    for wanted in (shape.missing, shape.extra, shape.duplicate, shape.changed):
+        group: set[int] = set()
+        while len(group) < wanted:
+            number = chance.randrange(shape.messages)
+            if number not in taken:
+                taken.add(number)
+                group.add(number)
+        groups.append(frozenset(group))
+    return Truth(*groups, displaced)
+
+
+class _Recorded:
+    """One side as a ``Source``: what a collector would read from the device."""
+
+    def __init__(self, rows: dict[EndpointKey, list[Message]], clock: VirtualClock) -> None:
+        self._rows = rows
+        self._clock = clock
+
+    def endpoints(self) -> Sequence[EndpointKey]:
+        return list(self._rows)
+
+    def census(self, key: EndpointKey) -> Census:
+        return Census(self._clock.now(), len(self._rows[key]), None, 0)
+
+    def messages(self, key: EndpointKey, after: Cursor | None) -> Iterator[Message]:
+        return iter(self._rows[key][0 if after is None else after.position + 1 :])
+
+
+def write_small(two: TwoSites, directory: Path, *, bounds: Bounds | None = None) -> tuple[Path, Path]:
+    """Both sides through the real collector, into ``directory``/ny and /nj. Positions are dense, as a browser's are."""
+    for side, site in enumerate(_SITES):
+        rows = {key: [message for _, message in rows] for key, rows in two.messages(side).items()}
+        clock = VirtualClock(_read_at(two))
+        collect(_Recorded(rows, clock), directory / site, _job(two, side), clock, bounds=bounds)
+    return directory / _SITES[0], directory / _SITES[1]
+
+
+def _read_at(two: TwoSites) -> float:
+    return START + two.shape.span_s + _LATER_S
+
+
+def _job(two: TwoSites, side: int) -> Job:
+    role: Literal["active", "standby"] = "standby" if side == 0 else "active"
+    services = [ServiceSnapshot(name=SERVICE, role=role, was_interrupted=False)]
+    return Job(_SITES[side], services, failover_at=two.failover_at, simulated=True)
+
+
+def write_large(spark: SparkSession, two: TwoSites, directory: Path, *, files: int = 8) -> tuple[Path, Path]:
+    """The same messages through Spark, for sizes at which Python is too slow. Positions have gaps."""
+    for side, site in enumerate(_SITES):
+        target = directory / site
+        rows = _large(spark, two, side, files)
+        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        rows.write.mode("overwrite").option("compression", "zstd").partitionBy("site", "service", "day").parquet(
+            f"file:{target}"
+        )
+        write_whole(target / "manifest.json", _manifest(two, side, target).encoded())
+    return directory / _SITES[0], directory / _SITES[1]
+
+
+def _large(spark: SparkSession, two: TwoSites, side: int, files: int) -> DataFrame:
+    shape, truth = two.shape, two.truth
+    kinds = {"gone": two.absent(side)}
+    if side == 1:
+        kinds |= {"twice": truth.duplicate, "changed": truth.changed, "late": truth.displaced}
+    faults = [(number, kind) for kind, numbers in kinds.items() for number in numbers]
+    number = F.col("number")
+    late = F.when(F.col("fault") == "late", (number + _STRIDE) * _ROOM + 1).otherwise(number * _ROOM)
+    copies = F.when(F.col("fault") == "twice", F.array(late, number * _ROOM + 2)).otherwise(F.array(late))
+    text = F.concat(F.lit("p"), number, F.when(F.col("fault") == "changed", "x").otherwise(""))
+    spooled = F.lit(_micros(START)) + F.expr(f"number * {_micros(shape.span_s)}L div {max(1, shape.messages)}L")
+    sequence = F.format_string(f"{STREAM}-%08x-%08x", F.shiftright(number, 32), number.bitwiseAND(0xFFFFFFFF))
+    values: dict[str, Column] = {
+        "endpoint": F.format_string("orders/q%05d", _endpoint(two)),
+        "kind": F.lit("queue"),
+        "message_id": sequence,
+        "stream": F.lit(STREAM),
+        "sequence": number,
+        "position": F.explode(copies),
+        "spooled_at": F.timestamp_micros(spooled),
+        "size": number % 2000,
+        "digest": F.unhex(F.md5(text)),
+        "replicated": F.lit("replicated"),
+        "redeliveries": F.lit(0),
+        "site": F.lit(_SITES[side]),
+        "service": F.lit(SERVICE),
+        "day": F.date_format(F.timestamp_micros(spooled), "yyyy-MM-dd"),
+    }
+    rows = spark.range(0, shape.messages, 1, files).withColumnRenamed("id", "number")
+    table = spark.createDataFrame(faults, "number long, fault string")
+    joined = rows.join(F.broadcast(table), "number", "left").where("fault IS NULL OR fault <> 'gone'")
+    return joined.select(*[value.alias(name) for name, value in values.items()])
+
+
+def _endpoint(two: TwoSites) -> Column:
+    number = F.col("number")
+    rest = F.floor((number - two.first) / two.each) + 1
+    return F.when(number < two.first, 0).otherwise(rest).cast("int")
+
+
+def _manifest(two: TwoSites, side: int, target: Path) -> Manifest:
+    at = _read_at(two)
+    job = _job(two, side)
+    counts = two.counts(side)
+    paths = sorted(target.glob("site=*/**/*.parquet"))
+    return Manifest(
+        site=job.site,
+        simulated=True,
+        failover_at=job.failover_at,
+        started_at=at,
+        finished_at=at,
+        services=tuple(job.services),
+        endpoints=tuple(
+            EndpointSnapshot(service=key.service, name=key.name, messages=counts[key], taken_from=at, taken_to=at)
+            for key in two.keys()
+        ),
+        files=tuple(
+            DataFile(
+                path=path.relative_to(target).as_posix(),
+                rows=pq.read_metadata(path).num_rows,
+                bytes=path.stat().st_size,
+            )
+            for path in paths
+        ),
+    )

@@ -1,0 +1,227 @@
+"""The result of a reconciliation as data: what the screen, the JSON and the evidence file all show.
+
+Needs neither Parquet nor Spark, so that whoever takes a report for evidence can read it without them. Units: seconds
+since the epoch for moments, messages for counts. "Left" and "right" are the two exports in the order they were named;
+*missing* is what only left has, *extra* what only right has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator.errors import DefinitionError
+from orchestrator.findings import Finding
+from pipeline.rows import EndpointKey, Kind
+
+FORMAT: Literal["failover.reconcile/1"] = "failover.reconcile/1"
+SideName = Literal["left", "right"]
+Verdict = Literal["safe", "not-safe", "unknown"]
+
+NO_WHY = "none"
+
+# Why a message that only one site has need not be lost.
+WHYS = {
+    "in-replication": "queued for the mate when it was read",
+    "after-snapshot": "spooled after the other site was read",
+    "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
+    "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, which has not said so yet",
+}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Holding(_Strict):
+    """What one site holds of an endpoint. ``oldest_at`` counts no messages that are not replicated."""
+
+    messages: int = 0
+    local: int = 0
+    bytes: int = 0
+    oldest_at: float | None = None
+    newest_at: float | None = None
+    is_whole: bool | None = None
+
+
+class Uncommon(_Strict):
+    """Messages that only one site has, by why that need not mean a loss: keys of ``WHYS``, or ``none``.
+
+    ``before_failover``: those of them that were spooled until the fail-over; empty when that moment is not known.
+    """
+
+    by_why: dict[str, int] = Field(default_factory=dict)
+    before_failover: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def messages(self) -> int:
+        """All of them."""
+        return sum(self.by_why.values())
+
+    @property
+    def unexplained(self) -> int:
+        """What nothing explains."""
+        return self.by_why.get(NO_WHY, 0)
+
+
+class EndpointReport(_Strict):
+    """One endpoint, both sides compared.
+
+    ``duplicates_*`` are copies that this side has more of than the other; ``duplicates_at_both`` copies that both have,
+    None when they were not sought. ``changed``: the same id with other content; ``unverified``: at least one side's
+    content could not be read. ``order_breaks``: how often right steps back along left's order.
+    """
+
+    service: str
+    name: str
+    kind: Kind
+    left: Holding
+    right: Holding
+    missing: Uncommon = Uncommon()
+    extra: Uncommon = Uncommon()
+    duplicates_left: int = 0
+    duplicates_right: int = 0
+    duplicates_at_both: int | None = None
+    changed: int = 0
+    unverified: int = 0
+    order_breaks: int = 0
+
+    @property
+    def key(self) -> EndpointKey:
+        """Which one."""
+        return EndpointKey(self.service, self.name, self.kind)
+
+    @property
+    def has_same_messages(self) -> bool:
+        """Do both sites hold the same replicated messages, each as often?"""
+        surplus = self.duplicates_left + self.duplicates_right
+        return not (self.missing.messages or self.extra.messages or surplus or self.changed)
+
+    @property
+    def differs(self) -> bool:
+        """Is there anything to show?"""
+        return not self.has_same_messages or self.order_breaks > 0 or bool(self.duplicates_at_both)
+
+
+class Rpo(_Strict):
+    """How many messages the fail-over lost: between ``low`` and ``high``, and how that is known.
+
+    ``proven``: both are equal, and follow from what was read. ``bounded``: the number lies between them. ``unknown``:
+    what was read does not say; ``high`` None then.
+    """
+
+    how: Literal["proven", "bounded", "unknown"]
+    low: int = 0
+    high: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class Interval(_Strict):
+    """What differs among the messages spooled between ``start`` and ``end``."""
+
+    service: str
+    start: float
+    end: float
+    missing: int = 0
+    extra: int = 0
+    duplicates: int = 0
+    changed: int = 0
+
+
+class ServiceReport(_Strict):
+    """One service: may one go back (seed 003), and what was lost."""
+
+    name: str
+    active: SideName | None
+    failover_at: float | None
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    rpo: Rpo
+    endpoints: tuple[EndpointReport, ...]
+
+
+class SideReport(_Strict):
+    """One export: which, from when, how much. ``manifest`` is the SHA-256 of its manifest."""
+
+    site: str
+    manifest: str
+    taken_from: float
+    taken_to: float
+    messages: int
+
+
+class Work(_Strict):
+    """How the result was found: which plan, and how sure it is that no difference was overlooked."""
+
+    plan: Literal["fingerprints", "drill", "everything"]
+    buckets: int
+    buckets_drilled: int
+    rows: int
+    rows_drilled: int
+    overlooked_at_most: float
+
+
+class Sample(_Strict):
+    """One difference, to look at."""
+
+    kind: str
+    service: str
+    endpoint: str
+    message_id: str
+    spooled_at: float | None = None
+    why: str | None = None
+
+
+class Report(_Strict):
+    """The whole of it. ``checksum`` is over everything else: it finds accidents, it does not stop a forger."""
+
+    format: Literal["failover.reconcile/1"] = FORMAT
+    simulated: bool = False
+    run: str | None = None
+    created_at: float
+    clock_skew_s: float
+    left: SideReport
+    right: SideReport
+    work: Work
+    services: tuple[ServiceReport, ...]
+    intervals: tuple[Interval, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    checksum: str = ""
+
+    @property
+    def endpoints(self) -> tuple[EndpointReport, ...]:
+        """Those of all services."""
+        return tuple(endpoint for service in self.services for endpoint in service.endpoints)
+
+    def sealed(self) -> Report:
+        """The same with its checksum."""
+        return self.model_copy(update={"checksum": self._sum()})
+
+    def encoded(self) -> bytes:
+        """As it is written to a file."""
+        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+
+    def is_intact(self) -> bool:
+        """Is it as it was written?"""
+        return self.checksum == self._sum()
+
+    def _sum(self) -> str:
+        content = self.model_dump(mode="json", exclude={"checksum"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def decode_report(data: bytes, file: str) -> Report:
+    """The report in ``data``. Raises ``DefinitionError``: not one, of another version, or altered."""
+    try:
+        report = Report.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "document"
+        raise DefinitionError(f"not a report of a reconciliation: {where}: {first['msg']}", file=file) from error
+    if not report.is_intact():
+        raise DefinitionError("the report was altered after it was written", file=file, hint="reconcile again")
+    return report

@@ -1,0 +1,114 @@
+"""Judges what a reconciliation found, service by service: may one fail back, and what did the fail-over lose.
+
+Pure. Seed 003, "Failing Back to Restored Sites after an Uncontrolled Fail-Over": the risk of loss and duplication is
+gone, assuming replication was never disabled, once all replicated messages published before the fail-over have been
+consumed at the newly active site. Two tests tell: the endpoints on both sites have the same messages; or the oldest
+message of every endpoint was published after the fail-over. Here the first compares the messages, not their number,
+and the second looks at both sites: what the restored site still holds of before would be delivered again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.clock import iso
+from pipeline.report import NO_WHY, EndpointReport, Rpo, SideName, Verdict
+
+_NAMED_MAX = 3
+_CONSUMED = ("consumed-between", "consumed-unpropagated")
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a service besides its messages. ``was_interrupted``: did replication ever stop queueing?"""
+
+    active: SideName | None
+    failover_at: float | None
+    was_interrupted: bool | None
+    clock_skew_s: float
+
+
+def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Verdict, tuple[str, ...]]:
+    """The fail-back verdict, and its reasons in words."""
+    partial = [one for one in endpoints if not _is_read(one)]
+    apart = [one for one in endpoints if not one.has_same_messages]
+    unread = (_unread(partial),) if partial else ()
+    if not apart:
+        return ("unknown", unread) if partial else ("safe", ("both sites hold the same messages in every endpoint",))
+    if known.was_interrupted:
+        why = f"{_named(apart)} differ, and replication stopped queueing at some time, so their age proves nothing"
+        return "not-safe", (*unread, why)
+    if known.failover_at is None:
+        why = f"{_named(apart)} differ, and when the fail-over was is not known, so their age cannot be judged"
+        return "unknown", (*unread, why)
+    threshold = known.failover_at + known.clock_skew_s
+    old = [one for one in apart if _oldest(one) <= threshold]
+    if old:
+        return "not-safe", (*(_why_not(one, known) for one in old[:_NAMED_MAX]), *_more(old), *unread)
+    if partial:
+        return "unknown", unread
+    reasons = [f"in every endpoint that differs the oldest message was spooled after {iso(threshold)}, the fail-over"]
+    if known.was_interrupted is None:
+        reasons.append("assumed: replication was never disabled or suspended")
+    return "safe", tuple(reasons)
+
+
+def _is_read(endpoint: EndpointReport) -> bool:
+    return endpoint.left.is_whole is not False and endpoint.right.is_whole is not False
+
+
+def _oldest(endpoint: EndpointReport) -> float:
+    moments = [one.oldest_at for one in (endpoint.left, endpoint.right) if one.oldest_at is not None]
+    return min(moments, default=float("inf"))
+
+
+def _why_not(endpoint: EndpointReport, known: Circumstances) -> str:
+    """What would happen to the messages of before the fail-over in this endpoint."""
+    parts = [f"{endpoint.kind} {endpoint.name}: its oldest message is of {iso(_oldest(endpoint))}"]
+    if known.active is not None:
+        only_active, only_restored = endpoint.extra, endpoint.missing
+        if known.active == "left":
+            only_active, only_restored = only_restored, only_active
+        if only_active.messages:
+            parts.append(f"{only_active.messages:,} are at the active site only and would be lost")
+        if only_restored.messages:
+            parts.append(f"{only_restored.messages:,} are at the restored site only and would be delivered there")
+    return ", ".join(parts)
+
+
+def _unread(endpoints: Sequence[EndpointReport]) -> str:
+    return f"{_named(endpoints)} were not read in full at both sites"
+
+
+def _named(endpoints: Sequence[EndpointReport]) -> str:
+    names = ", ".join(one.name for one in endpoints[:_NAMED_MAX])
+    more = len(endpoints) - _NAMED_MAX
+    return f"{names} and {more:,} more" if more > 0 else names
+
+
+def _more(endpoints: Sequence[EndpointReport]) -> tuple[str, ...]:
+    more = len(endpoints) - _NAMED_MAX
+    return (f"and {more:,} more endpoints",) if more > 0 else ()
+
+
+def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) -> Rpo:
+    """How many messages the fail-over lost: those that only the site that gave up has, and nothing explains.
+
+    It counts messages spooled until the fail-over. What may have been consumed at the active site meanwhile makes the
+    number uncertain: then it is bounded, never guessed.
+    """
+    if known.active is None:
+        return Rpo(how="unknown", reasons=("which site is active is not known",))
+    if known.failover_at is None:
+        return Rpo(how="unknown", reasons=("when the fail-over was is not known",))
+    only_there = [one.extra if known.active == "left" else one.missing for one in endpoints]
+    low = sum(one.before_failover.get(NO_WHY, 0) for one in only_there)
+    partial = [one for one in endpoints if not _is_read(one)]
+    if partial:
+        return Rpo(how="unknown", low=low, reasons=(_unread(partial),))
+    blurred = sum(one.before_failover.get(why, 0) for one in only_there for why in _CONSUMED)
+    if not blurred:
+        return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))
+    why = f"{blurred:,} stood at the head of their endpoint and may have been consumed at the active site instead"
+    return Rpo(how="bounded", low=low, high=low + blurred, reasons=(why,))

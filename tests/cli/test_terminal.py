@@ -1,0 +1,170 @@
+"""A person at a terminal: the plan and its one question, decisions, interruptions, and how it all looks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.mock.layout import TransactionLayout, VpnLayout
+from tests.cli.processes import Bench, Terminal
+
+pytestmark = pytest.mark.realtime
+
+MOVE = ("controlled", "--vpn", "V")
+
+
+MakeBench = Callable[..., Bench]
+
+
+@pytest.fixture
+def bench(make_bench: MakeBench) -> Bench:
+    return make_bench(vpns=(VpnLayout("V", publish_rate=50, drain_rate=600, backlog=300),))
+
+
+def confirm(terminal: Terminal, answer: str) -> str:
+    """Answers the one question; returns what was shown before it."""
+    shown = terminal.until("SIMULATED  Move V from ny to nj now? [y/N]: ")
+    terminal.type(answer)
+    return shown
+
+
+def test_asked_once(bench: Bench) -> None:
+    """Law: with a terminal and without --yes the plan is shown, asked once, and done."""
+    terminal = bench.terminal(*MOVE)
+    plan = confirm(terminal, "y\n")
+    assert "SEND      NJ_Appliance1> replication state active" in plan
+    assert "Everything that can be checked now holds." in plan
+    assert terminal.end() == 0
+    assert terminal.text.count("now? [y/N]") == 1
+    assert "ny to nj: DONE after" in terminal.text
+    assert bench.roles() == ("standby", "active")
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", "\x03", "\x04"])
+def test_not_started(bench: Bench, answer: str) -> None:
+    """Law: no, Enter, Ctrl-C and Ctrl-D all mean no: exit code 3, nothing changed, nothing recorded."""
+    terminal = bench.terminal(*MOVE, "--fault", "demote: refuse")
+    confirm(terminal, answer)
+    assert terminal.end() == 3
+    assert terminal.text.rstrip().endswith("not started; nothing was changed")
+    assert bench.roles() == ("active", "standby")
+    assert bench.here("runs", "list").out == ""
+    assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0  # no fault was given
+
+
+def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
+    """Law: on a terminal each prepared transaction is asked about; what is no answer is asked again."""
+    transactions = tuple(TransactionLayout(xid=f"1-0{number}-01") for number in (1, 2))
+    bench = make_bench(vpns=(VpnLayout("V", backlog=10, transactions=transactions),))
+    terminal = bench.terminal(*MOVE, "--yes")
+    terminal.until("DECISION NEEDED  V: 1-01-01 at ny: type xa, state prepared")
+    terminal.until("decision> ")
+    terminal.type("perhaps\n")
+    terminal.until("please answer one of: commit, rollback, stop")
+    terminal.type("com\n")
+    terminal.until("reason> ")
+    terminal.type("\n")
+    terminal.until("commit is recorded with its reason; please give one")
+    terminal.type("the log says so\n")
+    terminal.until("DECISION NEEDED  V: 1-02-01 at ny")
+    terminal.until("decision> ")
+    terminal.type("rollback\n")
+    terminal.until("reason> ")
+    terminal.type("order cancelled\n")
+    assert terminal.end() == 0
+    assert re.search(r"decided on xa 1-02-01: rollback, by \w+ \(order cancelled\)", terminal.text)
+
+
+def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
+    """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn."""
+    runbook = bench.folder / "hasty.yaml"
+    shipped = (Path(__file__).parents[2] / "runbooks/solace/controlled.yaml").read_text(encoding="utf-8")
+    runbook.write_text(shipped.replace("grace: 60s", "grace: 100ms"), encoding="utf-8")
+    terminal = bench.terminal(*MOVE, "--yes", "--runbook", "hasty.yaml", "--fault", "drain: bridge down")
+    terminal.until("DECISION NEEDED")
+    terminal.until("messages are at risk")
+    terminal.until("decision> ")
+    shown = bench.here("runs", "show").out
+    assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
+    [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
+    assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --run 2")
+    no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
+    assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
+    told = bench.here("decide", "revert", "--gate", "bridge-lost", "--reason", "the link is gone")
+    assert (told.code, "its leader was told: revert for V" in told.out) == (0, True)
+    assert terminal.end() == 5
+    assert "decided on bridge-lost: revert, by ann (the link is gone); " in terminal.text
+    assert bench.roles() == ("active", "standby")
+
+
+def test_interrupted_while_asking(make_bench: MakeBench) -> None:
+    """Law: Ctrl-C at a question pauses the run; resume asks the question again, and goes on."""
+    bench = make_bench(vpns=(VpnLayout("V", transactions=(TransactionLayout(xid="1-01-01"),)),))
+    terminal = bench.terminal(*MOVE, "--yes")
+    terminal.until("decision> ")
+    terminal.type("\x03")
+    assert terminal.end() == 6
+    assert "SIGINT: stopping at the next safe point" in terminal.text
+    assert "PAUSED after" in terminal.text
+    again = bench.terminal("resume")
+    again.until("decision> ")
+    again.type("commit\n")
+    again.until("reason> ")
+    again.type("it is logged\n")
+    assert again.end() == 0
+
+
+def test_the_line_breaks(make_bench: MakeBench) -> None:
+    """Law: when the terminal goes away the run goes on, unattended: it needs nobody, or stops where it does."""
+    transaction = TransactionLayout(xid="1-01-01")
+    plain = VpnLayout("Plain", backlog=600, drain_rate=600)
+    bench = make_bench(vpns=(VpnLayout("V", transactions=(transaction,)), plain))
+    terminal = bench.terminal("controlled", "--all", "--yes")
+    terminal.until("decision> ")
+    assert terminal.hang_up() == 6
+    kinds = [event["kind"] for event in bench.exported()]
+    assert (kinds[-1], kinds.count("observer.failed") <= 1, "gate.decided" in kinds) == ("run.finished", True, False)
+    assert bench.roles("Plain") == ("standby", "active")
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_nothing_is_cut_in_the_middle_of_a_word(bench: Bench, columns: int) -> None:
+    """Law: at any width lines are broken at blanks, and what is redrawn stays on one line."""
+    terminal = bench.terminal(*MOVE, "--yes", columns=columns)
+    assert terminal.end() == 0
+    lines = terminal.text.splitlines()
+    assert max(len(line) for line in lines) <= columns
+    whole = re.sub(r"\s+", " ", terminal.text)
+    for title in (
+        "The replication queue of the source drains",
+        "the transaction manager left are deleted at the target",
+    ):
+        assert title in whole
+    # Bars are redrawn in place; the account of the run stays.
+    assert "messages left" in terminal.text
+
+
+def test_colours_are_asked_not_to_be(bench: Bench) -> None:
+    """Law: with NO_COLOR nothing is coloured; bold and dim are no colours."""
+    bench.environment = {"NO_COLOR": "1"}
+    terminal = bench.terminal(*MOVE, "--yes")
+    assert terminal.end() == 0
+    styles = {part for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw) for part in codes.split(";")}
+    assert styles <= {"", "0", "1", "2", "22"}
+
+
+@pytest.mark.parametrize(
+    "variables", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}]
+)
+def test_a_terminal_without_utf8(bench: Bench, variables: dict[str, str]) -> None:
+    """Law: where an encoding lacks our signs the run goes on with others, to the same end."""
+    bench.environment = variables
+    terminal = bench.terminal(*MOVE, "--yes")
+    assert terminal.end() == 0
+    assert "DONE after" in terminal.text
+    assert "Traceback" not in terminal.text
+    if "PYTHONIOENCODING" in variables:
+        assert terminal.raw.isascii()

@@ -1,0 +1,170 @@
+"""A command is told: with the event on its input, little else in its environment, and no way to hold anything up."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.clock import SystemClock
+from orchestrator.errors import HookFailed
+from orchestrator.hooks.command import CommandSender
+from orchestrator.hooks.message import message_of
+from orchestrator.redact import Redactor
+from tests.hooks.hooking import RUN, SECRET, lines_of
+
+pytestmark = pytest.mark.realtime
+
+
+def a_message(note: str = ""):
+    event = ev.StepDone(step="drain", note=note).model_dump_json()
+    line = {"run": RUN, "seq": 3, "at": 1_800_000_000.0, "lane": "Trading", "event": event}
+    return message_of(line, simulated=True, scrub=Redactor().scrub_data)
+
+
+def a_sender(*arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, **environment: str) -> CommandSender:
+    redactor = Redactor()
+    redactor.learn(SECRET)
+    return CommandSender(
+        arguments,
+        timeout_s=timeout_s,
+        clock=SystemClock(),
+        scrub=redactor.scrub,
+        environment={"PATH": os.environ["PATH"], **environment},
+        is_halted=is_halted,
+    )
+
+
+def python(text: str) -> tuple[str, ...]:
+    return sys.executable, "-c", text
+
+
+def failure_of(sender: CommandSender, message=None) -> HookFailed:
+    with pytest.raises(HookFailed) as caught:
+        sender(message or a_message())
+    return caught.value
+
+
+def is_gone(pid: int) -> bool:
+    """Has the process ended? A zombie has, whoever is to bury it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True
+
+
+def test_the_event_is_on_its_input(tmp_path) -> None:
+    """Law: the command reads the event as one line of JSON, and then the end of its input."""
+    path = tmp_path / "told"
+    a_sender("sh", "-c", f"cat > {path}")(a_message())
+    assert lines_of(path) == [json.loads(a_message().line())]
+
+
+def test_its_environment_is_minimal(tmp_path) -> None:
+    """Promise 10: a command gets its own few variables and what the event is, and no password of ours."""
+    path = tmp_path / "environment"
+    text = f"import json, os; open({str(path)!r}, 'w').write(json.dumps(dict(os.environ)))"
+    a_sender(*python(text), FAILOVER_NY_PASSWORD=SECRET, LANG="C.UTF-8", LD_PRELOAD="x")(a_message())
+    [environment] = lines_of(path)
+    environment.pop("LC_CTYPE", None)  # the interpreter's own doing
+    assert environment == {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "FAILOVER_EVENT": "step.done",
+        "FAILOVER_EVENT_ID": "run-1/3",
+        "FAILOVER_RUN": "run-1",
+        "FAILOVER_SIMULATED": "true",
+    }
+
+
+def test_no_shell_reads_its_arguments(tmp_path) -> None:
+    """Law: an argument arrives as it was written, whatever a shell would make of it."""
+    path = tmp_path / "arguments"
+    odd = ("$(touch x); `touch y`", "a b", "'\"", "*", "")
+    text = f"import json, sys; open({str(path)!r}, 'w').write(json.dumps(sys.argv[1:]))"
+    a_sender(*python(text), *odd)(a_message())
+    assert lines_of(path) == [list(odd)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("import sys; sys.exit(3)", "exit code 3"),
+        ("import sys; print('no such pager', flush=True); sys.exit('and no  mail')", "exit code 1: no such pager and no mail"),
+        ("import os; os.kill(os.getpid(), 9)", "ended by SIGKILL"),
+    ],
+)
+def test_a_command_that_fails(text, sentence) -> None:
+    """Law: any end but exit code 0 is a failure, with what the command said."""
+    failure = failure_of(a_sender(*python(text)))
+    assert str(failure) == sentence
+    assert failure.cause == sentence.partition(":")[0].removeprefix("ended by ")
+
+
+@pytest.mark.parametrize("arguments", [("/no/such/program",), ("no-such-program-anywhere",), ("/",), ("x\0y",)])
+def test_a_command_that_cannot_be_started(arguments) -> None:
+    """Law: a mistake in the inventory is a failure like others, not an end of the program."""
+    assert "cannot be started" in str(failure_of(a_sender(*arguments)))
+
+
+def test_a_command_that_never_ends_is_killed_with_its_children(tmp_path) -> None:
+    """Law: when the time is over, the command and all it has started are gone."""
+    path = tmp_path / "pids"
+    text = f"echo waiting; sleep 600 & echo $$ $! > {path}; wait"
+    failure = failure_of(a_sender("sh", "-c", text, timeout_s=1.0))
+    assert str(failure) == "no end within 1s: waiting"
+    pids = [int(word) for word in path.read_text().split()]
+    clock = SystemClock()
+    until = clock.now() + 10
+    while not all(map(is_gone, pids)) and clock.now() < until:
+        clock.sleep(0.02)
+    assert all(map(is_gone, pids))
+
+
+def test_who_cannot_wait_any_longer_cuts_it_off() -> None:
+    """Law: a program that ends leaves no command behind that nobody watches."""
+    halted = threading.Event()
+    threading.Timer(0.3, halted.set).start()
+    clock = SystemClock()
+    began = clock.now()
+    failure = failure_of(a_sender("sleep", "600", timeout_s=600.0, is_halted=halted.is_set))
+    assert "cut off" in str(failure) and clock.now() - began < 10
+
+
+def test_a_child_that_stays_behind_holds_nothing_up(tmp_path) -> None:
+    """Law: a command is done when it ends, though a child of its keeps its output open."""
+    path = tmp_path / "pid"
+    clock = SystemClock()
+    began = clock.now()
+    a_sender("sh", "-c", f"sleep 600 & echo $! > {path}; exit 0", timeout_s=60.0)(a_message())
+    assert clock.now() - began < 20
+    os.kill(int(path.read_text()), 9)
+
+
+@pytest.mark.parametrize("text", ["exit 0", "exec <&-; exit 0", "head -c 5 >/dev/null; exit 0"])
+def test_a_command_need_not_read_its_input(text) -> None:
+    """Law: a command that only wants to know that something happened succeeds, however long the event is."""
+    a_sender("sh", "-c", text)(a_message("x" * 3_000_000))
+
+
+def test_a_command_that_talks_and_reads_a_lot_does_not_jam() -> None:
+    """Law: input and output go at the same time, and output is kept only as far as a failure needs it."""
+    text = (
+        "import sys\nfor _ in range(200): sys.stdout.write('y' * 10000)\n"
+        "assert len(sys.stdin.read()) > 2000000\nsys.exit('the end')"
+    )
+    failure = failure_of(a_sender(*python(text)), a_message("x" * 2_000_000))
+    assert str(failure).endswith("the end") and len(str(failure)) < 400
+
+
+def test_what_it_says_is_shown_without_secrets() -> None:
+    """Promise 10: a secret that a command prints is in no failure, not even in part where its output is cut."""
+    text = f"print({SECRET!r} * 2000, flush=True); raise SystemExit({SECRET + ' was refused'!r})"
+    failure = failure_of(a_sender(*python(text)))
+    assert str(failure).endswith("was refused")
+    assert SECRET not in str(failure) and SECRET[4:] not in str(failure)

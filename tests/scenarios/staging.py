@@ -1,0 +1,266 @@
+"""Plays scenarios: a world, a journal in a file, adapters, people, and the real engine, one phase after the other.
+
+In process the clock is virtual, and everything happens on the caller's thread. The judges are elsewhere
+(``promises``, ``verdict``); nothing here knows what should come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from adapters.mock.account import Tally
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator import events as ev
+from orchestrator.clock import Clock, VirtualClock
+from orchestrator.contract import Adapter, Permit, Setting
+from orchestrator.engine import Engine
+from orchestrator.fleet import Desk, Fleet, InlineFleet
+from orchestrator.journal import Journal
+from orchestrator.lease import create_run, service_key, take
+from orchestrator.lint import lint
+from orchestrator.loader import load_runbook
+from orchestrator.probing import with_reachability
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
+from orchestrator.reports.history import last_outage
+from orchestrator.reports.report import RunReport, build
+from orchestrator.runbook import Runbook, Side
+from orchestrator.site import Device, Inventory, Pair, Site
+from orchestrator.state import Run, fold
+from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
+from tests.scenarios.witness import Noted, Witness
+
+FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, Desk | None], Fleet]
+
+
+def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Fleet:
+    """Everything on this thread."""
+    return InlineFleet(adapters, permit, clock, desk=desk)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a phase. ``before`` and ``after`` are the world's account; ``noted`` what each change met."""
+
+    phase: Phase
+    plan: ev.Plan
+    run: Run
+    records: tuple[ev.Record, ...]
+    report: RunReport
+    before: Mapping[str, Tally]
+    after: Mapping[str, Tally]
+    noted: tuple[Noted, ...]
+    roles: Mapping[str, Mapping[str, str]]
+    dark: frozenset[str]  # sites that do not serve at the end
+
+
+@dataclass(slots=True)
+class Stage:
+    """A scenario's world and everything around it. ``inventory`` None: the world itself, in process."""
+
+    scenario: Scenario
+    clock: Clock
+    world: World
+    journal: Journal
+    inventory: Inventory
+    registry: Registry = field(default_factory=Registry)
+    secrets: SecretStore = field(default_factory=lambda: SecretStore(None))
+    fleet: FleetMaker = inline
+    runs: int = 0
+
+    def play(self, phase: Phase) -> Played:
+        """One phase, from its faults to the account after it."""
+        how = phase.plan
+        before = self.world.tallies()
+        self.world.afflict(phase.faults)
+        self.clock.sleep(how.wait)
+        notes: list[Noted] = []
+        if how.resume:
+            run = self._resume(how, notes)
+        else:
+            self.runs += 1
+            run = self._begin(how, notes)
+        self.clock.sleep(how.settle)
+        records = tuple(self.journal.records(self.run))
+        return Played(
+            phase=phase,
+            plan=run.plan,
+            run=run,
+            records=records,
+            report=build(records),
+            before=before,
+            after=self.world.tallies(),
+            noted=tuple(notes),
+            roles=roles_of(self.world),
+            dark=frozenset(name for name, centre in self.world.centres.items() if not centre.serves),
+        )
+
+    @property
+    def run(self) -> str:
+        """The newest run's name."""
+        return f"run-{self.runs}"
+
+    def _begin(self, how: PlanFile, notes: list[Noted]) -> Run:
+        plan = self.plan(how)
+        created = ev.RunCreated(plan=plan, by="ann", version="0.1.0")
+        lease, writer = create_run(self.journal, self.clock, self.run, created)
+        return self._lead(lease, writer, how, notes)
+
+    def _resume(self, how: PlanFile, notes: list[Noted]) -> Run:
+        run = fold(self.journal.records(self.run))
+        keys = {
+            service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled
+        }
+        lease, writer = take(self.journal, self.clock, self.run, keys)
+        return self._lead(lease, writer, how, notes)
+
+    def _lead(self, lease: Any, writer: Any, how: PlanFile, notes: list[Noted]) -> Run:
+        state = fold(self.journal.records(self.run))
+        desk = None if how.answers is None else AnsweringDesk(how.answers)
+        adapters: dict[Side, Adapter] = {
+            side: Witness(adapter, self.world, name, state.plan, notes)
+            for side, name, adapter in self._adapters(state.plan)
+        }
+        fleet = self.fleet(adapters, lease, self.clock, desk)
+        observers = [_Caller(self.journal, self.run, how.call_off)] if how.call_off and how.call_off.on else []
+        engine = Engine(
+            self.journal,
+            lease,
+            writer,
+            state,
+            fleet,
+            self.clock,
+            by="ann",
+            attended=desk is not None,
+            observers=observers,
+        )
+        abort = None
+        if how.call_off and not how.call_off.on:
+            abort = ev.AbortAsked(by="ann", reason=how.call_off.reason)
+        policy = how.policy if how.resume else None
+        return engine.run(abort=abort, policy=policy)
+
+    def _adapters(self, plan: ev.Plan) -> Sequence[tuple[Side, str, Adapter]]:
+        setting = Setting(clock=self.clock, secrets=self.secrets)
+        sides: tuple[Side, Side] = ("source", "target")
+        names = [(side, plan.site_name(side)) for side in sides]
+        return [
+            (side, name, self.registry.adapter_for(plan.inventory.sites[name], setting)) for side, name in names
+        ]
+
+    def plan(self, how: PlanFile) -> ev.Plan:
+        """The plan a phase begins with, checked against the adapters as the command line does."""
+        [pair] = self.inventory.pairs
+        target = next(site for site in pair.sites if site != how.source)
+        services = how.services or pair.services
+        runbook = load_runbook(how.runbook)
+        for site in pair.sites:
+            self._lint(runbook, self.inventory.sites[site])
+        return ev.Plan(
+            runbook=runbook,
+            inventory=self.inventory,
+            pair=pair.name,
+            source=how.source,
+            target=target,
+            services=services,
+            policy=how.policy or ev.Policy(),
+            simulated=True,
+            outage=self._outage(how, services, target),
+            waves=how.waves,
+        )
+
+    def _lint(self, runbook: Runbook, site: Site) -> None:
+        adapter = self.registry.get(site.adapter)
+        found = [
+            str(finding)
+            for finding in lint(runbook, with_reachability(adapter.readings), adapter.actions)
+            if finding.level == "error"
+        ]
+        assert not found, found
+
+    def _outage(self, how: PlanFile, services: Sequence[str], target: str) -> ev.Outage | None:
+        if how.outage is None:
+            return None
+        acting = target if how.runbook == "solace/restore" else how.source
+        if how.outage == "recorded":
+            known = [last_outage(self.journal, service, acting) for service in services]
+            return max((one for one in known if one is not None), key=lambda one: one.at)
+        text = how.outage
+        return ev.Outage(at=self.clock.now() - text.ago, suspended=text.suspended, spool_lost=text.spool_lost)
+
+
+def roles_of(world: World) -> dict[str, dict[str, str]]:
+    """What role each site has, by service; the world's truth, which no management may tell."""
+    with world.request():
+        return {
+            name: {site: side.role for site, side in world.vpn(name).sides.items()} for name in world.vpn_names
+        }
+
+
+def in_process(scenario: Scenario, folder: Path, reference: str) -> Stage:
+    """The stage on the injected clock. ``reference``: what ``WORLDS.register`` is to know the world by."""
+    clock = VirtualClock()
+    world = World(scenario.scene.world.layout, clock)
+    inventory = mock_inventory(world, WORLDS.register(reference, world))
+    return Stage(scenario, clock, world, fast_journal(folder / "journal.sqlite"), inventory)
+
+
+def mock_inventory(world: World, option: str) -> Inventory:
+    """The two sites of ``world`` for the in-process adapter; ``option`` is what their option ``world`` says."""
+    sites = {
+        site.name: Site(
+            adapter="mock",
+            devices=tuple(Device(name=node, router_name=node) for node in site.nodes),
+            options={"world": option},
+        )
+        for site in world.layout.sites
+    }
+    pair = Pair(name="trading", sites=world.sites, services=world.vpn_names)
+    return Inventory(sites=sites, pairs=(pair,))
+
+
+def fast_journal(path: Path) -> Journal:
+    """A journal that does not wait for the disk: a test's process may die, its machine does not."""
+    journal = Journal.at(path)
+    journal.engine.dispose()
+    sa.event.listen(journal.engine, "connect", lambda raw, _: raw.execute("PRAGMA synchronous=OFF"))
+    return journal
+
+
+class AnsweringDesk:
+    """A person who answers by the name of the gate, in turn; asked once more than that, nobody is there."""
+
+    def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
+        self._left = {gate: list(choices) for gate, choices in answers.items()}
+
+    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        keys = (f"{gate.gate} {gate.item}", gate.gate)
+        left = next((self._left[key] for key in keys if self._left.get(key)), None)
+        if left is None:
+            return None
+        return ev.Ruling.model_validate({"choice": left.pop(0), "reason": "as agreed on the call", "by": "ann"})
+
+
+class _Caller:
+    """Somebody who calls the run off, from another terminal, once something is on record."""
+
+    def __init__(self, journal: Journal, run: str, wish: CallOff) -> None:
+        self._journal, self._run, self._wish = journal, run, wish
+        self._called = False
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        if not self._called and label_of(record.event) in (self._wish.on, f"{self._wish.on} "):
+            self._called = True
+            self._journal.ask(self._run, {"kind": "abort", "by": "ann", "reason": self._wish.reason})
+
+
+def label_of(event: ev.Event) -> str:
+    """``step.started drain``, ``gate.opened bridge-lost``, ``observed``: kind, and step or gate where there is one."""
+    about = getattr(event, "gate", None) or getattr(event, "step", None)
+    return event.kind if about is None else f"{event.kind} {about}"
