@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -65,6 +67,65 @@ class VirtualClock:
         """Move on to ``moment``, if that lies ahead."""
         with self._lock:
             self._now = max(self._now, moment)
+
+
+class ScaledClock:
+    """Time that runs ``factor`` times as fast as ``base``, and can be let pass at once: for rehearsals.
+
+    ``advance`` jumps ahead; inside ``rushing`` nobody waits, as with a ``VirtualClock``. A change of ``factor`` holds
+    from that moment on, so that time never steps back.
+    """
+
+    def __init__(self, base: Clock, factor: float = 1.0) -> None:
+        self._base = base
+        self._factor = factor
+        self._lock = threading.Lock()
+        self._from = self._base_from = base.now()
+        self._rushing = False
+
+    def now(self) -> float:
+        with self._lock:
+            return self._at(self._base.now())
+
+    def _at(self, base: float) -> float:
+        return self._from + (base - self._base_from) * self._factor
+
+    def sleep(self, seconds: float) -> None:
+        if self._rushing:
+            self.advance(max(0.0, seconds))
+        elif seconds > 0:
+            self._base.sleep(self.real(seconds))
+
+    def real(self, seconds: float) -> float:
+        """How long ``seconds`` of this clock take by its base."""
+        return seconds / self._factor
+
+    @property
+    def factor(self) -> float:
+        """How many seconds pass here in one of the base's."""
+        return self._factor
+
+    def set_factor(self, factor: float) -> None:
+        """Run at another pace from now on."""
+        with self._lock:
+            base = self._base.now()
+            self._from, self._base_from, self._factor = self._at(base), base, factor
+
+    def advance(self, seconds: float) -> None:
+        """Move on by ``seconds`` at once; negative values are a mistake of the caller."""
+        if seconds < 0:
+            raise ValueError("time does not run backwards")
+        with self._lock:
+            self._from += seconds
+
+    @contextmanager
+    def rushing(self) -> Iterator[None]:
+        """Until the end of the block, sleeping takes no time of the base's."""
+        self._rushing = True
+        try:
+            yield
+        finally:
+            self._rushing = False
 
 
 def iso(moment: float) -> str:

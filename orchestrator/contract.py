@@ -105,7 +105,8 @@ class ActionSpec:
 
     ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that takes it back, or
     None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
-    ``batch`` is the most calls one request may carry: a reading never waits behind more than these.
+    ``batch`` is the most calls one request may carry: a reading never waits behind more than these. ``place`` is where
+    the commands are run, if not on the site's serving node.
     """
 
     name: str
@@ -115,15 +116,18 @@ class ActionSpec:
     arguments: Mapping[str, ArgumentSpec] = field(default_factory=dict)
     inverse: str | None = None
     batch: int = 8
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send."""
+    """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send, ``place``
+    says where, if not on the site's serving node."""
 
     name: str
     summary: str
     commands: Callable[[Sequence[str]], Sequence[str]]
+    place: str = ""
 
 
 class Permit(Protocol):
@@ -152,7 +156,11 @@ class Setting:
 
 
 class Adapter(Protocol):
-    """One site's devices. Not shared between threads: the fleet gives each site one worker."""
+    """One site's devices. Not shared between threads: the fleet gives each site one worker.
+
+    An adapter whose declarations depend on the site may have a class method ``fitted(site)`` that returns the class
+    to use there, with the declarations of that site.
+    """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]
     actions: ClassVar[Mapping[str, ActionSpec]]

@@ -15,7 +15,7 @@ from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.decide.judge import judge_one
 from orchestrator.probing import probe, with_reachability
-from orchestrator.readings import Bounds, DeviceHealth, QueueDepth, Reading, Transactions, matches
+from orchestrator.readings import Bounds, DeviceHealth, QueueDepth, Reading, Transactions, Where, matches
 from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
 from orchestrator.state import Lane
 
@@ -179,20 +179,22 @@ class _Layout:
     def _now(self, check: Check) -> CheckNow:
         verdict = judge_one(self.plan, self.service, check)
         site = self.plan.site_name(check.on)
-        return CheckNow(site, verdict.why or f"{site}: {_wanted_of(check)}", verdict.holds, later=False)
+        return CheckNow(site, verdict.why or f"{site}: {in_words(check.where)}", verdict.holds, later=False)
 
     def _ahead(self, check: Check, phase: Phase) -> CheckNow:
         site = self.plan.site_name(check.on)
-        return CheckNow(site, f"{site}: {_wanted_of(check)}", None, later=True, phase=phase)
+        return CheckNow(site, f"{site}: {in_words(check.where)}", None, later=True, phase=phase)
 
     def _reads(self, asks: Iterable[tuple[Side, str]], phase: Phase) -> Iterator[CommandAhead]:
         for side, reading in asks:
-            for line in self.adapters[side].readings[reading].commands(self.plan.services):
-                yield CommandAhead(self.plan.site_name(side), self.devices[side], line, "read", phase)
+            spec = self.adapters[side].readings[reading]
+            for line in spec.commands(self.plan.services):
+                yield CommandAhead(self.plan.site_name(side), spec.place or self.devices[side], line, "read", phase)
 
     def _sends(self, do: Do, args: Mapping[str, str], when: str = "") -> Iterator[CommandAhead]:
-        for line in self.adapters[do.on].actions[do.action].commands(Call(self.service.service, args)):
-            yield CommandAhead(self.plan.site_name(do.on), self.devices[do.on], line, "change", "work", when)
+        spec, site = self.adapters[do.on].actions[do.action], self.plan.site_name(do.on)
+        for line in spec.commands(Call(self.service.service, args)):
+            yield CommandAhead(site, spec.place or self.devices[do.on], line, "change", "work", when)
 
     def _on_items(self, step: Step) -> Iterator[CommandAhead]:
         """For the items that are listed now: what their decision leads to, or each of the possible ones."""
@@ -220,13 +222,13 @@ class _Layout:
         return [item.key for item in seen.value.items if matches(item, each.where)]
 
     def _conditions(self, step: Step) -> str:
-        return "; ".join(f"{self.plan.site_name(check.on)}: {_wanted_of(check)}" for check in step.only_if)
+        return "; ".join(f"{self.plan.site_name(check.on)}: {in_words(check.where)}" for check in step.only_if)
 
     def _notes(self, step: Step) -> Iterator[str]:
         if step.only_if:
             yield f"only if {self._conditions(step)}"
         for check in step.never:
-            yield f"ends in failure if {self.plan.site_name(check.on)}: {_wanted_of(check)}"
+            yield f"ends in failure if {self.plan.site_name(check.on)}: {in_words(check.where)}"
         if step.hold:
             yield f"must hold for {format_duration(step.hold)}"
         if step.ask is not None:
@@ -267,8 +269,9 @@ class _Layout:
             yield f"only those that are still listed after {format_duration(step.delay)}"
 
 
-def _wanted_of(check: Check) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in check.where.items())
+def in_words(where: Where) -> str:
+    """``role standby, bridge bound``: the values that readings must have, for people."""
+    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
 
 
 def _wanted(value: object) -> str:

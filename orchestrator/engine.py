@@ -122,6 +122,9 @@ class Engine:
     def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> _Draft:
         """The first events of this process: who leads, what is in doubt, which lanes go on."""
         draft = self._draft()
+        if self.run_state.status == "finished":
+            # Whatever was asked for then came too late, and must not come as a surprise now.
+            draft.taken.extend(number for number, _ in self._journal.requests(self.run_state_id))
         draft.add_own(ev.RunStarted(by=self._by, epoch=self._writer.epoch, attended=self._attended))
         if policy is not None and policy != self.run_state.plan.policy:
             draft.add_own(ev.PolicyChanged(policy=policy, by=self._by))
@@ -282,8 +285,8 @@ class Engine:
         return requests
 
     def _record(self, draft: _Draft) -> None:
-        for failure in self._observer_failures:
-            draft.add_own(failure)
+        # First: they happened before, and a record that ends with the run's end must go on doing so.
+        draft.events[:0] = [(None, failure) for failure in self._observer_failures]
         self._observer_failures.clear()
         if not draft.events and not draft.taken:
             return

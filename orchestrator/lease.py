@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -19,6 +19,7 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.errors import Forbidden, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
 from orchestrator.journal import Journal, RunRow, Writer, mapped_errors
+from orchestrator.site import Site
 from orchestrator.tables import CLAIMS, DELIVERIES, IDEMPOTENCY, RUNS
 
 LEASE_SECONDS = 15.0
@@ -75,14 +76,18 @@ def holder_is_dead(holder: str) -> bool:
 
 def service_key(plan: ev.Plan, service: str) -> str:
     """The same for every inventory that names the same service on the same devices."""
-    family = plan.runbook.family
+    sites = [site for site in plan.inventory.sites.values() if site.name in (plan.source, plan.target)]
+    return f"{plan.runbook.family}/{service_place(service, sites)}"
+
+
+def service_place(service: str, sites: Iterable[Site]) -> str:
+    """Which service this is, whatever the inventory calls the sites it is at."""
     devices = sorted(
         f"{device.address or device.name}:{device.port}" + str(site.options.get("world", ""))
-        for site in plan.inventory.sites.values()
-        if site.name in (plan.source, plan.target)
+        for site in sites
         for device in site.devices
     )
-    return f"{family}/{service}@{','.join(devices)}"
+    return f"{service}@{','.join(devices)}"
 
 
 class Lease:

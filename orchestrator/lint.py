@@ -16,7 +16,7 @@ from orchestrator.contract import ActionSpec, ReadingSpec
 from orchestrator.findings import Finding, Level
 from orchestrator.lint_words import ALWAYS_LEGAL, lint_words
 from orchestrator.located import Lines, Path, Told, findings_of, suggest
-from orchestrator.runbook import Choice, Runbook, Step
+from orchestrator.runbook import Choice, Runbook, Side, Step
 
 # What can be chosen where a wait is in trouble. Commit and rollback are decisions on an item.
 _CHOICES_OF_A_WAIT = ("wait", "revert", "escalate", "retry", "stop")
@@ -30,11 +30,15 @@ def lint(
     readings: Mapping[str, ReadingSpec],
     actions: Mapping[str, ActionSpec],
     *,
+    side: Side | None = None,
     file: str | None = None,
     lines: Lines | None = None,
 ) -> list[Finding]:
-    """Everything found, in the order of the file. ``lines`` is that of the loader's ``Definition``."""
-    told: list[Told] = list(lint_words(runbook, readings, actions))
+    """Everything found, in the order of the file. ``lines`` is that of the loader's ``Definition``.
+
+    ``side``: whose declarations these are; the words on the other side are left to another call. None: both sides'.
+    """
+    told: list[Told] = list(lint_words(runbook, readings, actions, side=side))
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     told += _points(runbook)
     told += _gate_names(runbook)

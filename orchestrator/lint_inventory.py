@@ -1,7 +1,7 @@
 """What is worth knowing about an inventory that is formally right.
 
-Secrets in plain sight, devices that nothing pins, names that cannot both be meant. Must never connect to a device,
-resolve a secret, or show one.
+Secrets in plain sight, devices that nothing pins, names that cannot both be meant, a fence plan that is missing or
+cannot be carried out. Must never connect to a device, resolve a secret, or show one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from orchestrator.findings import Finding, Level
-from orchestrator.located import Lines, Path, Told, findings_of, show
-from orchestrator.site import Inventory, Site
+from orchestrator.located import Lines, Path, Told, findings_of, show, suggest
+from orchestrator.site import Also, Inventory, Site
 
 _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
+_FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, command, attest"
 _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"
 
 
@@ -32,12 +33,51 @@ def _sites(inventory: Inventory) -> Iterator[Told]:
         path: Path = ("sites", name)
         if name not in used:
             yield Told(path, Level.NOTE, "unused-site", f"site {name} is in no pair")
-        if site.login is not None and site.login.password is not None and site.login.password.inline is not None:
-            place = (*path, "login", "password", "inline")
-            sentence = f"the password of site {name} is written into the file"
-            yield Told(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
-        yield from _options(site.options, (*path, "options"))
-        yield from _devices(site, path)
+        yield from _session(site, path)
+        for index, also in enumerate(site.also):
+            pinned_by = also.known_hosts or site.known_hosts
+            yield from _session(also.model_copy(update={"known_hosts": pinned_by}), (*path, "also", index))
+        if name in used:
+            yield from _fence(site, path)
+
+
+def _session(part: Site | Also, path: Path) -> Iterator[Told]:
+    """What one adapter of a site is given."""
+    if part.login is not None and part.login.password is not None and part.login.password.inline is not None:
+        place = (*path, "login", "password", "inline")
+        sentence = f"{show(place[:-1])} is written into the file"
+        yield Told(place, Level.WARNING, "inline-secret", sentence, _SECRET_HINT)
+    yield from _options(part.options, (*path, "options"))
+    yield from _devices(part, path)
+
+
+def _fence(site: Site, path: Path) -> Iterator[Told]:
+    """Seed 003, uncontrolled, step 2: how clients are kept off a failed site is formalised before the day."""
+    if not site.fence and not site.simulated:
+        sentence = f"site {site.name} has no fence plan"
+        yield Told(path, Level.NOTE, "no-fence-plan", sentence, _FENCE_HINT)
+    for index, option in enumerate(site.fence):
+        if option.command is None:
+            continue
+        place = (*path, "fence", index, "command")
+        commands = _commands(site)
+        command = commands.get(option.command)
+        if command is None:
+            sentence = f"the fence plan of site {site.name} runs {option.command}, which no adapter of it has"
+            hint = suggest(option.command, commands) or "add the adapter local to `also`, with this command"
+            yield Told(place, Level.ERROR, "fence-command-unknown", sentence, hint)
+        elif not (isinstance(command, Mapping) and command.get("check")):
+            sentence = f"{option.command} has no check, so nothing proves that site {site.name} is fenced"
+            yield Told(place, Level.ERROR, "fence-command-unproven", sentence, "give it a check, or attest the fence")
+
+
+def _commands(site: Site) -> dict[str, object]:
+    """The operator's own commands, by name, as the options of the site's adapters have them."""
+    found: dict[str, object] = {}
+    for part in site.parts:
+        commands = part.options.get("commands")
+        found |= commands if isinstance(commands, Mapping) else {}
+    return found
 
 
 def _options(value: object, path: Path) -> Iterator[Told]:
@@ -54,8 +94,8 @@ def _options(value: object, path: Path) -> Iterator[Told]:
             yield from _options(inner, (*path, index))
 
 
-def _devices(site: Site, path: Path) -> Iterator[Told]:
-    for index, device in enumerate(site.devices):
+def _devices(site: Site | Also, path: Path) -> Iterator[Told]:
+    for index, device in enumerate(site.devices or ()):
         place = (*path, "devices", index)
         if device.host_key is None:
             if device.address and site.known_hosts is None:

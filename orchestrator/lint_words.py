@@ -14,7 +14,7 @@ from orchestrator.contract import ActionSpec, ReadingSpec
 from orchestrator.findings import Level
 from orchestrator.located import Path, Told, quoted, suggest
 from orchestrator.readings import READINGS, Bounds, Scalar, WhereValue, field_names, item_field_names
-from orchestrator.runbook import Check, Decide, Do, ForEach, Progress, Runbook, Step
+from orchestrator.runbook import Check, Decide, Do, ForEach, Progress, Runbook, Side, Step
 
 Readings = Mapping[str, ReadingSpec]
 Actions = Mapping[str, ActionSpec]
@@ -23,20 +23,22 @@ Actions = Mapping[str, ActionSpec]
 ALWAYS_LEGAL = ("stop", "wait")
 
 
-def lint_words(runbook: Runbook, readings: Readings, actions: Actions) -> Iterator[Told]:
-    """All errors of words, step by step."""
+def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: Side | None = None) -> Iterator[Told]:
+    """All errors of words, step by step; of the words on one ``side`` only, if that is given."""
+    sides = ("source", "target") if side is None else (side,)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         for check, place in checks_of(step, path):
-            yield from _check(check, place, readings)
-        if step.for_each is not None:
+            if check.on in sides:
+                yield from _check(check, place, readings)
+        if step.for_each is not None and step.for_each.on in sides:
             yield from _for_each(step.for_each, (*path, "for_each"), readings)
-        if step.progress is not None:
+        if step.progress is not None and step.progress.on in sides:
             yield from _progress(step.progress, (*path, "progress"), readings)
-        if step.do is not None:
+        if step.do is not None and step.do.on in sides:
             yield from _do(step.do, (*path, "do"), actions, has_items=step.for_each is not None, decide=step.decide)
             yield from _items(step, step.do, path, actions)
-        if step.undo is not None:
+        if step.undo is not None and step.undo.do.on in sides:
             yield from _do(step.undo.do, (*path, "undo", "do"), actions, has_items=False, decide=None)
 
 

@@ -163,6 +163,15 @@ class Fence(_Reading):
         return None if not states or None in states else True
 
 
+class ExternalFence(_Reading):
+    """``external_fence``: are clients kept off this site by a means outside of its devices? The word of the check that
+    belongs to the command of the site's fence plan; ``output`` is what it said besides, cut and without secrets."""
+
+    kind: Literal["external_fence"] = "external_fence"
+    closed: bool | None = None
+    output: str = ""
+
+
 class EndpointDepth(_Reading):
     """One queue or topic endpoint. ``oldest_at``: when its oldest message was spooled, by the broker's clock, seconds
     since the epoch; None when it is empty or was not told."""
@@ -218,7 +227,15 @@ class Reachability(_Reading):
 
 
 Reading = Annotated[
-    ReplicationStatus | QueueDepth | Transactions | DeviceHealth | Fence | Endpoints | Platform | Reachability,
+    ReplicationStatus
+    | QueueDepth
+    | Transactions
+    | DeviceHealth
+    | Fence
+    | ExternalFence
+    | Endpoints
+    | Platform
+    | Reachability,
     Field(discriminator="kind"),
 ]
 
@@ -228,6 +245,7 @@ READINGS: Mapping[str, type[_Reading]] = {
     "transactions": Transactions,
     "health": DeviceHealth,
     "fence": Fence,
+    "external_fence": ExternalFence,
     "endpoints": Endpoints,
     "platform": Platform,
     "reachability": Reachability,

@@ -10,10 +10,11 @@ Must never choose between two adapters of one name, and never keep state outside
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
+from orchestrator.composite import compose
 from orchestrator.contract import Adapter, Setting
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
@@ -43,9 +44,20 @@ class Registry:
             self._loaded[name] = _load(self._entry(name))
         return self._loaded[name]
 
+    def declarations(self, site: Site) -> type[Adapter]:
+        """The class that speaks for ``site``: its ``readings`` and ``actions`` are what a runbook may use there.
+
+        Raises ``DefinitionError`` as ``get`` does, and for options that tell of no declarations.
+        """
+        return compose([_fitted(self.get(part.adapter), part) for part in site.parts])
+
+    def is_simulated(self, site: Site) -> bool:
+        """Is nothing of ``site`` real? A lab's site says so itself. Raises ``DefinitionError`` as ``get`` does."""
+        return site.simulated or all(self.get(part.adapter).simulated for part in site.parts)
+
     def adapter_for(self, site: Site, setting: Setting) -> Adapter:
         """A new adapter, not yet open, that speaks for ``site``. Raises ``DefinitionError`` as ``get`` does."""
-        return self.get(site.adapter)(site, setting)
+        return self.declarations(site)(site, setting)
 
     def findings(self) -> list[Finding]:
         """What is wrong with the adapters that are offered. Imports all of them, so not for every start."""
@@ -79,6 +91,12 @@ class Registry:
             owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))
             raise DefinitionError(f"the adapter {name} is offered by {owners}", hint="uninstall one of them")
         return found[0]
+
+
+def _fitted(kind: type[Adapter], site: Site) -> type[Adapter]:
+    """``kind`` with the declarations that it has for ``site``; most have the same for all."""
+    fitted: Callable[[Site], type[Adapter]] | None = getattr(kind, "fitted", None)
+    return kind if fitted is None else fitted(site)
 
 
 def _load(entry: EntryPoint) -> type[Adapter]:

@@ -1,5 +1,8 @@
 """The inventory: sites, their devices, the pairs between which services move, and who is told of a run's events.
 
+A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day (seed 003,
+uncontrolled, step 2).
+
 Secrets are never in here, only references to them (environment variable, file, prompt). An inline password is
 accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
 """
@@ -112,8 +115,56 @@ class Device(_Strict):
     router_name: str | None = None
 
 
+class Also(_Strict):
+    """One more adapter of the same site. What is left out is as the site has it, but for ``options``."""
+
+    adapter: str
+    devices: tuple[Device, ...] | None = Field(default=None, min_length=1)
+    login: Login | None = None
+    known_hosts: str | None = None
+    command_timeout: float | None = Field(default=None, gt=0)
+    connect_timeout: float | None = Field(default=None, gt=0)
+    options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+
+    @field_validator("devices")
+    @classmethod
+    def _distinct(cls, devices: tuple[Device, ...] | None) -> tuple[Device, ...] | None:
+        return devices and _distinct_names(devices)
+
+
+FenceKind = Literal["backbone", "command", "attest"]
+
+
+class FenceOption(_Strict):
+    """One way to keep clients off a failed site: exactly one of ``backbone``, ``command``, ``attest``.
+
+    ``backbone``: the message backbone of every node is shut, which needs their management. ``command``: a command of
+    the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do, and then attests.
+    A message VPN's ``enabled`` and its services are no option: config-sync copies them to the other site.
+    """
+
+    backbone: Literal[True] | None = None
+    command: SiteName | None = None
+    attest: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> FenceOption:
+        if sum(value is not None for value in (self.backbone, self.command, self.attest)) != 1:
+            raise ValueError("give exactly one of backbone, command, attest")
+        return self
+
+    @property
+    def kind(self) -> FenceKind:
+        """Which of the three it is."""
+        return "backbone" if self.backbone else "command" if self.command is not None else "attest"
+
+
 class Site(_Strict):
-    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found anew for each step."""
+    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found anew for each step.
+
+    ``also`` are further adapters of the same site: each reading and action goes to the first that has it. ``fence`` is
+    the site's fence plan, the preferred way first.
+    """
 
     name: SiteName = ""
     title: str = ""
@@ -125,14 +176,49 @@ class Site(_Strict):
     command_timeout: float = Field(default=15.0, gt=0, description="seconds for one command's whole answer")
     connect_timeout: float = Field(default=10.0, gt=0, description="seconds for one connection attempt")
     options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+    also: tuple[Also, ...] = ()
+    fence: tuple[FenceOption, ...] = ()
 
     @field_validator("devices")
     @classmethod
     def _distinct(cls, devices: tuple[Device, ...]) -> tuple[Device, ...]:
-        names = [device.name for device in devices]
+        return _distinct_names(devices)
+
+    @field_validator("fence")
+    @classmethod
+    def _each_kind_once(cls, fence: tuple[FenceOption, ...]) -> tuple[FenceOption, ...]:
+        if len({option.kind for option in fence}) != len(fence):
+            raise ValueError("a fence plan has each kind once; a command may try several things itself")
+        return fence
+
+    @model_validator(mode="after")
+    def _distinct_adapters(self) -> Site:
+        names = [self.adapter, *(one.adapter for one in self.also)]
         if len(set(names)) != len(names):
-            raise ValueError("two devices of one site have the same name")
-        return devices
+            raise ValueError("the same adapter twice for one site")
+        return self
+
+    @property
+    def parts(self) -> tuple[Site, ...]:
+        """The site as each of its adapters sees it, in the order in which they are asked."""
+        own = self.model_copy(update={"also": ()})
+        return (own, *(_part(own, one) for one in self.also))
+
+    def fenced_by(self, kind: FenceKind) -> FenceOption | None:
+        """The option of that kind in the fence plan, or None."""
+        return next((option for option in self.fence if option.kind == kind), None)
+
+
+def _distinct_names(devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    names = [device.name for device in devices]
+    if len(set(names)) != len(names):
+        raise ValueError("two devices of one site have the same name")
+    return devices
+
+
+def _part(own: Site, also: Also) -> Site:
+    given = {name: value for name in Also.model_fields if (value := getattr(also, name)) is not None}
+    return own.model_copy(update=given)
 
 
 class Pair(_Strict):

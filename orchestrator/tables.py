@@ -62,3 +62,13 @@ IDEMPOTENCY = sa.Table(
     sa.Column("key", sa.String(200), primary_key=True),
     sa.Column("run", sa.String(64), nullable=False),
 )
+# What the last readiness check of each service found, and when it was last found good. One row a service: what older
+# checks found is nobody's business at three in the morning.
+CHECKS = sa.Table(
+    "checks",
+    METADATA,
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("good_at", sa.Float),
+    sa.Column("findings", sa.Text, nullable=False),
+)

@@ -62,10 +62,12 @@ def _pass(rows: DataFrame, with_digests: bool) -> DataFrame:
 
 
 def _paired(table: DataFrame) -> DataFrame:
-    """One row for each bucket, with the values of both sides beside each other."""
+    """One row for each bucket, with the values of both sides beside each other; a stream's buckets are together, so
+    that nothing after this moves rows again."""
     # What the position of the first message adds to every product, taken away again: a shift alone is no difference.
     moved = table.withColumn("placed", F.col("placed") - F.col("first") * F.col("sum"))
-    return moved.groupBy(*BUCKET).agg(*[_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES])
+    values = [_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES]
+    return moved.repartition(*STREAM).groupBy(*BUCKET).agg(*values)
 
 
 def _of_side(name: str, side: int) -> Column:

@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -89,7 +90,7 @@ class TwoSites:
         """What an endpoint is called."""
         return f"orders/q{endpoint:05d}"
 
-    def keys(self) -> list[EndpointKey]:
+    def all_keys(self) -> list[EndpointKey]:
         """Every endpoint that has a message."""
         last = self.endpoint(self.shape.messages - 1) if self.shape.messages else -1
         return [EndpointKey(SERVICE, self.name(number)) for number in range(last + 1)]
@@ -100,9 +101,9 @@ class TwoSites:
 
     def counts(self, side: int) -> Counter[EndpointKey]:
         """How many messages each endpoint of one side holds."""
-        keys = self.keys()
+        keys = self.all_keys()
         edges = [0, self.first, *range(self.first + self.each, self.shape.messages, self.each), self.shape.messages]
-        found = Counter({key: high - low for key, low, high in zip(keys, edges, edges[1:], strict=True)})
+        found = Counter({key: high - low for key, (low, high) in zip(keys, pairwise(edges), strict=True)})
         found.subtract(keys[self.endpoint(number)] for number in self.absent(side))
         found.update(keys[self.endpoint(number)] for number in (self.truth.duplicate if side == 1 else ()))
         return found
@@ -110,7 +111,7 @@ class TwoSites:
     def messages(self, side: int) -> dict[EndpointKey, list[tuple[int, Message]]]:
         """Position and message of one side, by endpoint and in order."""
         absent = self.absent(side)
-        found: dict[EndpointKey, list[tuple[int, Message]]] = {key: [] for key in self.keys()}
+        found: dict[EndpointKey, list[tuple[int, Message]]] = {key: [] for key in self.all_keys()}
         for number in range(self.shape.messages):
             if number not in absent:
                 rows = found[EndpointKey(SERVICE, self.name(self.endpoint(number)))]
@@ -157,7 +158,8 @@ def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
                 taken.add(number)
                 group.add(number)
         groups.append(frozenset(group))
-    return Truth(*groups, displaced)
+    missing, extra, duplicate, changed = groups
+    return Truth(missing, extra, duplicate, changed, displaced)
 
 
 class _Recorded:
@@ -263,7 +265,7 @@ def _manifest(two: TwoSites, side: int, target: Path) -> Manifest:
         services=tuple(job.services),
         endpoints=tuple(
             EndpointSnapshot(service=key.service, name=key.name, messages=counts[key], taken_from=at, taken_to=at)
-            for key in two.keys()
+            for key in two.all_keys()
         ),
         files=tuple(
             DataFile(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -130,12 +131,8 @@ class _Reconciliation:
         return differences
 
     def _samples(self, differences: DataFrame) -> tuple[Sample, ...]:
-        rows = [
-            row
-            for name in drill.CLASSES
-            for row in differences.where(F.col("class") == name).limit(_SAMPLES_A_CLASS).collect()
-        ]
-        return tuple(_sample(row) for row in rows)
+        some = [differences.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in drill.CLASSES]
+        return tuple(_sample(row) for row in reduce(DataFrame.union, some).collect())
 
 
 def _sample(row: Row) -> Sample:

@@ -107,8 +107,9 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         try:
             with spark_faults():
                 yield session
-            session.stop()
         finally:
+            with suppress(PySparkException, Py4JError, OSError):
+                session.stop()
             _end_gateway()
 
 
@@ -139,6 +140,8 @@ def _start(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     gateway = launch_gateway(spark_conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     context = SparkContext(conf=spark_conf, gateway=gateway)
+    # When the JVM goes away, this server of PySpark's would print that on the screen; who needs to know hears it.
+    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return SparkSession(context)
 
 

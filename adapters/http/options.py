@@ -63,6 +63,8 @@ def _is_this_machine(host: str) -> bool:
 
 def trust_of(options: HttpOptions) -> ssl.SSLContext:
     """Which certificates are trusted; host names are checked always. Raises ``DefinitionError`` for a bad CA file."""
+    if options.ca_file is None and options.scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody: there is no TLS, and reading all CAs takes time
     if options.ca_file is None:
         return ssl.create_default_context()
     path = Path(options.ca_file).expanduser()
@@ -78,7 +80,7 @@ def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[],
 
     def proof() -> str:
         if options.token is not None:
-            return "Bearer " + secrets.reveal(options.token, what=f"the token for {site.name}")
+            return "Bearer " + secrets.reveal(options.token, what=f"token for {site.name}")
         login = site.login
         if login is None or login.password is None:
             raise AuthenticationFailed(
@@ -86,7 +88,7 @@ def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[],
                 device=site.name,
                 hint="add login: {username: …, password: {env: …}} to the site, or a token to its options",
             )
-        password = secrets.reveal(login.password, what=f"the password of {login.username} at {site.name}")
+        password = secrets.reveal(login.password, what=f"password of {login.username} at {site.name}")
         return "Basic " + base64.b64encode(f"{login.username}:{password}".encode()).decode("ascii")
 
     return proof

@@ -19,7 +19,7 @@ import httpx
 
 from adapters.http.translate import FOREIGN, translate
 from orchestrator.clock import Clock
-from orchestrator.errors import CommandTimedOut, Forbidden, UnreadableReply
+from orchestrator.errors import CommandTimedOut, Forbidden, Unreachable, UnreadableReply
 
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
@@ -87,8 +87,14 @@ class HttpSession:
         self._clock = clock
         self._allows = allows
         self._socket: socket.socket | None = None
-        self._client = httpx.Client(
-            transport=transport or _transport(trust, limits.exchange_s),
+        self._trust = trust
+        self._transport = transport
+        self._client = self._new_client()
+
+    def _new_client(self) -> httpx.Client:
+        limits = self._limits
+        return httpx.Client(
+            transport=self._transport or _transport(self._trust, limits.exchange_s),
             timeout=httpx.Timeout(limits.exchange_s, connect=limits.connect_s),
             trust_env=False,
             follow_redirects=False,
@@ -119,9 +125,10 @@ class HttpSession:
         return reply
 
     def close(self) -> None:
-        """Close the connection; never raises."""
+        """Close the connection and forget the cookie; never raises. The next exchange begins anew."""
         with suppress(*FOREIGN):
             self._client.close()
+        self._client = self._new_client()
 
     def _once(self, request: Request) -> Reply:
         proof = self._proof()
@@ -152,8 +159,10 @@ class HttpSession:
             return self._client.build_request(
                 request.method, url, headers=headers, content=request.body, extensions={"trace": self._trace}
             )
-        except FOREIGN as error:
-            raise translate(error, device=self.device) from error
+        except FOREIGN as error:  # nothing has left yet
+            raise Unreachable(
+                f"no request for {self.device} can be made of {request.target!r}", device=self.device
+            ) from error
 
     def _body(self, response: httpx.Response, deadline: float) -> bytes:
         body = bytearray()

@@ -101,8 +101,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _words(error: Exception) -> str:
     """The innermost word on it, on one line: httpx wraps what the operating system or OpenSSL said."""
     for cause in reversed(list(_causes(error))):
-        if isinstance(cause, ssl.SSLError) and cause.reason:
-            return f"TLS: {cause.reason.replace('_', ' ').lower()}"
+        reason = getattr(cause, "reason", None)  # one that OpenSSL did not raise has none
+        if isinstance(cause, ssl.SSLError) and reason:
+            return f"TLS: {reason.replace('_', ' ').lower()}"
         if isinstance(cause, OSError) and cause.strerror:
             return printable(cause.strerror)
     if isinstance(error, httpx.TimeoutException):

@@ -291,17 +291,19 @@ class MockAdapter:
         if fault is not None and fault.kind == "late":
             self._world.obey_later(self._site.name, node.router_name, action, call.args, call.service, fault.late)
             return None
+        silent: list[Unreachable] = []
         try:
             for one in self._nodes() if action in _EVERY_NODE else [node]:
-                one.obey(action, call.service, call.args)
+                try:
+                    one.obey(action, call.service, call.args)
+                except Unreachable as error:  # the others are told all the same
+                    silent.append(error)
         except Refused as error:
             if fault is not None:
                 return None
             known = call.service in node.vpn_names()
             return (CommandRejected if known else NoSuchService)(str(error), device=node.router_name)
-        except Unreachable as error:
-            return ConnectionLost(f"{error}, after the command had left", device=node.router_name)
-        return None
+        return ConnectionLost(f"{silent[0]}, after the command had left", device=silent[0].device) if silent else None
 
     # The session
 

@@ -36,11 +36,13 @@ def endpoints(node: SimulatedAppliance, vpn: str) -> Endpoints:
 def platform(node: SimulatedAppliance, clock: Clock) -> Platform:
     """Of the serving node. The simulated account may do everything."""
     view = node.platform()
+    # Within a pair: the whole is down also when only the other site is away (facts/solace.md section 1.10).
+    group = view.config_sync_group_up
     return Platform(
         node=node.router_name,
         version=view.version,
         transactions=view.transactions,
-        config_sync_up=view.config_sync_up,
+        config_sync_up=view.config_sync_up if group is None else group,
         mate=view.mate_router,
         level="admin",
         clock_offset_s=view.clock - clock.now(),

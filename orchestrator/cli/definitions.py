@@ -41,14 +41,18 @@ def show_runbook(source: _Source) -> None:
 def lint_runbook(
     source: _Source,
     adapter: Annotated[
-        str, typer.Option("--adapter", help="Whose readings and actions it is checked against.")
-    ] = "mock",
+        list[str] | None,
+        typer.Option(
+            "--adapter",
+            help="Whose readings and actions it is checked against, as often as a site has; default: mock.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error."""
     from orchestrator.cli.documents import lint_runbook_file
 
-    raise typer.Exit(lint_runbook_file(source, adapter, as_json=as_json))
+    raise typer.Exit(lint_runbook_file(source, adapter or ["mock"], as_json=as_json))
 
 
 @_RUNBOOK.command("graph")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import select
 import sys
+import termios
 from collections.abc import Callable
+from contextlib import suppress
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
@@ -26,6 +29,7 @@ MEANING: dict[Choice, str] = {
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2
+_LINE_MAX = 4096
 
 
 class TerminalDesk:
@@ -77,6 +81,7 @@ class TerminalDesk:
         return None
 
     def _put(self, lane: str, gate: ev.GateOpened) -> None:
+        _forget_typed()
         say("")
         say(f"  DECISION NEEDED  {lane}: {gate.why}")
         if gate.at_risk is not None:
@@ -97,11 +102,18 @@ class TerminalDesk:
 
 
 def _typed_line() -> str | None:
+    """A line as the terminal hands it over; None when there is no more to come."""
     try:
-        line = sys.stdin.readline()
+        line = os.read(sys.stdin.fileno(), _LINE_MAX)
     except OSError:  # the terminal is gone
         return None
-    return line.strip() if line else None
+    return line.decode("utf-8", "replace").strip() if line else None
+
+
+def _forget_typed() -> None:
+    """What was typed before a question was put is no answer to it."""
+    with suppress(termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _match(typed: str, choices: tuple[Choice, ...]) -> Choice | None:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 # Keys of events and requests whose texts come from devices, people and errors.
-FREE_TEXTS = frozenset({"detail", "evidence", "excerpt", "note", "reason", "sent", "skipped", "text", "why"})
+FREE_TEXTS = frozenset(
+    {"detail", "evidence", "excerpt", "note", "output", "reason", "sent", "skipped", "text", "why"}
+)
 
 Scrub = Callable[[str], str]
 

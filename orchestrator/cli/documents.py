@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from orchestrator.cli.terminal import show, show_json
+from orchestrator.cli.procedure import step_lines
+from orchestrator.cli.terminal import show, show_document, show_json
+from orchestrator.composite import compose
 from orchestrator.findings import Finding, Level, worst
 from orchestrator.lint import lint
 from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
 from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
-from orchestrator.runbook import Step, format_duration
 from orchestrator.schemas import schemas
 
 
@@ -28,44 +29,17 @@ def print_runbook(source: str) -> None:
     show(f"{runbook.runbook}: {runbook.summary}")
     for number, step in enumerate(runbook.steps, 1):
         show(f"{number}. {step.title}" + ("  (point of no return)" if step.point_of_no_return else ""))
-        for line in _step_lines(step):
+        for line in step_lines(step):
             show(f"     {line}")
 
 
-def _step_lines(step: Step) -> list[str]:
-    lines = [f"require  {check.on} {check.reading}: {_where(check.where)}" for check in step.require]
-    if step.for_each is not None:
-        lines.append(f"for each {step.for_each.on} {step.for_each.reading}: {_where(step.for_each.where)}")
-    if step.decide is not None:
-        lines.append(f"decide   {' or '.join(step.decide.choices)}; unattended: {step.decide.unattended}")
-    if step.do is not None:
-        arguments = " ".join(f"{name}={value}" for name, value in step.do.args.items())
-        lines.append(f"do       {step.do.on}: {step.do.action} {arguments}".rstrip())
-    for word, checks in (("expect", step.expect), ("until", step.until), ("guard", step.guard)):
-        lines += [f"{word:<8} {check.on} {check.reading}: {_where(check.where)}" for check in checks]
-    if step.when_guard_breaks is not None:
-        rule = step.when_guard_breaks
-        answers = " / ".join(rule.choices)
-        lines.append(
-            f"if the guard breaks for {format_duration(rule.grace)}: {answers}; unattended: {rule.unattended}"
-        )
-    if step.undo is not None:
-        arguments = " ".join(f"{name}={value}" for name, value in step.undo.do.args.items())
-        lines.append(f"undo     {step.undo.do.on}: {step.undo.do.action} {arguments}".rstrip())
-    return lines
-
-
-def _where(where: object) -> str:
-    assert isinstance(where, dict)
-    return ", ".join(f"{name}={value}" for name, value in where.items())
-
-
-def lint_runbook_file(source: str, adapter: str, *, as_json: bool) -> int:
-    """Print what is found in a runbook. Returns 0, 2 (unreadable) or 4 (an error)."""
+def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) -> int:
+    """Print what is found in a runbook for a site with these adapters. Returns 0, 2 (unreadable) or 4 (an error)."""
     definition = read_runbook(source)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
-    declared = Registry().get(adapter)
+    registry = Registry()
+    declared = compose([registry.get(name) for name in adapters])
     found = lint(
         definition.value,
         with_reachability(declared.readings),
@@ -117,16 +91,22 @@ def print_graph(source: str) -> None:
 
 def print_schema(kind: Literal["runbook", "inventory"]) -> None:
     """The JSON Schema of a kind of file."""
-    show(schemas()[f"{kind}.schema.json"].rstrip())
+    show_document(schemas()[f"{kind}.schema.json"].rstrip())
 
 
 def print_inventory(file: Path) -> None:
     """Sites, devices and pairs; references to secrets, never secrets."""
     inventory = read_inventory(file).result()
     for name, site in inventory.sites.items():
-        show(f"site {name} {site.title and f'({site.title})'} through {site.adapter}")
-        for device in site.devices:
-            pinned = "host key pinned" if device.host_key else "host key by known_hosts"
-            show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
+        for number, part in enumerate(site.parts):
+            title = f" ({site.title})" if site.title else ""
+            what = f"site {name}{title}" if number == 0 else "  also"
+            show(f"{what} through {part.adapter}")
+            for device in part.devices if number == 0 or site.also[number - 1].devices else ():
+                pinned = "host key pinned" if device.host_key else "host key by known_hosts"
+                show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
+        for option in site.fence:
+            detail = option.attest if option.kind == "attest" else option.command
+            show(f"  fence: {option.kind}{f': {detail}' if detail else ''}")
     for pair in inventory.pairs:
         show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")

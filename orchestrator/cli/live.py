@@ -19,6 +19,7 @@ from orchestrator.reports.words import sentence
 from orchestrator.state import Lane, Run
 
 _BAR_WIDTH = 20
+_NARROWEST = 40
 _ALARM, _NOTE, _DONE = "bold yellow", "dim", "green"
 
 
@@ -184,8 +185,9 @@ class LiveScreen:
         self._line(_ALARM if alarm else _NOTE, f"{who}{text}", style=_ALARM if alarm else "")
 
     def _line(self, kind: str, text: str, aside: str = "", style: str = "") -> None:
-        line = Text.assemble((f"{self._signs[kind]} ", kind), (presentable(text), style), (presentable(aside), _NOTE))
-        self._put(line)
+        body = Text.assemble((presentable(text), style), (presentable(aside), _NOTE))
+        folded = Text("\n  ").join(body.wrap(self._console, max(_NARROWEST, self._console.width - 2)))
+        self._put(Text.assemble((f"{self._signs[kind]} ", kind), folded))
 
     def _put(self, line: Text) -> None:
         if self._asking:

@@ -13,7 +13,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli import definitions, hooks, lab, move, ongoing, runs, status, unplanned, validate
+from orchestrator.cli import (
+    check,
+    definitions,
+    guard,
+    hooks,
+    lab,
+    move,
+    ongoing,
+    pipeline,
+    runs,
+    status,
+    unplanned,
+    validate,
+    watch,
+)
 from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
@@ -41,11 +55,15 @@ move.register(app)
 unplanned.register(app)
 ongoing.register(app)
 status.register(app)
+check.register(app)
+watch.register(app)
+guard.register(app)
 runs.register(app)
 definitions.register(app)
 validate.register(app)
 hooks.register(app)
 lab.register(app)
+pipeline.register(app)
 
 
 def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> int:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator import events as ev
+from orchestrator.cli.references import without_inline
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
 from orchestrator.lint import lint
 from orchestrator.loader import load_decisions, read_runbook
 from orchestrator.probing import with_reachability
-from orchestrator.runbook import Choice, Runbook
-from orchestrator.site import Inventory, Pair, SecretRef, Site
+from orchestrator.runbook import Choice, Runbook, Side
+from orchestrator.site import Inventory, Pair, Site
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person typed."""
+    """What a person typed. ``runbook`` may depend on the source's site: on its fence plan, for example."""
 
-    runbook: str
+    runbook: str | Callable[[Site], str]
     inventory: Path | None
     services: Sequence[str]
     everything: bool
@@ -32,7 +33,7 @@ class Wish:
 def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
     """The plan of a run. Raises ``DefinitionError`` for anything that does not fit together."""
     inventory = tools.inventory(wish.inventory)
-    services, pair = _services(inventory, wish)
+    services, pair = services_of(inventory, wish)
     source = wish.source or pair.sites[0]
     if source not in pair.sites:
         raise DefinitionError(
@@ -40,8 +41,9 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
             hint=f"--from {pair.sites[0]} or --from {pair.sites[1]}",
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
+    runbook = wish.runbook if isinstance(wish.runbook, str) else wish.runbook(inventory.sites[source])
     return ev.Plan(
-        runbook=_runbook(tools, wish.runbook, inventory, source, target),
+        runbook=_runbook(tools, runbook, inventory, source, target),
         inventory=Inventory(
             sites={name: inventory.sites[name] for name in pair.sites}, pairs=(pair,), hooks=inventory.hooks
         ),
@@ -54,7 +56,8 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
     )
 
 
-def _services(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
+def services_of(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
+    """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
     if bool(wish.services) == wish.everything:
         raise DefinitionError("say which services: --vpn NAME (as often as needed), or --all")
     pairs = [pair for pair in inventory.pairs if wish.pair in (None, pair.name)]
@@ -79,15 +82,17 @@ def _services(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
 
 
 def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target: str) -> Runbook:
-    """The runbook, checked against what the adapters of both sites understand."""
+    """The runbook, checked against what the adapters of each site understand."""
     definition = read_runbook(name)
     runbook = definition.result()
-    for site in (source, target):
-        adapter = tools.registry.get(inventory.sites[site].adapter)
+    sides: Mapping[Side, str] = {"source": source, "target": target}
+    for side, site in sides.items():
+        declared = tools.registry.declarations(inventory.sites[site])
         for finding in lint(
             runbook,
-            with_reachability(adapter.readings),
-            adapter.actions,
+            with_reachability(declared.readings),
+            declared.actions,
+            side=side,
             file=definition.file,
             lines=definition.lines,
         ):
@@ -98,15 +103,8 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
 
 def recordable(plan: ev.Plan) -> ev.Plan:
     """The plan as it is recorded. A secret written into the inventory is not: whoever goes on is asked for it."""
-    sites = {name: _without_inline(site) for name, site in plan.inventory.sites.items()}
+    sites = {name: without_inline(site) for name, site in plan.inventory.sites.items()}
     return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
-
-
-def _without_inline(site: Site) -> Site:
-    if site.login is None or site.login.password is None or site.login.password.inline is None:
-        return site
-    login = site.login.model_copy(update={"password": SecretRef(prompt=True)})
-    return site.model_copy(update={"login": login})
 
 
 def policy_of(

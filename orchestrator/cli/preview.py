@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import get_args
 
 from orchestrator import events as ev
+from orchestrator.cli.checking import last_checks_of
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
@@ -16,6 +17,8 @@ from orchestrator.lease import claims, service_key
 
 _LANES_IN_FULL = 5
 _LOCKED, _REFUSED = LeaseHeld.exit_code, 3
+# Kinds of runbooks for which a pair has to be ready; in an outage nobody has the time to make it so.
+_PLANNED = ("controlled", "failback")
 
 
 def take_preview(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
@@ -31,9 +34,9 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
     code = _LOCKED if held else _REFUSED if refusing else 0
     if as_json:
-        show_json({"result": _result(plan, lanes, held, code)})
+        show_json({"result": _result(plan, lanes, held, code) | {"last_checks": list(_ages(tools, plan))}})
         return code
-    for line in _headline(plan, "DRY RUN, nothing was changed"):
+    for line in (*_headline(plan, "DRY RUN, nothing was changed"), *_checked(tools, plan)):
         show(line)
     for lane in lanes:
         for line in _whole(lane):
@@ -48,6 +51,7 @@ def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
     """The plan before the one question: direction, what was found, and the commands in order."""
     lanes = take_preview(tools, plan)
     yield from _headline(plan, "the plan")
+    yield from _checked(tools, plan)
     for lane in lanes[:_LANES_IN_FULL]:
         yield from _whole(lane)
     if len(lanes) > _LANES_IN_FULL:
@@ -100,6 +104,20 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
         yield f"  {side}: {name}{title} on {devices}"
     for note in plan.notes:
         yield f"  {note}"
+
+
+def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:
+    """How old the last good check of each service is: of interest before a planned move."""
+    ages = list(_ages(tools, plan))
+    for line in ages[:_LANES_IN_FULL]:
+        yield f"  {line}"
+    if len(ages) > _LANES_IN_FULL:
+        yield f"  and {len(ages) - _LANES_IN_FULL} more services: `failover check --last`"
+
+
+def _ages(tools: Tools, plan: ev.Plan) -> Iterator[str]:
+    if plan.runbook.runbook.rpartition("/")[2] in _PLANNED and not tools.is_rehearsal:
+        yield from last_checks_of(tools, plan.inventory, plan.inventory.pairs[0], plan.services)
 
 
 def _whole(lane: LanePreview) -> Iterator[str]:

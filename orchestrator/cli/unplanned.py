@@ -32,6 +32,8 @@ from orchestrator.errors import DefinitionError
 _UNCONTROLLED = """\
 The active site is lost: let its mate take over. What only the lost site holds stays there.
 
+If the fence plan of the lost site has a command, that is run and proven first; otherwise somebody answers for it.
+
 \b
 Examples:
   failover uncontrolled --vpn Trading_VPN --failed ny
@@ -98,21 +100,20 @@ def uncontrolled(
     key: Key = None,
     no_wait: NoWait = False,
 ) -> None:
+    from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
     from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import unfenced_policy, with_last_known, without_waiver
     from orchestrator.cli.wiring import tools as tools_of
 
-    policy = unfenced_policy(attest, reason, fail_fast=fail_fast, isolated=isolated)
-    if yes and not dry_run and not policy.on_gate:
-        raise DefinitionError(
-            "nobody answers for keeping clients away from the failed site",
-            hint="add --attest 'how it is fenced, who did it', or --reason 'why to go on without a fence'",
-        )
     tools = tools_of(context)
-    name = "solace/uncontrolled-isolated" if isolated else "solace/uncontrolled"
-    plan = make_plan(tools, Wish(name, inventory, vpn or (), everything, pair, failed, policy))
-    plan = with_last_known(tools, without_waiver(plan) if fence_first else plan)
+    policy = unfenced_policy(attest, reason, fail_fast=fail_fast, isolated=isolated)
+    runbook = "solace/uncontrolled-isolated" if isolated else when_dark(policy)
+    plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, failed, policy))
+    if yes and not dry_run:
+        see_answered(plan)
+    plan = with_instructions(without_waiver(plan) if fence_first else plan)
+    plan = with_last_known(tools, plan)
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
         start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
@@ -141,6 +142,7 @@ def restore(
     key: Key = None,
     no_wait: NoWait = False,
 ) -> None:
+    from orchestrator.cli.fence_plan import when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import with_outage
@@ -148,7 +150,7 @@ def restore(
 
     tools = tools_of(context)
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
-    plan = make_plan(tools, Wish("solace/restore", inventory, vpn or (), everything, pair, site, policy))
+    plan = make_plan(tools, Wish(when_restored, inventory, vpn or (), everything, pair, site, policy))
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
 from orchestrator.cli.discretion import scrub_free_texts
+from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import is_attended, redact_with, say
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.contract import Adapter, Permit, Setting
@@ -20,7 +21,7 @@ from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailabl
 from orchestrator.probing import REACHABILITY
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
-from orchestrator.runbook import Side
+from orchestrator.runbook import Side, Step
 from orchestrator.site import Inventory
 
 if TYPE_CHECKING:
@@ -39,20 +40,24 @@ FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "F
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site."""
+    """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
+
+    ``is_rehearsal``: the record is private to this process, whatever the environment says.
+    """
 
     state: Path
     clock: Clock
     secrets: SecretStore
     registry: Registry
     fleet: FleetMaker | None = None
+    is_rehearsal: bool = False
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
         from orchestrator.journal import Journal
 
         scrub = scrub_free_texts(self.secrets.redactor.scrub)
-        url = os.environ.get(JOURNAL_VARIABLE)
+        url = None if self.is_rehearsal else os.environ.get(JOURNAL_VARIABLE)
         if not url:
             path = self.state / "journal.sqlite"
             _make_private(path)
@@ -89,8 +94,7 @@ class Tools:
 
     def is_simulated(self, inventory: Inventory) -> bool:
         """Is every site of it simulated? Half a simulation is none."""
-        sites = inventory.sites.values()
-        return all(site.simulated or self.registry.get(site.adapter).simulated for site in sites)
+        return all(self.registry.is_simulated(site) for site in inventory.sites.values())
 
     @contextmanager
     def adapters(self, plan: ev.Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
@@ -99,9 +103,12 @@ class Tools:
         Raises ``NotStarted`` when a session cannot be made: whoever needs this has changed nothing yet.
         """
         made = self.make_adapters(plan, read_only=read_only)
+        spoken_to = _spoken_to(plan)
         try:
             try:
                 for side, adapter in made.items():
+                    if side not in spoken_to:
+                        continue  # it may well be dark
                     with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
                         adapter.open()
             except AdapterError as error:
@@ -123,8 +130,7 @@ class Tools:
 
     def ask_secrets(self, plan: ev.Plan) -> None:
         """Have the secrets that a person must type asked for now, before anything moves on the screen."""
-        logins = [site.login for site in plan.inventory.sites.values() if site.login and site.login.password]
-        if any(login.password and login.password.prompt for login in logins):
+        if any(asks_somebody(site) for site in plan.inventory.sites.values()):
             # A device that is away is no reason not to go on with a run; a password that nobody can type is.
             with suppress(NotStarted), self.adapters(plan):
                 pass
@@ -137,6 +143,26 @@ class Tools:
         if self.fleet is not None:
             return self.fleet(adapters, permit, self.clock, desk)
         return ThreadedFleet(adapters, permit, self.clock, desk=desk)
+
+
+def _spoken_to(plan: ev.Plan) -> set[Side]:
+    """Sides that the runbook reads or changes."""
+    return {side for step in plan.runbook.steps for side in _sides_of(step)}
+
+
+def _sides_of(step: Step) -> Iterator[Side]:
+    for check in (*step.only_if, *step.require, *step.expect, *step.until, *step.guard, *step.never):
+        yield check.on
+    if step.do is not None:
+        yield step.do.on
+    if step.undo is not None:
+        yield from (step.undo.do.on, *(check.on for check in (*step.undo.require, *step.undo.expect)))
+    if step.for_each is not None:
+        yield step.for_each.on
+    if step.progress is not None:
+        yield step.progress.on
+    if step.compare is not None:
+        yield from ("source", "target")
 
 
 def _may_be_silent(plan: ev.Plan) -> set[Side]:

@@ -14,6 +14,9 @@ from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Behind, Outbox
 from orchestrator.site import Hook
 
+# Failures that are about the receiver, and never about an event: a time-out may be either.
+_AWAY = frozenset({"Unreachable", "HostKeyRejected", "not started"})
+
 
 @dataclass(frozen=True, slots=True)
 class Owed:
@@ -60,8 +63,10 @@ def flush(
 ) -> Iterator[Flushed]:
     """Deliver what is owed, each hook until it fails once. ``skip`` says which runs are somebody else's to deliver.
 
+    A receiver that does not answer is not tried again for the next run: a long list would wait for it as often.
     Ends early when ``may_go_on`` says no. Raises ``JournalError`` if the list itself cannot be read.
     """
+    away: dict[Hook, str] = {}
     for behind in outbox.behind(run):
         if not may_go_on():
             return
@@ -70,14 +75,20 @@ def flush(
         try:
             plan = outbox.plan(behind.run)
             hook = _hook(plan.inventory.hooks, behind)
-            simulated = plan.simulated
-            courier = office.courier(behind.run, hook, outbox, simulated=simulated, is_halted=lambda: not may_go_on())
         except FailoverError as error:
             yield Flushed(behind.run, behind.hook, 0, str(error))
             continue
+        if hook in away:
+            yield Flushed(behind.run, behind.hook, 0, away[hook])
+            continue
+        courier = office.courier(
+            behind.run, hook, outbox, simulated=plan.simulated, is_halted=lambda: not may_go_on()
+        )
         courier.work(may_go_on)
         courier.settle()
         failed = "" if courier.failure is None else str(courier.failure)
+        if courier.failure is not None and courier.failure.cause in _AWAY:
+            away[hook] = failed
         if courier.delivered or failed:
             yield Flushed(behind.run, behind.hook, courier.delivered, failed)
 

@@ -53,17 +53,18 @@ class Hooks:
 
     def finish(self, within_s: float) -> None:
         """Nothing more will be recorded: each hook has so many seconds to take the rest. Returns at once."""
-        self._backlog.halt()
+        until = self._clock.now() + within_s
+        self._backlog.finish(until)
         for thread in self._threads:
-            thread.finish(self._clock.now() + within_s)
+            thread.finish(until)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait at most so long for the hooks to have taken what they will; whether they have. Older runs' are not
-        waited for."""
+        """Wait at most so long for the hooks to have taken what they will; whether they have."""
         until = self._clock.now() + timeout_s
-        for thread in self._threads:
+        started = [thread for thread in (*self._threads, self._backlog) if thread.ident is not None]
+        for thread in started:
             thread.join(max(0.0, until - self._clock.now()))
-        return not any(thread.is_alive() for thread in self._threads)
+        return not any(thread.is_alive() for thread in started)
 
     def halt(self) -> None:
         """Nobody can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
@@ -158,16 +159,24 @@ class _HookThread(threading.Thread):
 
 
 class _BacklogThread(threading.Thread):
-    """Brings the events of older runs, each hook until it fails once; it is never waited for."""
+    """Brings the events of older runs, each hook until it fails once."""
 
     def __init__(self, office: Office, *, own: str) -> None:
         super().__init__(name="backlog of hooks", daemon=True)
         self._office, self._own = office, own
         self._halted = threading.Event()
+        self._until: float | None = None
+
+    def finish(self, until: float) -> None:
+        """End by itself, and begin nothing after ``until``, seconds since the epoch."""
+        self._until = until
 
     def halt(self) -> None:
-        """Leave the rest to others."""
+        """End now; leave the rest to others."""
         self._halted.set()
+
+    def _may_go_on(self) -> bool:
+        return not self._halted.is_set() and (self._until is None or self._office.clock.now() < self._until)
 
     def run(self) -> None:
         # What goes wrong with an older run is kept with it, and not this run's failure.
@@ -176,6 +185,6 @@ class _BacklogThread(threading.Thread):
                 self._office,
                 outbox,
                 skip=lambda run: run == self._own or outbox.is_led(run, self._office.clock.now()),
-                may_go_on=lambda: not self._halted.is_set(),
+                may_go_on=self._may_go_on,
             ):
                 pass

@@ -11,7 +11,7 @@ from orchestrator import events as ev
 from orchestrator.clock import iso
 from orchestrator.journal import Journal
 from orchestrator.readings import QueueDepth, ReplicationStatus
-from orchestrator.state import begin
+from orchestrator.state import begin, fold
 
 # How far back is looked; an older run says nothing about the night of today.
 RUNS_BACK = 200
@@ -21,7 +21,7 @@ def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None
     """The newest uncontrolled fail-over of ``service`` to ``acting``, and what was done since; None: no record."""
     suspended = spool_lost = False
     for run, plan in _runs(journal, service):
-        if plan.runbook.runbook == "solace/restore" and plan.target == acting:
+        if plan.runbook.runbook.startswith("solace/restore") and plan.target == acting:
             spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
         for record in journal.records(run):
             if record.lane == service and _suspends(record.event):
@@ -31,6 +31,17 @@ def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None
         passed = _passed_at(journal, run, service)
         if passed is not None:
             return ev.Outage(at=passed, run=run, suspended=suspended, spool_lost=spool_lost)
+    return None
+
+
+def restored_by(journal: Journal, service: str, site: str, since: float) -> str | None:
+    """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
+    for run, plan in _runs(journal, service):
+        if plan.source != site or not plan.runbook.runbook.startswith("solace/restore"):
+            continue
+        state = fold(journal.records(run))
+        if journal.row(run).created_at >= since and state.lanes[service].outcome is ev.Outcome.DONE:
+            return run
     return None
 
 

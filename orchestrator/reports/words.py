@@ -70,7 +70,7 @@ def _intended(event: ev.ActionIntended, plan: ev.Plan) -> str:
     arguments = " ".join(f"{name}={value}" for name, value in event.args.items())
     attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
     undo = "taking back: " if event.undo else ""
-    return f"{undo}{plan.site_name(event.on)}: {event.action} {arguments}{attempt}"
+    return f"{undo}{plan.site_name(event.on)}: {event.action} {arguments}".rstrip() + attempt
 
 
 def _ended(event: ev.ActionEnded) -> str:
@@ -99,9 +99,9 @@ def _of_lane(event: ev.Event) -> str:
         case ev.GuardHealed():
             return "holds again, going on"
         case ev.Stalled():
-            return f"ATTENTION stalled with {event.gauge:.0f} messages left; this is not just slow"
+            return f"ATTENTION stalled with {event.gauge:,.0f} messages left; this is not just slow"
         case ev.Escalated():
-            risk = "an unknown number of" if event.at_risk is None else str(event.at_risk)
+            risk = "an unknown number of" if event.at_risk is None else f"{event.at_risk:,}"
             return f"ESCALATED: goes on without the guarantee, {risk} messages at risk"
         case ev.RevertStarted():
             return f"turning back: {event.why}"
@@ -114,7 +114,7 @@ def _of_lane(event: ev.Event) -> str:
 def _of_gate(event: ev.Event) -> str:
     match event:
         case ev.GateOpened():
-            risk = "" if event.at_risk is None else f" ({event.at_risk} messages at risk)"
+            risk = "" if event.at_risk is None else f" ({event.at_risk:,} messages at risk)"
             return f"decision needed: {event.why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""

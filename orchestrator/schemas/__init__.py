@@ -72,8 +72,8 @@ def _arguments_beside(do: dict[str, Any]) -> None:
     do["additionalProperties"] = {"type": "string"}
 
 
-def _one_source(secret: dict[str, Any]) -> None:
-    secret["oneOf"] = [{"required": [name]} for name in secret["properties"]]
+def _one_source(choice: dict[str, Any]) -> None:
+    choice["oneOf"] = [{"required": [name]} for name in choice["properties"]]
 
 
 def _one_receiver(hook: dict[str, Any]) -> None:
@@ -88,6 +88,7 @@ _COMPLETED: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "Do": _arguments_beside,
     "SecretRef": _one_source,
     "HookSecret": _one_source,
+    "FenceOption": _one_source,
     "Hook": _one_receiver,
     "XaDecision": _choice_or_branches,
 }

@@ -14,7 +14,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"lifecycle", "lane", "state", "decide", "drain", "failback", "waves"}),
     frozenset(
         {
-            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "redact", "loader", "lint"),
+            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
             *("tables", "hooks"),
         }

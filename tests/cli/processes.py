@@ -28,7 +28,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
-from tests.cli.shell import Ended, roles_of
+from tests.cli.shell import Ended, hasty_runbook, roles_of
 
 FAILOVER = str(Path(sys.executable).with_name("failover"))
 PATIENCE_S = 30.0
@@ -44,7 +44,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 @dataclass
 class Bench:
-    """A folder with an inventory of two simulated sites, a state directory, and the processes that work on them."""
+    """A folder with an inventory of two simulated sites, a runbook in a hurry, and the processes that use them."""
 
     folder: Path
     vpns: tuple[VpnLayout, ...] = (VpnLayout("V", publish_rate=50, drain_rate=900, backlog=900),)
@@ -64,6 +64,7 @@ class Bench:
         for site in plain["sites"].values():
             del site["name"]
         self.inventory.write_text(json.dumps(plain), encoding="utf-8")
+        (self.folder / "hasty.yaml").write_text(hasty_runbook("100ms", "100ms"), encoding="utf-8")
 
     @property
     def inventory(self) -> Path:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from adapters.mock.embedded import embedded_layout
+from adapters.mock.layout import VpnLayout
 from tests.cli.shell import VPN, Ended, Shell
 
 OTHERS = ("Risk_VPN", "Settlement_VPN")
@@ -81,3 +85,15 @@ def test_the_result_of_many_names_those_that_did_not_get_there(shell: Shell) -> 
     assert f"  {VPN}: needs-operator: " in ended.out
     assert "  Risk_VPN: done" in ended.out
     assert ended.out.count("what to do: ") == 1
+
+
+def test_very_many_are_summed_up(shell: Shell) -> None:
+    """Law: with many lanes the screen tells of what matters, and the result of those that are not done."""
+    names = [f"V{number:02}" for number in range(25)]
+    layout = replace(embedded_layout(), vpns=tuple(VpnLayout(name, backlog=20) for name in names))
+    inventory = str(shell.inventory(layout, services=names))
+    ended = shell("controlled", "-i", inventory, "--all", "--yes", "--fault", "demote V07: refuse 10h")
+    assert ended.code == 3
+    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == ["ann", "V07", "V07", "ended"]
+    assert "  V07: refused: " in ended.out
+    assert "  24 more services: done; the longest had no active site for at most " in ended.out

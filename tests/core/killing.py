@@ -183,7 +183,7 @@ def tell(story: Story, folder: Path, fuse: Fuse) -> Telling:
         try:
             state = lead(story, world, journal, fuse, resume=lives > 1)
         except Killed:
-            _bury(journal)
+            bury(journal)
             world.clock.advance(story.restart_s)
         finally:
             journal.close()
@@ -193,7 +193,7 @@ def tell(story: Story, folder: Path, fuse: Fuse) -> Telling:
     return told
 
 
-def _bury(journal: Journal) -> None:
+def bury(journal: Journal) -> None:
     """What the next process would find out by itself: the holder of the lease is dead, nobody has to wait for it."""
     with journal.engine.begin() as connection:
         connection.execute(sa.update(RUNS).values(expires_at=0.0))
@@ -251,8 +251,8 @@ def _two_actives(pair: ScriptedPair) -> Iterator[str]:
 def _too_early(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
     for took in pair.took:
         activated = took.action == "set_role" and took.side == "target" and ("role", "active") in took.args
-        if activated and outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.bound):
-            yield f"{took.service}: activated with {took.depth:g} messages left, bridge bound: {took.bound}"
+        if activated and outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.drained):
+            yield f"{took.service}: activated with {took.depth:g} messages left, drained: {took.drained}"
 
 
 def _sent_twice(pair: ScriptedPair) -> Iterator[str]:
@@ -346,6 +346,7 @@ __all__ = [
     "PerformsFirst",
     "Story",
     "Telling",
+    "bury",
     "guilty",
     "judge_pair",
     "judge_safety",

@@ -15,6 +15,7 @@ from orchestrator.lease import create_run, service_key, take
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
 from tests.core.builders import a_plan, created
+from tests.core.killing import Fuse, KillingAdapter
 from tests.core.scripted import ScriptedPair
 
 RUN = "run-1"
@@ -43,6 +44,7 @@ class Lead:
     wrap: Callable[[Adapter], Adapter] = lambda adapter: adapter
     fleet: type[InlineFleet] = InlineFleet
     engine_type: type[Engine] = Engine
+    fuse: Fuse | None = None
 
     def start(self, plan: ev.Plan | None = None, **more: Any) -> Run:
         """Create the run and lead it."""
@@ -69,11 +71,21 @@ class Lead:
         abort: ev.AbortAsked | None = None,
     ) -> Run:
         adapters: dict[Side, Adapter] = {side: self.wrap(site) for side, site in self.pair.adapters().items()}
+        if self.fuse is not None:
+            adapters = {side: KillingAdapter(site, self.fuse) for side, site in adapters.items()}
         fleet = self.fleet(adapters, lease, self.pair.clock, desk=desk)
         attended = desk is not None if attended is None else attended
         state = fold(self.journal.records(RUN))
         self.engine = self.engine_type(
-            self.journal, lease, writer, state, fleet, self.pair.clock, by="ann", attended=attended, observers=observers
+            self.journal,
+            lease,
+            writer,
+            state,
+            fleet,
+            self.pair.clock,
+            by="ann",
+            attended=attended,
+            observers=observers,
         )
         return self.engine.run(policy=policy, abort=abort)
 

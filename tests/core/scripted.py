@@ -54,7 +54,7 @@ class Took:
     service: str
     args: tuple[tuple[str, str], ...]
     depth: float  # what the source's replication queue held at that moment
-    bound: bool  # was the bridge bound?
+    drained: bool  # was it once empty, with the bridge bound, since the source gave up activity?
     roles: tuple[Role, Role]  # source and target, just before
     heard: int  # how many requests had reached the pair by then
 
@@ -101,6 +101,7 @@ class PairedService:
     depth: float = 0.0
     rate: float = 100.0
     since: float = 0.0
+    drained: bool = False
     transactions: dict[Side, dict[str, Transaction]] = field(default_factory=lambda: {"source": {}, "target": {}})
 
     @property
@@ -115,7 +116,9 @@ class PairedService:
     def flow(self, now: float) -> None:
         """Let the queue drain up to ``now``."""
         if self.bound and self.roles["source"] is Role.STANDBY:
-            self.depth = max(0.0, self.depth - self.rate * (now - self.since))
+            # Rounded, or the last millionth of a message would still be there when the queue is read as empty.
+            self.depth = max(0.0, round(self.depth - self.rate * (now - self.since), 4))
+            self.drained = self.drained or self.depth == 0
         self.since = now
 
     def two_active(self) -> bool:
@@ -141,7 +144,7 @@ class ScriptedPair:
         self.took: list[Took] = []
         self.heard: list[Heard] = []
         self.closed: list[Side] = []
-        self._mishaps: list[_Mishap] = []
+        self.mishaps: list[_Mishap] = []
         self._script: list[tuple[float, Callable[[], None]]] = []
         self._reactions: dict[tuple[Side, str], tuple[float, Callable[[], None]]] = {}
         self._happening_at: float | None = None
@@ -167,7 +170,7 @@ class ScriptedPair:
         times: int = 1,
     ) -> None:
         """After ``skip`` calls of the reading or action ``verb``, the next ``times`` end with ``error``."""
-        self._mishaps.append(_Mishap(verb, on, error, obeyed, late, skip, times))
+        self.mishaps.append(_Mishap(verb, on, error, obeyed, late, skip, times))
 
     def after(self, seconds: float, happening: Callable[[], None]) -> None:
         """Let something happen ``seconds`` from now; it is seen by whatever is asked or told later."""
@@ -214,8 +217,8 @@ class ScriptedPair:
 
     # --- what the sites do ----------------------------------------------------------------------------------------
 
-    def mishap(self, verb: str, side: Side) -> _Mishap | None:
-        return next((one for one in self._mishaps if one.strikes(verb, side)), None)
+    def next_mishap(self, verb: str, side: Side) -> _Mishap | None:
+        return next((one for one in self.mishaps if one.strikes(verb, side)), None)
 
     def take_effect(self, side: Side, action: str, call: Call) -> None:
         """Raises ``CommandRejected`` when the rules say no."""
@@ -226,6 +229,7 @@ class ScriptedPair:
         match action:
             case "set_role":
                 one.roles[side] = Role(call.args["role"])
+                one.drained = one.drained and one.roles["source"] is Role.STANDBY
             case "complete_transaction":
                 self._complete(one, side, call.args["xid"])
             case "delete_transaction":
@@ -236,7 +240,7 @@ class ScriptedPair:
                 raise CommandRejected(f"unknown command {action}", device=side)
         self._past[call.service].append((self._moment() + self.lag, before))
         args, heard = tuple(sorted(call.args.items())), len(self.heard)
-        self.took.append(Took(self._moment(), side, action, call.service, args, one.depth, one.bound, roles, heard))
+        self.took.append(Took(self._moment(), side, action, call.service, args, one.depth, one.drained, roles, heard))
         reaction = self._reactions.pop((side, action), None)
         if reaction is not None:
             self.after(*reaction)
@@ -274,7 +278,7 @@ class ScriptedPair:
             case "replication":
                 return _status(one, self.services[service].link, side)
             case "replication_queue":
-                return QueueDepth(messages=math.ceil(self.services[service].depth - 1e-3))
+                return QueueDepth(messages=math.ceil(self.services[service].depth))
             case "transactions":
                 return Transactions(items=tuple(one.transactions[side].values()))
             case _:
@@ -352,7 +356,7 @@ class ScriptedSite:
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         self.pair.catch_up()
         self.pair.heard.append(Heard(self.pair.clock.now(), self.side, reading, tuple(services)))
-        mishap = self.pair.mishap(reading, self.side)
+        mishap = self.pair.next_mishap(reading, self.side)
         if mishap is not None:
             raise mishap.error
         return {service: self.pair.look(self.side, reading, service) for service in services}
@@ -368,7 +372,7 @@ class ScriptedSite:
             yield self._one(action, call)
 
     def _one(self, action: str, call: Call) -> Result:
-        mishap = self.pair.mishap(action, self.side)
+        mishap = self.pair.next_mishap(action, self.side)
         if mishap is None or not isinstance(mishap.error, Unreachable):
             args = tuple(sorted(call.args.items()))
             self.pair.heard.append(Heard(self.pair.clock.now(), self.side, action, (call.service,), args))

@@ -187,7 +187,7 @@ def test_a_run_refuses_what_does_not_belong(record: ev.Record) -> None:
 
 def test_a_run_begins_with_its_creation() -> None:
     """The first record of a run is its creation."""
-    with pytest.raises(IllegalTransition, match="begins with run.created"):
+    with pytest.raises(IllegalTransition, match=r"begins with run\.created"):
         fold([a_record(ev.RunStarted(by="ann", epoch=1, attended=True), seq=1)])
 
 

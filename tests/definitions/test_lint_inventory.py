@@ -21,10 +21,12 @@ sites:
         host_key: {KEY}
     options:
       mode: fast
+    fence: [{{backbone: true}}]
   nj:
     adapter: mock
     devices:
       - name: nj1
+    fence: [{{attest: the cables are pulled}}]
 pairs:
   - name: trading
     sites: [ny, nj]
@@ -65,8 +67,8 @@ def test_the_example_has_no_findings() -> None:
         (f"        host_key: {KEY}\n", "", [(Level.NOTE, "no-host-key", 5)]),
         (f"        host_key: {KEY}\n", "    known_hosts: x\n", []),
         ("[ny, nj]", "[ny, la]", None),
-        ("    adapter: mock", "    adapter: other", [(Level.NOTE, "mixed-adapters", 16)]),
-        ("pairs:", "  la:\n    adapter: mock\n    devices: [{name: x}]\npairs:", [(Level.NOTE, "unused-site", 14)]),
+        ("    adapter: mock", "    adapter: other", [(Level.NOTE, "mixed-adapters", 18)]),
+        ("pairs:", "  la:\n    adapter: mock\n    devices: [{name: x}]\npairs:", [(Level.NOTE, "unused-site", 16)]),
     ],
 )
 def test_findings_that_do_not_forbid_the_use(found, old, new, expected) -> None:
@@ -92,5 +94,54 @@ def test_a_host_key_that_pins_nothing_is_an_error(write, key) -> None:
 def test_two_pairs_of_one_name(write) -> None:
     """Law: a pair is known by its name."""
     path = write(TEXT + "  - {name: trading, sites: [ny, nj], services: [B]}\n")
-    with pytest.raises(DefinitionError, match=r":18: two pairs are called trading"):
+    with pytest.raises(DefinitionError, match=r":20: two pairs are called trading"):
+        load_inventory(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("    fence: [{backbone: true}]\n", "", [(Level.NOTE, "no-fence-plan", 2)]),
+        ("    fence: [{backbone: true}]\n", "    simulated: true\n", []),
+        (
+            "    fence: [{backbone",
+            "    also: [{adapter: local, login: {username: a, password: {inline: x}}}]\n    fence: [{backbone",
+            [(Level.WARNING, "inline-secret", 10)],
+        ),
+        (
+            "    fence: [{backbone",
+            "    also: [{adapter: local, options: {token: x}}]\n    fence: [{backbone",
+            [(Level.WARNING, "inline-secret", 10)],
+        ),
+        (
+            "    fence: [{backbone",
+            "    also: [{adapter: local, devices: [{name: x, address: x}]}]\n    fence: [{backbone",
+            [(Level.NOTE, "no-host-key", 10)],
+        ),
+        (
+            "    fence: [{backbone",
+            "    known_hosts: k\n    also: [{adapter: local, devices: [{name: x, address: x}]}]\n    fence: [{backbone",
+            [],
+        ),
+    ],
+)
+def test_fence_plans_and_further_adapters(found, old, new, expected) -> None:
+    """Law: a site of a pair has a fence plan, unless it is the lab's; further adapters are read as the first is."""
+    assert found(old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("commands", "sentence"),
+    [
+        ("{}", "runs cut, which no adapter of it has"),
+        ("{cuts: {argv: [a], check: [b]}}", "runs cut, which no adapter of it has"),
+        ("{cut: {argv: [a]}}", "cut has no check, so nothing proves that site ny is fenced"),
+        ("[cut]", "runs cut, which no adapter of it has"),
+    ],
+)
+def test_a_fence_command_that_cannot_be_carried_out(write, commands, sentence) -> None:
+    """Law: a fence plan that would fail on the night is an error on the day."""
+    also = f"    also: [{{adapter: local, options: {{commands: {commands}}}}}]\n    fence: [{{command: cut}}]\n"
+    path = write(TEXT.replace("    fence: [{backbone: true}]\n", also))
+    with pytest.raises(DefinitionError, match=f":11: .*{sentence}"):
         load_inventory(path)

@@ -278,7 +278,8 @@ def test_an_inline_password_prints_as_stars(write) -> None:
     """Law: even a usable inline password shows in no representation of the inventory."""
     inventory, findings = load_inventory(write(_edit(INVENTORY, "{env: NY}", f"{{inline: {SECRET}}}")))
     assert SECRET not in f"{inventory!r} {inventory} {findings} {inventory.model_dump_json()}"
-    assert [(found.level, found.code, found.line) for found in findings] == [(Level.WARNING, "inline-secret", 8)]
+    warnings = [(found.code, found.line) for found in findings if found.level is Level.WARNING]
+    assert warnings == [("inline-secret", 8)]
 
 
 def test_a_loaded_runbook_can_be_stored_and_read_again(write) -> None:

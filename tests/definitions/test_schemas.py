@@ -23,6 +23,7 @@ RUNBOOK = {"runbook": "a/b", "summary": "s"}
 STEP = {"id": "a", "title": "t", "do": {"on": "source", "action": "x", "role": "y"}}
 SITE = {"adapter": "mock", "devices": [{"name": "d"}]}
 PAIR = {"name": "p", "sites": ["a", "b"], "services": ["s"]}
+CUT = {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}
 
 
 def _validator(name: str) -> jsonschema.Draft202012Validator:
@@ -96,6 +97,30 @@ def test_shipped_files_fit_their_schemas(path, schema) -> None:
                 ({"env": "X", "file": "y"}, False),
                 ({}, False),
                 ("x", False),
+            ]
+        ],
+        *[
+            ("inventory.schema.json", {"sites": {"a": {**SITE, **more}, "b": SITE}, "pairs": [PAIR]}, fits)
+            for more, fits in [
+                ({"fence": [{"backbone": True}, {"attest": "pull the cables"}]}, True),
+                ({"fence": [{"command": "cut"}], "also": [{"adapter": "local", "options": CUT}]}, True),
+                ({"fence": [{"backbone": False}]}, False),
+                ({"fence": [{"backbone": True, "attest": "x"}]}, False),
+                ({"fence": [{}]}, False),
+                ({"fence": [{"command": "cut; rm"}]}, False),
+                ({"fence": [{"vpn": "disabled"}]}, False),
+                (
+                    {
+                        "also": [
+                            {"adapter": "local", "options": {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}}
+                        ]
+                    },
+                    True,
+                ),
+                ({"also": [{"adapter": "solace-cli", "devices": [{"name": "x"}], "command_timeout": 5}]}, True),
+                ({"also": [{"adapter": "local", "devices": []}]}, False),
+                ({"also": [{"adapter": "local", "name": "a"}]}, False),
+                ({"also": [{}]}, False),
             ]
         ],
         ("xa-decisions.schema.json", {"decisions": [{"xid": "1-2-3", "choice": "commit", "reason": "r"}]}, True),

@@ -41,8 +41,8 @@ class Endpoint:
 
 
 @contextmanager
-def serving(context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
-    """An endpoint that answers until the block ends."""
+def serving(context: ssl.SSLContext | None = None, *, port: int = 0) -> Iterator[Endpoint]:
+    """An endpoint that answers until the block ends; with ``port`` 0, on a free one."""
     endpoint = Endpoint()
 
     class Handler(BaseHTTPRequestHandler):
@@ -74,7 +74,7 @@ def serving(context: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
         def handle_error(self, *about: object) -> None:
             """A client that went away in the middle is what some tests are about."""
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     scheme = "http"
     if context is not None:
         server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -95,7 +95,10 @@ def test_no_shell_reads_its_arguments(tmp_path) -> None:
     ("text", "sentence"),
     [
         ("import sys; sys.exit(3)", "exit code 3"),
-        ("import sys; print('no such pager', flush=True); sys.exit('and no  mail')", "exit code 1: no such pager and no mail"),
+        (
+            "import sys; print('no such pager', flush=True); sys.exit('and no  mail')",
+            "exit code 1: no such pager and no mail",
+        ),
         ("import os; os.kill(os.getpid(), 9)", "ended by SIGKILL"),
     ],
 )

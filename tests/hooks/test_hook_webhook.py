@@ -20,7 +20,9 @@ from tests.hooks.receiving import serving
 from tests.hooks.test_hook_command import a_message
 
 
-def a_sender(url: str = URL, *, poster=None, clock=None, secret: str | None = SECRET, timeout: str = "10s", **webhook):
+def a_sender(
+    url: str = URL, *, poster=None, clock=None, secret: str | None = SECRET, timeout: str = "10s", **webhook
+):
     hook = a_webhook(url=url, timeout=timeout)
     hook = hook.model_copy(update={"webhook": hook.webhook.model_copy(update=webhook)})
     clock = clock or SystemClock()

@@ -96,11 +96,14 @@ def _shows_drained(event: ev.Observed) -> bool:
 
 
 def _lost(played: Played, lane: Lane) -> Iterator[str]:
-    """Promise 3."""
-    is_done = lane.outcome is ev.Outcome.DONE and played.plan.runbook.runbook in LOSSLESS
+    """Promise 3: nothing, when it went well or back; after an escalation, no more than was said to be at risk."""
+    if played.plan.runbook.runbook not in LOSSLESS or _accepted(played, lane, "unsafe-return"):
+        return
     new = played.after[lane.service].lost - played.before[lane.service].lost
-    if is_done and new > 0 and not _accepted(played, lane, "unsafe-return"):
-        yield f"{lane.service}: done, and {new} messages were lost"
+    if new > 0 and lane.outcome in (ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.REFUSED):
+        yield f"{lane.service}: {lane.outcome}, and {new} messages were lost"
+    if lane.outcome is ev.Outcome.ESCALATED and lane.escalated_at_risk is not None and new > lane.escalated_at_risk:
+        yield f"{lane.service}: {lane.escalated_at_risk} messages were said to be at risk, and {new} were lost"
 
 
 def _twice(tally: Tally) -> Iterator[str]:

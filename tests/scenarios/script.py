@@ -88,7 +88,7 @@ class PlanFile(_Strict):
 
     ``wait`` passes between the faults of the phase and its beginning, ``settle`` between its end and the account.
     ``answers``: a person is there, who answers to a gate (``xa``, or ``xa XID``) with these choices in turn, and then
-    no more. ``outage``: what a restore or a fail-back comes after; ``recorded`` looks for it as the command line does.
+    leaves; with no answers at all the person just watches. Each takes ``thinks`` long. ``outage``: what a restore or a fail-back comes after; ``recorded`` looks for it as the command line does.
     """
 
     runbook: str = ""
@@ -97,6 +97,7 @@ class PlanFile(_Strict):
     services: tuple[str, ...] = ()
     policy: Policy | None = None
     answers: Mapping[str, tuple[Choice, ...]] | None = None
+    thinks: Duration = 0.0
     call_off: CallOff | None = None
     outage: OutageText | Literal["recorded"] | None = None
     waves: Waves | None = None
@@ -131,7 +132,8 @@ class LaneText(_Strict):
     """One service's end. ``reason``: part of what is said. ``roles``: of the world, at the end. ``decisions`` taken:
     all of them, as ``gate: choice`` or ``gate item: choice``, in order. ``steps``: the state of those mentioned.
     ``effects``: every changing command that changed something, with how often; ``ny set_role standby: 1``.
-    ``recorded``: kinds of events that must be in the record, perhaps with a step or gate (``drain.stalled drain``).
+    ``recorded``, ``unrecorded``: kinds of events that must be, or must not be, in the record, perhaps with a step or
+    a gate (``drain.stalled drain``).
     """
 
     outcome: Outcome | None
@@ -143,6 +145,7 @@ class LaneText(_Strict):
     at_risk: Number | None = None
     effects: Mapping[str, int] | None = None
     recorded: tuple[str, ...] = ()
+    unrecorded: tuple[str, ...] = ()
 
 
 class ExpectFile(_Strict):

@@ -122,7 +122,7 @@ class Stage:
 
     def _lead(self, lease: Any, writer: Any, how: PlanFile, notes: list[Noted]) -> Run:
         state = fold(self.journal.records(self.run))
-        desk = None if how.answers is None else AnsweringDesk(how.answers)
+        desk = AnsweringDesk(how.answers, self.clock, how.thinks) if how.answers else None
         adapters: dict[Side, Adapter] = {
             side: Witness(adapter, self.world, name, state.plan, notes)
             for side, name, adapter in self._adapters(state.plan)
@@ -137,7 +137,7 @@ class Stage:
             fleet,
             self.clock,
             by="ann",
-            attended=desk is not None,
+            attended=how.answers is not None,
             observers=observers,
         )
         abort = None
@@ -176,7 +176,7 @@ class Stage:
         )
 
     def _lint(self, runbook: Runbook, site: Site) -> None:
-        adapter = self.registry.get(site.adapter)
+        adapter = self.registry.declarations(site)
         found = [
             str(finding)
             for finding in lint(runbook, with_reachability(adapter.readings), adapter.actions)
@@ -205,7 +205,7 @@ def roles_of(world: World) -> dict[str, dict[str, str]]:
 
 def in_process(scenario: Scenario, folder: Path, reference: str) -> Stage:
     """The stage on the injected clock. ``reference``: what ``WORLDS.register`` is to know the world by."""
-    clock = VirtualClock()
+    clock = PatientClock()
     world = World(scenario.scene.world.layout, clock)
     inventory = mock_inventory(world, WORLDS.register(reference, world))
     return Stage(scenario, clock, world, fast_journal(folder / "journal.sqlite"), inventory)
@@ -233,17 +233,32 @@ def fast_journal(path: Path) -> Journal:
     return journal
 
 
+class PatientClock(VirtualClock):
+    """Virtual time that does not go on for ever: a run that waits for nothing fails instead of hanging."""
+
+    def advance(self, seconds: float) -> None:
+        super().advance(seconds)
+        assert self.now() < _START + _LONGEST_S, "the scenario goes on for more than three days"
+
+
+_START = VirtualClock().now()
+_LONGEST_S = 3 * 86_400.0
+
+
 class AnsweringDesk:
     """A person who answers by the name of the gate, in turn; asked once more than that, nobody is there."""
 
-    def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, answers: Mapping[str, Sequence[str]], clock: Clock, thinks: float) -> None:
         self._left = {gate: list(choices) for gate, choices in answers.items()}
+        self._clock = clock
+        self._thinks = thinks
 
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
         keys = (f"{gate.gate} {gate.item}", gate.gate)
         left = next((self._left[key] for key in keys if self._left.get(key)), None)
         if left is None:
             return None
+        self._clock.sleep(self._thinks)
         return ev.Ruling.model_validate({"choice": left.pop(0), "reason": "as agreed on the call", "by": "ann"})
 
 

@@ -48,9 +48,9 @@ def _lane(played: Played, lane: LaneReport, expected: LaneText, timed: bool) -> 
     if expected.effects is not None and (effects := _effects(played, lane.service)) != expected.effects:
         yield f"effects {effects}, expected {dict(expected.effects)}"
     labels = {label_of(one.event) for one in played.records if one.lane == lane.service}
-    for label in expected.recorded:
-        if label not in labels and label not in {one.split()[0] for one in labels}:
-            yield f"{label} is not in the record"
+    labels |= {label.split()[0] for label in labels}
+    yield from (f"{label} is not in the record" for label in expected.recorded if label not in labels)
+    yield from (f"{label} is in the record" for label in expected.unrecorded if label in labels)
     yield from _account(played, lane.service, expected.account, timed)
 
 

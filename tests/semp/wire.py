@@ -16,8 +16,11 @@ Handler = Callable[[Incoming], Outgoing]
 
 @dataclass
 class Wire(httpx.BaseTransport):
-    """Carries requests to ``handler``. ``is_away``: nobody listens; ``fails``: exceptions that come in place of the
-    next exchanges, before (``False``) or after (``True``) the handler obeyed."""
+    """Carries requests to ``handler``.
+
+    ``is_away``, or not ``reaches``: nobody listens. ``fails``: exceptions that come in place of the next exchanges,
+    before (``False``) or after (``True``) the handler obeyed.
+    """
 
     handler: Handler
     clock: VirtualClock
@@ -26,9 +29,10 @@ class Wire(httpx.BaseTransport):
     sent: list[Incoming] = field(default_factory=list)
     answers: list[Outgoing] = field(default_factory=list)
     timeout_s: float = 15.0
+    reaches: Callable[[], bool] = lambda: True
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if self.is_away:
+        if self.is_away or not self.reaches():
             raise httpx.ConnectError("Connection refused")
         is_after, failure = self.fails.pop(0) if self.fails else (True, None)
         if failure is not None and not is_after:

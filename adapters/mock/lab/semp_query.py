@@ -82,6 +82,8 @@ def _query(text: str) -> Mapping[str, str]:
         name, equals, value = pair.partition("=")
         if name not in _PARAMETERS or not equals or not value or name in found:
             raise invalid(f"'{name}' is not a valid query parameter here")
+        if "%2c" in value.lower():
+            raise invalid(f"a comma of '{name}' must not be encoded")
         found[name] = value
     return found
 

@@ -1,0 +1,1 @@
+"""The operator's own commands, run on the machine that runs the program."""

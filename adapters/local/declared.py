@@ -1,0 +1,121 @@
+"""What the adapter ``local`` declares: for any site, and for one site by the names of its commands. Runs nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+
+from adapters.local.options import LocalCommand, LocalOptions, fence_command, filled
+from adapters.local.runner import HERE
+from orchestrator.contract import ActionSpec, ArgumentSpec, Call, ReadingSpec
+from orchestrator.errors import CommandRejected
+from orchestrator.site import Site
+
+RUN, ENSURE, SET_FENCE, FENCE = "run", "ensure", "set_external_fence", "external_fence"
+# Calls for one command of the site share one attempt, as far as they come together; those of services take turns.
+_BATCH = 64
+
+_Lines = Callable[[Call], Sequence[str]]
+_LinesOf = Callable[[str], _Lines]
+
+
+def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> str:
+    """The name of the command that ``call`` runs. Raises ``CommandRejected`` for what the site does not have."""
+    if action != SET_FENCE:
+        name = call.args.get("command", "")
+        if name not in options.commands:
+            raise CommandRejected(f"{site.name} has no command {name!r}")
+        if action == ENSURE and not options.commands[name].idempotent:
+            raise CommandRejected(f"{name} must not be run twice, so it is not for {ENSURE}")
+        return name
+    closing = fence_command(site)
+    if closing is None:
+        raise CommandRejected(f"the fence plan of {site.name} has no command")
+    if call.args.get("state") == "closed":
+        return closing
+    opening = options.commands[closing].undo
+    if opening is None:
+        raise CommandRejected(f"{closing} has no undo: a person has to let clients back in at {site.name}")
+    return opening
+
+
+def line_of(words: Sequence[str], site: Site, service: str) -> str:
+    """The command as a shell would want it typed, to be looked at; no shell ever sees it."""
+    return shlex.join(filled(words, site.name, service))
+
+
+def actions_of(options: LocalOptions, site: Site) -> Mapping[str, ActionSpec]:
+    """The actions of one site: which commands there are is known, so another name is found when a runbook is read."""
+
+    def rendered(action: str) -> _Lines:
+        def lines(call: Call) -> Sequence[str]:
+            try:
+                command = options.commands[command_of(action, call, options, site)]
+            except CommandRejected as error:
+                return [f"<{error}>"]
+            return [line_of(command.argv, site, call.service)]
+
+        return lines
+
+    repeatable = [name for name, command in options.commands.items() if command.idempotent]
+    specs = _actions(rendered, list(options.commands), repeatable)
+    missing = {name for name, is_there in ((ENSURE, repeatable), (SET_FENCE, fence_command(site))) if not is_there}
+    return {name: spec for name, spec in specs.items() if name not in missing}
+
+
+def readings_of(options: LocalOptions, site: Site) -> Mapping[str, ReadingSpec]:
+    """The readings of one site."""
+    name = fence_command(site)
+    return {} if name is None else {FENCE: _fence_spec(_checks(options.commands[name], site))}
+
+
+def _checks(command: LocalCommand, site: Site) -> Callable[[Sequence[str]], Sequence[str]]:
+    words = command.check or ()
+    if command.per == "site":
+        return lambda services: [line_of(words, site, "")]
+    return lambda services: [line_of(words, site, service) for service in services]
+
+
+def _fence_spec(lines: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
+    return ReadingSpec(FENCE, "Whether the command of the fence plan keeps clients away", lines, place=HERE)
+
+
+def _actions(lines: _LinesOf, names: Sequence[str], repeatable: Sequence[str]) -> Mapping[str, ActionSpec]:
+    """``names`` and ``repeatable`` empty: any name, as nobody knows yet which there are."""
+
+    def running(action: str, summary: str, choices: Sequence[str]) -> ActionSpec:
+        return ActionSpec(
+            action,
+            summary,
+            idempotent=action == ENSURE,
+            commands=lines(action),
+            arguments={"command": ArgumentSpec(choices=tuple(choices))},
+            batch=_BATCH,
+            place=HERE,
+        )
+
+    return {
+        RUN: running(RUN, "Run a command of the operator's own", names),
+        ENSURE: running(ENSURE, "The same, for one that may be run twice: its own end is its proof", repeatable),
+        SET_FENCE: ActionSpec(
+            SET_FENCE,
+            "Keep clients away by the command of the fence plan, or let them back in by its undo",
+            idempotent=False,
+            commands=lines(SET_FENCE),
+            arguments={"state": ArgumentSpec(choices=("closed", "open"))},
+            inverse=SET_FENCE,
+            batch=_BATCH,
+            place=HERE,
+        ),
+    }
+
+
+def _of_any_site(action: str) -> _Lines:
+    of_fence = {"closed": "the command of the fence plan", "open": "the undo of the fence plan's command"}
+    if action == SET_FENCE:
+        return lambda call: [f"<{of_fence.get(call.args.get('state', ''), 'a command of the fence plan')}>"]
+    return lambda call: [f"<the command {call.args.get('command', 'that the runbook names')}>"]
+
+
+ANY_READINGS: Mapping[str, ReadingSpec] = {FENCE: _fence_spec(lambda _: ["<the check of the fence plan's command>"])}
+ANY_ACTIONS: Mapping[str, ActionSpec] = _actions(_of_any_site, (), ())

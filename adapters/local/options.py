@@ -1,0 +1,158 @@
+"""What a site's ``options`` may say to the adapter ``local``: the operator's own commands, by name.
+
+There is no shell and no template. A command is a list of words, of which one that is exactly ``{service}`` or
+``{site}`` is replaced as a whole: a name can neither become two words nor a part of another one. Nothing here runs
+anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from orchestrator.errors import DefinitionError, Forbidden
+from orchestrator.runbook import Duration
+from orchestrator.site import SERVICE_NAME, SecretRef, Site, SiteName
+
+SERVICE, SITE = "{service}", "{site}"
+_BRACED = re.compile(r"\{[^{}]*\}")
+_SERVICE = re.compile(SERVICE_NAME)
+# What decides which program runs, or with what in it, is not the place for a secret.
+_OURS = re.compile(r"PATH|HOME|LANG|LC_.*|LD_.*|PYTHON.*|FAILOVER_.*")
+
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,62}$")]
+Words = tuple[str, ...]
+
+
+class LocalCommand(BaseModel):
+    """One command. ``argv`` does it, ``check`` tells whether it is done, ``undo`` names the command that takes it back.
+
+    ``per``: whether it is done once for the site, or for each service. ``timeout``: for ``argv`` and ``check`` alike,
+    each. ``idempotent``: running it twice has the effect of running it once. ``secrets``: environment variables that
+    it is given.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    argv: Words = Field(min_length=1)
+    check: Words | None = Field(default=None, min_length=1)
+    undo: SiteName | None = None
+    per: Literal["site", "service"] = "site"
+    timeout: Duration = 30.0
+    idempotent: bool = False
+    secrets: Mapping[Variable, SecretRef] = Field(default_factory=dict)
+
+    @field_validator("argv", "check")
+    @classmethod
+    def _words(cls, words: Words | None) -> Words | None:
+        for number, word in enumerate(words or ()):
+            if "\x00" in word:
+                raise ValueError("a word has no NUL character")
+            if word not in (SERVICE, SITE) and (SERVICE in word or SITE in word or _BRACED.fullmatch(word)):
+                raise ValueError(f"only a word that is exactly {SERVICE} or {SITE} is replaced")
+            if number == 0 and (word in (SERVICE, SITE) or not word or ("/" in word and not word.startswith("/"))):
+                raise ValueError("the program is an absolute path, or a name without a slash")
+        return words
+
+    @field_validator("timeout")
+    @classmethod
+    def _some_time(cls, timeout: float) -> float:
+        if timeout <= 0:
+            raise ValueError("a time-out of nothing is none")
+        return timeout
+
+    @field_validator("secrets")
+    @classmethod
+    def _not_ours(cls, secrets: Mapping[str, SecretRef]) -> Mapping[str, SecretRef]:
+        for name in secrets:
+            if _OURS.fullmatch(name):
+                raise ValueError(f"{name} is not for a secret")
+        return secrets
+
+    @model_validator(mode="after")
+    def _names_a_service(self) -> LocalCommand:
+        if self.per == "site" and SERVICE in (*self.argv, *(self.check or ())):
+            raise ValueError(f"{SERVICE} needs `per: service`")
+        return self
+
+
+class LocalOptions(BaseModel):
+    """The commands of one site, by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    commands: Mapping[SiteName, LocalCommand] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _undo_is_there(self) -> LocalOptions:
+        for name, command in self.commands.items():
+            if command.undo is None:
+                continue
+            undo = self.commands.get(command.undo)
+            if undo is None or command.undo == name:
+                raise ValueError(f"the undo of {name} is {command.undo}, which is no other command")
+            if undo.per != command.per:
+                raise ValueError(f"{name} is done per {command.per}, and its undo per {undo.per}")
+        return self
+
+
+def options_of(site: Site) -> LocalOptions:
+    """The site's commands. Raises ``DefinitionError`` for what cannot be used, a fence plan that fits none included."""
+    try:
+        # As strict as the inventory around it: nothing is converted.
+        options = LocalOptions.model_validate_json(json.dumps(dict(site.options)), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "[key]")
+        sentence = first["msg"].removeprefix("Value error, ")
+        raise DefinitionError(
+            f"options of site {site.name}: {where + ': ' if where else ''}{sentence}",
+            hint=f"local knows: commands, each with {', '.join(LocalCommand.model_fields)}",
+        ) from error
+    name = fence_command(site)
+    if name is not None and name not in options.commands:
+        raise DefinitionError(
+            f"the fence plan of site {site.name} runs {name}, which is none of its commands",
+            hint=f"it has: {', '.join(options.commands)}",
+        )
+    if name is not None and options.commands[name].check is None:
+        raise DefinitionError(f"{name} is in the fence plan of site {site.name}, and has no check to prove it")
+    return options
+
+
+def fence_command(site: Site) -> str | None:
+    """The command of the site's fence plan, by name."""
+    option = site.fenced_by("command")
+    return None if option is None else option.command
+
+
+def filled(words: Sequence[str], site: str, service: str) -> list[str]:
+    """``words`` with the names in their places."""
+    names = {SERVICE: service, SITE: site}
+    return [names.get(word, word) for word in words]
+
+
+def check_service(command: LocalCommand, service: str) -> None:
+    """Raise ``Forbidden`` for a name that must not reach this command: nothing has been run then.
+
+    The inventory and the engine have checked it already; here a slip would become a word of a command. What is done
+    for the whole site is handed none.
+    """
+    if command.per == "site":
+        return
+    if _SERVICE.fullmatch(service) is None or not service.isprintable():
+        raise Forbidden(f"{service!r} is not handed to a command: it cannot be the name of a service")
+    if service.startswith("-") and SERVICE in (*command.argv, *(command.check or ())):
+        raise Forbidden(f"{service!r} is not handed to a command: it would be taken for an option")

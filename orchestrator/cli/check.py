@@ -1,0 +1,42 @@
+"""``failover check``: could every pair be moved now? Found out before the night on which it has to be."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson, InventoryFile, PairName
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to ``app``."""
+    app.command("check")(check)
+
+
+def check(
+    context: typer.Context,
+    inventory: InventoryFile = None,
+    pair: PairName = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="Ask no device: what the last check found, and how old that is.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Could every pair be moved now? Roles, bridges, queues, mates, accounts, versions, fence plans, clocks.
+
+    Changes nothing. What was found is stored with its time; `failover controlled` says how old the last good check
+    is. A check that could not be made is unknown, never ok. Exit code 4 when anything beyond a note was found.
+
+    \b
+    Examples:
+      failover check
+      failover check --pair trading --inventory sites.yaml --json
+      failover check --last
+    """
+    from orchestrator.cli.checking import run_check, show_last
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    show = show_last if last else run_check
+    raise typer.Exit(show(tools, tools.inventory(inventory), pair, as_json=as_json))

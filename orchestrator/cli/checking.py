@@ -1,0 +1,274 @@
+"""Reads both sites of every pair through sessions that can only look, has that judged, stores and prints the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+
+from orchestrator.checks import Checked as LastCheck
+from orchestrator.checks import last_checks, store_checks
+from orchestrator.cli.tabular import lines_of, plain_table
+from orchestrator.cli.terminal import presentable, show, show_document, show_json
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import iso
+from orchestrator.contract import Failure, Setting
+from orchestrator.errors import DefinitionError, HostKeyRejected
+from orchestrator.findings import Finding, Level
+from orchestrator.lease import service_place
+from orchestrator.probing import probe
+from orchestrator.readings import Reading
+from orchestrator.reports.ages import age
+from orchestrator.reports.readiness import (
+    READINGS,
+    SERVICE_CHECKS,
+    SITE_CHECKS,
+    Readiness,
+    SiteRead,
+    is_good,
+    judge,
+    matter,
+)
+from orchestrator.site import Inventory, Pair, Site
+
+# Adapters that speak SSH, and so meet host keys.
+_SPEAK_SSH = frozenset({"solace-cli"})
+_ROWS_IN_FULL = 20
+_NAMES_IN_FULL = 3
+_ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
+FINDINGS = 4
+
+
+def run_check(tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool) -> int:
+    """Check the pairs, store and print what was found. Returns the exit code: 0, or 4 beyond notes."""
+    found = [_check(tools, inventory, pair) for pair in pairs_of(inventory, only)]
+    now = tools.clock.now()
+    _store(tools, inventory, found, now)
+    simulated = tools.is_simulated(inventory)
+    code = FINDINGS if any(matter(one.findings) for one in found) else 0
+    if as_json:
+        pairs = [_as_data(one) for one in found]
+        show_json({"simulated": simulated, "at": iso(now), "pairs": pairs, "exit_code": code})
+        return code
+    if simulated:
+        show_document("SIMULATED")
+    for one in found:
+        _print(one)
+    return code
+
+
+def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
+    """The pairs that are meant. Raises ``DefinitionError`` for a name that none has."""
+    pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
+    if not pairs:
+        known = ", ".join(pair.name for pair in inventory.pairs)
+        raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
+    return pairs
+
+
+# Reading
+
+
+def _check(tools: Tools, inventory: Inventory, pair: Pair) -> Readiness:
+    one, other = (inventory.sites[name] for name in pair.sites)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda site: _read(tools, site, pair.services), (one, other))
+    return judge(pair, (first, second))
+
+
+def _read(tools: Tools, site: Site, services: Sequence[str]) -> SiteRead:
+    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+    answers: dict[str, Mapping[str, Reading | Failure]] = {}
+    try:
+        for reading in READINGS:
+            if reading in adapter.readings:
+                answers[reading] = probe(adapter, reading, services)
+            else:
+                text = f"the adapter {site.adapter} does not offer the reading {reading}"
+                answers[reading] = dict.fromkeys(services, Failure(kind="NotOffered", text=text))
+    finally:
+        adapter.close()
+    return SiteRead(site, answers, _host_keys(site))
+
+
+def _host_keys(site: Site) -> dict[str, bool] | None:
+    """By device: does the inventory or known_hosts name a key for it? None where no SSH is spoken."""
+    parts = [part for part in site.parts if part.adapter in _SPEAK_SSH]
+    if not parts:
+        return None
+    from adapters.ssh.hostkeys import expected_of
+
+    known: dict[str, bool] = {}
+    for part in parts:
+        for device in part.devices:
+            try:
+                known[device.name] = bool(expected_of(device, part.known_hosts).keys)
+            except HostKeyRejected:
+                known[device.name] = False
+    return known
+
+
+# Keeping
+
+
+def _store(tools: Tools, inventory: Inventory, found: Sequence[Readiness], now: float) -> None:
+    scrub = tools.secrets.redactor.scrub
+    rows: dict[str, tuple[bool, Sequence[Finding]]] = {}
+    for one in found:
+        for service in one.pair.services:
+            findings = [
+                finding.model_copy(update={"message": scrub(finding.message)}) for finding in one.findings_of(service)
+            ]
+            rows[key_of(inventory, one.pair, service)] = (is_good(findings), findings)
+    with closing(tools.journal()) as journal:
+        store_checks(journal, now, rows)
+
+
+def key_of(inventory: Inventory, pair: Pair, service: str) -> str:
+    """By what a service's last check is found again."""
+    return service_place(service, [inventory.sites[name] for name in pair.sites])
+
+
+# Printing
+
+
+def _as_data(found: Readiness) -> dict[str, object]:
+    pair = found.pair
+    sites = {name: {one.check: one.verdict for one in found.checked if one.site == name} for name in pair.sites}
+    services = [
+        {
+            "service": service,
+            "good": is_good(found.findings_of(service)),
+            "checks": {one.check: one.verdict for one in found.checked if one.service == service},
+        }
+        for service in pair.services
+    ]
+    findings = [
+        {"service": one.service, "site": one.site, "check": one.check, **one.finding.model_dump(mode="json")}
+        for one in found.checked
+        if one.finding is not None
+    ]
+    for finding in findings:
+        del finding["file"], finding["line"]
+    return {"pair": pair.name, "sites": sites, "services": services, "findings": findings}
+
+
+def _print(found: Readiness) -> None:
+    pair = found.pair
+    cells = {(one.site or one.service, one.check): f"{_mark(one.finding)}{one.detail}" for one in found.checked}
+    table = plain_table(pair.name, *pair.sites)
+    for check in SITE_CHECKS:
+        row = [cells.get((site, check)) for site in pair.sites]
+        if any(row):
+            table.add_row(check, *(presentable(cell or "-") for cell in row))
+    show_document("")
+    for line in lines_of(table):
+        show_document(line)
+    troubled = [service for service in pair.services if matter(_own(found, service))]
+    shown = list(pair.services) if len(pair.services) <= _ROWS_IN_FULL else troubled[:_ROWS_IN_FULL]
+    table = plain_table("service", *SERVICE_CHECKS)
+    for service in shown:
+        table.add_row(service, *(presentable(cells[service, check]) for check in SERVICE_CHECKS))
+    show_document("")
+    for line in lines_of(table):
+        show_document(line)
+    if len(shown) < len(pair.services):
+        rest = len(pair.services) - len(troubled)
+        show(f"{rest} more services: ok; {max(0, len(troubled) - len(shown))} more with findings")
+    for line in finding_lines(found.findings):
+        show(line)
+
+
+def _own(found: Readiness, service: str) -> list[Finding]:
+    return [one.finding for one in found.checked if one.service == service and one.finding is not None]
+
+
+def _mark(finding: Finding | None) -> str:
+    if finding is None or finding.level is Level.NOTE:
+        return ""
+    return {Level.ERROR: "ERROR ", Level.WARNING: "warning ", Level.UNKNOWN: "? "}[finding.level]
+
+
+@dataclass(slots=True)
+class _Group:
+    """Findings that say the same of several sites or services."""
+
+    first: Finding
+    messages: list[str]
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """What was found, the worst first, the same thing of many services once; each with what to do."""
+    groups: dict[tuple[str, str], _Group] = {}
+    for finding in sorted(findings, key=lambda one: _ORDER.index(one.level)):
+        group = groups.setdefault((finding.code, finding.level), _Group(finding, []))
+        if finding.message not in group.messages:
+            group.messages.append(finding.message)
+    if groups:
+        yield ""
+    for group in groups.values():
+        for message in group.messages[:_NAMES_IN_FULL]:
+            yield f"{group.first.level}: {message} [{group.first.code}]"
+        if len(group.messages) > _NAMES_IN_FULL:
+            yield f"  and {len(group.messages) - _NAMES_IN_FULL} more of these"
+        yield f"  what to do: {group.first.hint}"
+
+
+# What earlier checks found
+
+
+def show_last(tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool) -> int:
+    """Print what is stored, without asking a device. Returns 0, or 4 beyond notes or for a service never checked."""
+    known = _known(tools, inventory, pairs_of(inventory, only))
+    simulated, now = tools.is_simulated(inventory), tools.clock.now()
+    code = FINDINGS if any(one is None or matter(one.findings) for one in known.values()) else 0
+    if as_json:
+        services = [_last_as_data(service, one, now) for service, one in known.items()]
+        show_json({"simulated": simulated, "at": iso(now), "services": services, "exit_code": code})
+        return code
+    if simulated:
+        show_document("SIMULATED")
+    for service, one in known.items():
+        show(f"{service}: {last_check_words(one, now)}")
+    for line in finding_lines([finding for one in known.values() if one is not None for finding in one.findings]):
+        show(line)
+    return code
+
+
+def _known(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> dict[str, LastCheck | None]:
+    keys = {service: key_of(inventory, pair, service) for pair in pairs for service in pair.services}
+    with closing(tools.journal()) as journal:
+        stored = last_checks(journal, keys.values())
+    return {service: stored.get(key) for service, key in keys.items()}
+
+
+def _last_as_data(service: str, one: LastCheck | None, now: float) -> dict[str, object]:
+    if one is None:
+        return {"service": service, "checked_at": None, "good_at": None, "age_s": None, "findings": []}
+    return {
+        "service": service,
+        "checked_at": iso(one.at),
+        "good_at": None if one.good_at is None else iso(one.good_at),
+        "age_s": round(now - one.at, 3),
+        "findings": [finding.model_dump(mode="json", exclude={"file", "line"}) for finding in one.findings],
+    }
+
+
+def last_check_words(one: LastCheck | None, now: float) -> str:
+    """``last good check 3 h ago``; what is known besides when the last one was not good."""
+    if one is None:
+        return "never checked"
+    if one.good_at == one.at:
+        return f"last good check {age(now - one.at)}"
+    bad = sum(finding.level in (Level.ERROR, Level.UNKNOWN) for finding in one.findings)
+    good = "never found good" if one.good_at is None else f"last good check {age(now - one.good_at)}"
+    return f"{good}; the last one, {age(now - one.at)}, found {bad} in the way or unknown"
+
+
+def last_checks_of(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str]) -> Iterator[str]:
+    """For the plan of a planned move: how old the last good check of each service is."""
+    known = _known(tools, inventory, [pair])
+    now = tools.clock.now()
+    for service in services:
+        yield f"{service}: {last_check_words(known.get(service), now)}"

@@ -1,0 +1,65 @@
+"""What the fence plan of a failed site means for the plan of a run: which runbook, which question, who answers it.
+
+The plan is the operator's, written before the day (seed 003, uncontrolled, step 2); nothing here thinks of another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchestrator import events as ev
+from orchestrator.errors import DefinitionError
+from orchestrator.runbook import Step
+from orchestrator.site import Site
+
+_UNFENCED = "unfenced"
+
+
+def when_dark(policy: ev.Policy) -> Callable[[Site], str]:
+    """The runbook for a failed site that does not answer: its backbone is out of reach, so what comes next counts.
+
+    A command of the plan is run and proven first. It is not when somebody has answered for the fence already.
+    """
+
+    def choose(site: Site) -> str:
+        reachable = [option for option in site.fence if option.kind != "backbone"]
+        is_commanded = bool(reachable) and reachable[0].kind == "command" and _UNFENCED not in policy.on_gate
+        return "solace/uncontrolled-commanded" if is_commanded else "solace/uncontrolled"
+
+    return choose
+
+
+def when_restored(site: Site) -> str:
+    """The runbook that brings ``site`` back: a fence that a command closed is opened by its undo."""
+    return "solace/restore" if site.fenced_by("command") is None else "solace/restore-commanded"
+
+
+def with_instructions(plan: ev.Plan) -> ev.Plan:
+    """The plan with what the fence plan wants a person to do, in the question whether the failed site is fenced."""
+    site = plan.inventory.sites[plan.source]
+    option = site.fenced_by("attest")
+    if option is None:
+        return plan
+    steps = tuple(_with(step, f"The fence plan of {site.name}: {option.attest}") for step in plan.runbook.steps)
+    return plan.model_copy(update={"runbook": plan.runbook.model_copy(update={"steps": steps})})
+
+
+def _with(step: Step, more: str) -> Step:
+    if step.ask is None or step.ask.gate != _UNFENCED:
+        return step
+    return step.model_copy(update={"ask": step.ask.model_copy(update={"text": f"{step.ask.text} {more}"})})
+
+
+def see_answered(plan: ev.Plan) -> None:
+    """Raise ``DefinitionError`` when the runbook asks something that nobody has answered beforehand."""
+    gates = [step.ask.gate for step in plan.runbook.steps if step.ask is not None]
+    if all(gate in plan.policy.on_gate for gate in gates):
+        return
+    if _UNFENCED in gates:
+        raise DefinitionError(
+            "nobody answers for keeping clients away from the failed site",
+            hint="add --attest 'how it is fenced, who did it', or --reason 'why to go on without a fence'",
+        )
+    raise DefinitionError(
+        "nobody accepts that what is still queued at the failed site stays there", hint="add --reason 'why'"
+    )

@@ -1,0 +1,56 @@
+"""``failover guard``: keeps a failed site from coming back as a second active one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import All, InventoryFile, PairName, Vpn, Yes
+from orchestrator.cli.watch import Interval, LinesAsJson, seconds_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to ``app``."""
+    app.command("guard")(guard)
+
+
+def guard(
+    context: typer.Context,
+    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The failed site.")],
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    inventory: InventoryFile = None,
+    interval: Interval = "2s",
+    yes: Yes = False,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; recorded with what it does.")
+    ] = "the failed site is guarded",
+    as_json: LinesAsJson = False,
+) -> None:
+    """Wait for a failed site; the moment it answers, shut its doors and make it standby, without asking again.
+
+    Asks once, at the start, unless --yes is given. What it does is a recorded run, and only while the other site says
+    that it is active. Ends when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Default:
+    every service of the pair.
+
+    \b
+    Examples:
+      failover guard --site ny
+      failover guard --site ny --yes --reason "power is out; back at some time in the night"
+    """
+    from orchestrator.cli.guarding import Wish, guard_site
+    from orchestrator.cli.wiring import checked_text
+    from orchestrator.cli.wiring import tools as tools_of
+
+    wish = Wish(
+        site=site,
+        services=() if everything else tuple(vpn or ()),
+        pair=pair,
+        inventory=inventory,
+        interval_s=seconds_of("--interval", interval),
+        yes=yes,
+        reason=checked_text(reason, "--reason"),
+    )
+    raise typer.Exit(guard_site(tools_of(context), wish, as_json=as_json))

@@ -1,0 +1,84 @@
+"""``failover pipeline …``: questions about exports of both sites, answered by Spark on this machine or a cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson
+
+_APP = typer.Typer(
+    help="Compare exports of both sites: what is missing, what differs, is it safe to go back.", no_args_is_help=True
+)
+
+Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]
+Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The export of the other site.")]
+Master = Annotated[
+    str | None, typer.Option("--master", metavar="URL", help="A Spark cluster (default: every core of this machine).")
+]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Bound of Spark's memory here: 2g, 800m.")]
+Partitions = Annotated[
+    int | None, typer.Option("--partitions", metavar="N", min=1, help="Pieces of work between two exchanges of rows.")
+]
+Scratch = Annotated[
+    str | None, typer.Option("--scratch", metavar="DIR", help="For what does not fit into memory (default: /tmp).")
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="spark.NAME=VALUE", help="Any Spark setting; repeat for several."),
+]
+Out = Annotated[
+    str | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_APP, name="pipeline")
+
+
+@_APP.command("reconcile")
+def reconcile(
+    context: typer.Context,
+    left: Left,
+    right: Right,
+    active: Annotated[
+        str | None, typer.Option("--active", metavar="left|right", help="Who serves clients (default: as exported).")
+    ] = None,
+    failover_at: Annotated[
+        str | None, typer.Option("--failover-at", metavar="TIME", help="ISO 8601 (default: as exported).")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="The run this is evidence for (default: as exported).")
+    ] = None,
+    skew: Annotated[
+        float, typer.Option("--clock-skew", metavar="SECONDS", min=0, help="How far clocks may be apart.")
+    ] = 1.0,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", min=0.001, help="Width of the intervals shown.")
+    ] = 60.0,
+    equal_duplicates: Annotated[
+        bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")
+    ] = False,
+    master: Master = None,
+    memory: Memory = "2g",
+    partitions: Partitions = None,
+    scratch: Scratch = None,
+    conf: Conf = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """What differs between two exports, what was lost, and is it safe to fail back. Exit code 4: look at it.
+
+    \b
+    Example:
+      failover pipeline reconcile exports/ny exports/nj --failover-at 2026-11-20T03:00:00Z --out evidence
+    """
+    from orchestrator.cli.reconciling import AskWish, SparkWish, reconcile_exports
+    from orchestrator.cli.wiring import tools as tools_of
+
+    spark = SparkWish(master, memory, partitions, scratch, conf)
+    ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
+    raise typer.Exit(reconcile_exports(tools_of(context).clock, left, right, ask, spark, out, as_json=as_json))

@@ -1,0 +1,95 @@
+"""Runs ``failover pipeline reconcile`` and prints what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from orchestrator.cli.terminal import presentable, say, show_document, show_json
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from orchestrator.findings import Finding, Level, worst
+
+if TYPE_CHECKING:
+    from pipeline.session import SparkSettings
+
+FINDINGS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWish:
+    """Where and how much, as typed."""
+
+    master: str | None
+    memory: str
+    partitions: int | None
+    scratch: str | None
+    conf: list[str] | None
+
+    def settings(self) -> SparkSettings:
+        """The same for Spark. Raises ``DefinitionError``."""
+        from pipeline.commands import settings_of
+
+        return settings_of(self.master, self.memory, self.partitions, self.scratch, self.conf)
+
+
+@dataclass(frozen=True, slots=True)
+class AskWish:
+    """What is asked, as typed."""
+
+    active: str | None
+    failover_at: str | None
+    run: str | None
+    skew_s: float
+    interval_s: float
+    equal_duplicates: bool
+
+
+@contextmanager
+def spark_installed() -> Iterator[None]:
+    """Within this block a missing library of the extra is one sentence."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in ("pyspark", "pyarrow", "py4j"):
+            raise
+        raise DefinitionError(
+            f"{error.name} is not installed", hint="install failover[spark]; it also needs Java 17 or newer"
+        ) from error
+
+
+def reconcile_exports(
+    clock: Clock, left: str, right: str, wish: AskWish, spark: SparkWish, out: str | None, *, as_json: bool
+) -> int:
+    """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
+    with spark_installed():
+        from pipeline.ask import Ask
+        from pipeline.commands import moment, run_reconcile
+        from pipeline.narrate import lines_of
+        from pipeline.report import SideName
+
+        if wish.active not in (None, "left", "right"):
+            raise DefinitionError(f"--active: {wish.active!r} is neither left nor right")
+        ask = Ask(
+            active=cast("SideName | None", wish.active),
+            failover_at=None if wish.failover_at is None else moment(wish.failover_at, "--failover-at"),
+            run=wish.run,
+            clock_skew_s=wish.skew_s,
+            interval_s=wish.interval_s,
+            equal_duplicates=wish.equal_duplicates,
+        )
+        report = run_reconcile(left, right, ask, spark.settings(), out, clock, say)
+    code = code_for(report.findings)
+    if as_json:
+        show_json({**report.model_dump(mode="json"), "exit_code": code})
+    else:
+        for line in lines_of(report):
+            show_document(presentable(line))
+    return code
+
+
+def code_for(findings: tuple[Finding, ...]) -> int:
+    """4 when something is wrong, or could not be told."""
+    return FINDINGS if worst(findings) in (Level.ERROR, Level.UNKNOWN) else 0

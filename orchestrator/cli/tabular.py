@@ -1,0 +1,29 @@
+"""A rich table as lines of text: as wide as the terminal, and whole where there is none."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+# Without a terminal nothing has to fit on a line.
+_UNLIMITED = 1_000
+
+
+def lines_of(table: Table) -> Iterator[str]:
+    """The lines of ``table``, without blanks at their ends."""
+    paper = io.StringIO()
+    Console(file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
+    for line in paper.getvalue().rstrip().splitlines():
+        yield line.rstrip()
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines around its cells."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    return table

@@ -1,0 +1,84 @@
+"""``failover watch``: the replication queue of the acting site, for as long as its mate is away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import All, InventoryFile, PairName, Vpn
+from orchestrator.errors import DefinitionError
+
+Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
+LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to ``app``."""
+    app.command("watch")(watch)
+
+
+def watch(
+    context: typer.Context,
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    site: Annotated[
+        str | None, typer.Option("--site", metavar="SITE", help="The acting site (default: the one that is active).")
+    ] = None,
+    inventory: InventoryFile = None,
+    interval: Interval = "10s",
+    suspend_at: Annotated[
+        str | None,
+        typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication when the queue is so full."),
+    ] = None,
+    as_json: LinesAsJson = False,
+) -> None:
+    """Follow the replication queue of the acting site: usage, rate, time until it is full, the high mark.
+
+    It says when replication should be suspended, and with --suspend-at does it, as a recorded run that `failover
+    restore` takes back. Changes nothing otherwise. Goes on until Ctrl-C.
+
+    \b
+    Examples:
+      failover watch --vpn Trading_VPN
+      failover watch --all --interval 30s --json
+      failover watch --vpn Trading_VPN --suspend-at 80%
+    """
+    from orchestrator.cli.watching import Wish, watch_queues
+    from orchestrator.cli.wiring import tools as tools_of
+
+    wish = Wish(
+        services=tuple(vpn or ()),
+        everything=everything,
+        pair=pair,
+        site=site,
+        inventory=inventory,
+        interval_s=seconds_of("--interval", interval),
+        suspend_at=None if suspend_at is None else percent_of("--suspend-at", suspend_at),
+    )
+    raise typer.Exit(watch_queues(tools_of(context), wish, as_json=as_json))
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Seconds of ``10s``. Raises ``DefinitionError``."""
+    from orchestrator.runbook import parse_duration
+
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise DefinitionError(f"{option} {text}: {error}") from error
+    if seconds <= 0:
+        raise DefinitionError(f"{option} {text}: a time of nothing is none")
+    return seconds
+
+
+def percent_of(option: str, text: str) -> float:
+    """80.0 of ``80%`` or ``80``. Raises ``DefinitionError``."""
+    try:
+        percent = float(text.removesuffix("%"))
+    except ValueError:
+        percent = -1.0
+    if not 0 <= percent <= 100:
+        raise DefinitionError(f"{option} {text}: write a number from 0 to 100, as in 80%")
+    return percent

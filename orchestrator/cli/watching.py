@@ -1,0 +1,290 @@
+"""Follows the replication queues of the acting site, and has replication suspended when that was asked for.
+
+Reads through sessions that can only look; what changes something is a recorded run of ``solace/suspend``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from orchestrator import events as ev
+from orchestrator.cli.leading import lead_new
+from orchestrator.cli.planning import Wish as PlanWish
+from orchestrator.cli.planning import make_plan, services_of
+from orchestrator.cli.stopping import until_stopped
+from orchestrator.cli.terminal import say, say_error, show, show_json
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import iso
+from orchestrator.contract import Adapter, Failure, Setting
+from orchestrator.errors import DefinitionError, FailoverError, NotStarted
+from orchestrator.filling import Filling, Sample, crossing, filling
+from orchestrator.probing import probe
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
+from orchestrator.reports.outlook import Outlook, outlook
+from orchestrator.site import Inventory, Pair, Site
+
+RUNBOOK = "solace/suspend"
+_SAMPLES_KEPT = 60
+# How soon a suspension that did not work is tried again, seconds.
+_RETRY_AFTER = 60.0
+
+Happened = Literal["high", "clear", "full", "room", "suspended", "not-suspended"]
+_SAID: Mapping[Happened, str] = {
+    "high": "HIGH MARK: the queue is at or above {percent:.0f}% of its quota",
+    "clear": "the queue is below its high mark again",
+    "full": "FULL: the queue has reached its quota",
+    "room": "there is room in the queue again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person typed. ``suspend_at``: percent, None to suspend nothing."""
+
+    services: tuple[str, ...]
+    everything: bool
+    pair: str | None
+    site: str | None
+    inventory: Path | None
+    interval_s: float
+    suspend_at: float | None
+
+    def plan(self, services: Sequence[str], *, source: str | None, policy: ev.Policy) -> PlanWish:
+        """The wish for a run that suspends ``services``; ``source`` is the failed site."""
+        everything = self.everything and not services
+        return PlanWish(RUNBOOK, self.inventory, services, everything, self.pair, source, policy)
+
+
+@dataclass(slots=True)
+class _Followed:
+    """One service's queue: what was read of it, and what was said about it."""
+
+    samples: list[Sample] = field(default_factory=list)
+    seen: Filling = field(default_factory=lambda: filling(()))
+    is_high: bool = False
+    is_full: bool = False
+    is_suspended: bool | None = None
+    advised: str = ""
+    tried_at: float | None = None
+
+    def take(self, queue: QueueDepth, at: float) -> list[Happened]:
+        """One more reading; what happened with it."""
+        self.samples = [
+            *self.samples[1 - _SAMPLES_KEPT :],
+            Sample(at, queue.messages, queue.usage_mb, queue.quota_mb),
+        ]
+        self.seen = filling(self.samples)
+        self.is_suspended = None if queue.rejects_on_discard is None else not queue.rejects_on_discard
+        happened: list[Happened] = []
+        crossed = crossing(self.is_high, self.seen.percent)
+        if crossed is not None:
+            self.is_high = crossed == "high"
+            happened.append(crossed)
+        is_full = self.seen.full_in_s == 0.0
+        if is_full is not self.is_full and self.seen.percent is not None:
+            self.is_full = is_full
+            happened.append("full" if is_full else "room")
+        return happened
+
+    def wants_suspension(self, suspend_at: float | None, now: float) -> bool:
+        """Is it so full, not suspended yet, and not tried a moment ago?"""
+        if suspend_at is None or self.is_suspended is not False or self.seen.percent is None:
+            return False
+        is_due = self.tried_at is None or now - self.tried_at >= _RETRY_AFTER
+        return is_due and self.seen.percent >= suspend_at
+
+
+def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
+    """Follow the queues until somebody stops it. Returns the exit code: 0, or that of the last suspension's run."""
+    inventory = tools.inventory(wish.inventory)
+    services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
+    acting = _acting(tools, inventory, pair, services, wish.site)
+    watcher = _Watcher(tools, inventory, pair, services, acting, wish, as_json=as_json)
+    with until_stopped():
+        watcher.go_on()
+    return watcher.end()
+
+
+class _Watcher:
+    """One watch, from its beginning to Ctrl-C."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        inventory: Inventory,
+        pair: Pair,
+        services: Sequence[str],
+        acting: str,
+        wish: Wish,
+        *,
+        as_json: bool,
+    ) -> None:
+        self._tools, self._pair, self._services, self._acting, self._wish = tools, pair, services, acting, wish
+        self._site = inventory.sites[acting]
+        self._simulated = tools.is_simulated(inventory)
+        self._as_json = as_json
+        self._followed = {service: _Followed() for service in services}
+        self._code = 0
+
+    def go_on(self) -> None:
+        """Read, say, suspend if asked to, wait; for ever."""
+        with reading_only(self._tools, self._site) as adapter:
+            while True:
+                self._round(adapter)
+                self._tools.clock.sleep(self._pause())
+
+    def end(self) -> int:
+        """Say how it ended; the exit code."""
+        if self._as_json:
+            last = {name: self._figures(one) for name, one in self._followed.items()}
+            body = {"simulated": self._simulated, "site": self._acting, "services": last, "exit_code": self._code}
+            show_json({"result": body})
+        else:
+            self._say("stopped; nobody watches the queue any more")
+        return self._code
+
+    def _pause(self) -> float:
+        """Until the next look: sooner when a queue will be as full as it is waited for before that."""
+        due = [self._wish.interval_s]
+        for one in self._followed.values():
+            last, mark = one.samples[-1] if one.samples else None, self._wish.suspend_at
+            if (
+                mark is not None
+                and last is not None
+                and last.quota_mb
+                and last.usage_mb is not None
+                and one.seen.rate_mb
+            ):
+                left = last.quota_mb * mark / 100 - last.usage_mb
+                if left > 0 and one.seen.rate_mb > 0:
+                    due.append(max(1.0, left / one.seen.rate_mb))
+        return min(due)
+
+    def _round(self, adapter: Adapter) -> None:
+        now = self._tools.clock.now()
+        queues = probe(adapter, "replication_queue", self._services)
+        statuses = probe(adapter, "replication", self._services)
+        for service in self._services:
+            queue = queues[service]
+            if isinstance(queue, QueueDepth):
+                self._one(service, queue, statuses[service], now)
+            elif isinstance(queue, Failure):
+                self._unread(service, queue)
+        for service, one in self._followed.items():
+            if one.wants_suspension(self._wish.suspend_at, now):
+                self._suspend(service, one, now)
+
+    def _one(self, service: str, queue: QueueDepth, status: Reading | Failure, now: float) -> None:
+        one = self._followed[service]
+        happened = one.take(queue, now)
+        told = outlook(service, queue, status if isinstance(status, ReplicationStatus) else None, one.seen)
+        if self._as_json:
+            show_json({**self._head(service, now), **self._figures(one), **_told(told, happened)})
+            return
+        self._show(service, told.sentence)
+        for event in happened:
+            self._show(service, _SAID[event].format(percent=one.seen.percent or 0.0), alarm=event in ("high", "full"))
+        if told.advice and told.advice != one.advised:
+            self._show(service, f"what to do: {told.advice}", alarm=True)
+        one.advised = told.advice
+
+    def _unread(self, service: str, failure: Failure) -> None:
+        if self._as_json:
+            show_json({**self._head(service, self._tools.clock.now()), "state": "unknown", "error": failure.text})
+        else:
+            self._show(service, f"UNKNOWN: {failure.text}", alarm=True)
+
+    def _suspend(self, service: str, one: _Followed, now: float) -> None:
+        """Have replication suspended by a run of its own; what keeps it from that is said, and tried again later."""
+        one.tried_at = now
+        reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._wish.suspend_at:g}%"
+        self._say(f"{service}: {reason}: replication is suspended")
+        try:
+            self._code = lead_new(self._tools, self._plan(service, reason), as_json=self._as_json)
+        except FailoverError as error:
+            self._code = error.exit_code
+            say_error(str(error), hint=error.hint)
+        event: Happened = "suspended" if self._code == 0 else "not-suspended"
+        if self._as_json:
+            show_json({**self._head(service, self._tools.clock.now()), "happened": [event]})
+
+    def _plan(self, service: str, reason: str) -> ev.Plan:
+        failed = next(name for name in self._pair.sites if name != self._acting)
+        # A question at the terminal would wait for a person while the queue fills.
+        policy = ev.Policy(on_gate={"step-failed": "revert"}, reason=reason)
+        return make_plan(self._tools, self._wish.plan((service,), source=failed, policy=policy)).model_copy(
+            update={"notes": (reason,)}
+        )
+
+    def _head(self, service: str, now: float) -> dict[str, object]:
+        return {"at": iso(now), "simulated": self._simulated, "service": service, "site": self._acting}
+
+    def _figures(self, one: _Followed) -> dict[str, object]:
+        last = one.samples[-1] if one.samples else Sample(0.0)
+        seen = one.seen
+        return {
+            "messages": last.messages,
+            "usage_mb": _rounded(last.usage_mb),
+            "quota_mb": last.quota_mb,
+            "percent_full": _rounded(seen.percent),
+            "rate_per_s": _rounded(seen.rate),
+            "full_in_s": _rounded(seen.full_in_s),
+            "suspended": one.is_suspended,
+            "high": one.is_high,
+        }
+
+    def _show(self, service: str, text: str, *, alarm: bool = False) -> None:
+        marker = "SIMULATED  " if self._simulated else ""
+        show(
+            f"{iso(self._tools.clock.now())[11:19]}Z {marker}{service} at {self._acting}: {'! ' if alarm else ''}{text}"
+        )
+
+    def _say(self, text: str) -> None:
+        say(f"{'SIMULATED  ' if self._simulated else ''}{text}")
+
+
+def _told(told: Outlook, happened: Iterable[Happened]) -> dict[str, object]:
+    return {"state": told.state, "happened": list(happened), "advice": told.advice}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+# Sites
+
+
+@contextmanager
+def reading_only(tools: Tools, site: Site) -> Iterator[Adapter]:
+    """An adapter of ``site`` that can only look; closed afterwards."""
+    with closing(tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))) as adapter:
+        yield adapter
+
+
+def _acting(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wanted: str | None) -> str:
+    """The site that serves: the named one, or the only one that says of all ``services`` that it is active."""
+    if wanted is not None:
+        if wanted not in pair.sites:
+            one, other = pair.sites
+            raise DefinitionError(
+                f"{wanted!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}"
+            )
+        return wanted
+    with ThreadPoolExecutor(2) as pool:
+        active = list(pool.map(lambda name: _active_at(tools, inventory.sites[name], services), pair.sites))
+    serving = [name for name, found in zip(pair.sites, active, strict=True) if found]
+    if len(serving) == 1:
+        return serving[0]
+    what = "both sites serve some of them" if serving else "neither site says that it is active"
+    raise NotStarted(f"{what}: {', '.join(services)}", hint="look with `failover status`, or name it: --site")
+
+
+def _active_at(tools: Tools, site: Site, services: Sequence[str]) -> list[str]:
+    with reading_only(tools, site) as adapter:
+        found = probe(adapter, "replication", services)
+    return [name for name, one in found.items() if isinstance(one, ReplicationStatus) and one.role is Role.ACTIVE]

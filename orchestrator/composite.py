@@ -1,0 +1,94 @@
+"""One site spoken to through several adapters: each reading and each action goes to the first that declares it.
+
+So a site may be read and changed over SEMP, while the CLI does what SEMP cannot, and a command of the operator's
+keeps clients away. Who does what is settled by the declarations alone: what fails is never tried again through
+another adapter, since nobody could say then which of the two was obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import ClassVar
+
+from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
+from orchestrator.readings import Reading
+from orchestrator.site import Site
+
+
+def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
+    """The adapter class that is made of ``kinds``, the first one asked first; of a single one, that one itself."""
+    if len(kinds) == 1:
+        return kinds[0]
+    # The first is merged last, so that its words stand.
+    merged_readings: Mapping[str, ReadingSpec] = {
+        name: spec for kind in reversed(kinds) for name, spec in kind.readings.items()
+    }
+    merged_actions: Mapping[str, ActionSpec] = {
+        name: spec for kind in reversed(kinds) for name, spec in kind.actions.items()
+    }
+
+    class Composed(CompositeAdapter):
+        """The site's own."""
+
+        readings = merged_readings
+        actions = merged_actions
+        simulated = all(kind.simulated for kind in kinds)
+        _kinds = tuple(kinds)
+
+    return Composed
+
+
+class CompositeAdapter:
+    """The contract's adapter for a site with ``also``. Made by ``compose``, which says of which parts."""
+
+    readings: ClassVar[Mapping[str, ReadingSpec]] = {}
+    actions: ClassVar[Mapping[str, ActionSpec]] = {}
+    simulated: ClassVar[bool] = False
+    _kinds: ClassVar[tuple[type[Adapter], ...]] = ()
+
+    def __init__(self, site: Site, setting: Setting) -> None:
+        self._parts = [kind(part, setting) for kind, part in zip(self._kinds, site.parts, strict=True)]
+
+    def open(self) -> None:
+        """Open every part, whatever becomes of the others.
+
+        Raises what needs a person (a wrong password, a changed host key) of any part, and what keeps the first one
+        from answering. Silence of a further part is left to the steps that need it: a node's SSH port being away must
+        not hold up a move that goes by SEMP.
+        """
+        errors: list[AdapterError] = []
+        for part in self._parts:
+            try:
+                part.open()
+            except AdapterError as error:
+                if not _is_silence(error) or part is self._parts[0]:
+                    errors.append(error)
+        if errors:
+            # False sorts first, and the order is kept otherwise.
+            raise sorted(errors, key=_is_silence)[0]
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        """See ``contract.Adapter``."""
+        for part in self._parts:
+            if reading in part.readings:
+                return part.probe(reading, services)
+        raise ValueError(f"no adapter of the site has a reading {reading}")
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        """See ``contract.Adapter``."""
+        for part in self._parts:
+            if action in part.actions:
+                return part.apply(action, calls, permit)
+        raise ValueError(f"no adapter of the site has an action {action}")
+
+    def close(self) -> None:
+        """Close every part."""
+        with ExitStack() as stack:
+            for part in self._parts:
+                stack.callback(part.close)
+
+
+def _is_silence(error: AdapterError) -> bool:
+    return isinstance(error, Unreachable | PerhapsObeyed)

@@ -1,0 +1,100 @@
+"""What the filling of a replication queue means, and what to do about it. Pure: figures in, sentences out.
+
+Seed 003, uncontrolled fail-over, step 3 "If Necessary, Suspend Replication": with reject-msg-to-sender-on-discard a full
+queue means that publishers are refused; without it, that messages are kept at the acting site only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.filling import HIGH_SET, Filling
+from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.reports.ages import span
+
+State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
+# So long before it is full somebody should know, seconds.
+_SOON_S = 3_600.0
+# Slower than this it neither fills nor drains, messages a second.
+_STILL = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """``sentence``: how it stands. ``advice``: what to do, or empty."""
+
+    state: State
+    sentence: str
+    advice: str = ""
+
+
+def outlook(service: str, queue: QueueDepth, status: ReplicationStatus | None, seen: Filling) -> Outlook:
+    """How the queue of one service at the acting site stands. ``seen`` is what the readings up to this one say."""
+    state = _state(queue, seen)
+    parts = [_count(queue.messages), _usage(queue, seen), *_speed(queue, seen)]
+    if state == "full":
+        parts.append("FULL")
+    elif seen.full_in_s is not None:
+        parts.append(f"full in about {span(seen.full_in_s)}")
+    if queue.rejects_on_discard is False:
+        parts.append("replication is suspended")
+    bound = None if status is None else status.queue_bound
+    parts.append(_BOUND[bound])
+    return Outlook(state, ", ".join(parts), _advice(service, state, queue.rejects_on_discard, bound, seen))
+
+
+_BOUND: Mapping[bool | None, str] = {
+    True: "the mate's bridge is bound",
+    False: "nothing is bound to it",
+    None: "whether the mate is bound is unknown",
+}
+
+
+def _state(queue: QueueDepth, seen: Filling) -> State:
+    if seen.full_in_s == 0.0:
+        return "full"
+    if queue.messages is None and queue.usage_mb is None:
+        return "unknown"
+    if queue.messages == 0:
+        return "empty"
+    pace = seen.rate if seen.rate is not None else seen.rate_mb
+    if pace is None or abs(pace) < _STILL:
+        return "standing"
+    return "filling" if pace > 0 else "draining"
+
+
+def _count(messages: int | None) -> str:
+    return "an unknown number of messages" if messages is None else f"{messages:,} messages"
+
+
+def _usage(queue: QueueDepth, seen: Filling) -> str:
+    usage = "usage unknown" if queue.usage_mb is None else f"{queue.usage_mb:,.1f} MB"
+    return usage if seen.percent is None else f"{usage}, {seen.percent:.1f}% full"
+
+
+def _speed(queue: QueueDepth, seen: Filling) -> list[str]:
+    if seen.rate is None:
+        return ["rate not known yet"]
+    if seen.rate < -_STILL and queue.messages:
+        return [f"{seen.rate:+,.0f}/s", f"empty in about {span(queue.messages / -seen.rate)}"]
+    return [f"{seen.rate:+,.0f}/s"]
+
+
+def _advice(service: str, state: State, rejects: bool | None, bound: bool | None, seen: Filling) -> str:
+    by_us = f"failover watch --vpn {service} --suspend-at {HIGH_SET:.0f}%"
+    if state == "full" and rejects is False:
+        return "what is published now is kept at this site only: a fail-back would lose it; bring the mate back"
+    if state == "full":
+        return f"publishers are being refused; suspend replication at once (`{by_us}`), or bring the mate back"
+    if rejects is False and bound:
+        return "the mate takes messages again: `failover restore` lifts the suspension at its own step"
+    is_high = seen.percent is not None and seen.percent >= HIGH_SET
+    if rejects is not False and state != "draining" and (is_high or _is_soon(seen)):
+        return f"suspend replication before it is full, or publishers are refused: `{by_us}`"
+    return ""
+
+
+def _is_soon(seen: Filling) -> bool:
+    return seen.full_in_s is not None and seen.full_in_s <= _SOON_S

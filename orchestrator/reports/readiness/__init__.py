@@ -1,0 +1,42 @@
+"""Could this pair be moved now? A judgement of readings taken from both sites, as findings with stable codes.
+
+Pure: readings in, findings out. Sources: seed 003 (the bridge bound before a planned move, a fencing plan before an
+unplanned one), facts/solace.md sections 0, 1.10, 4.1, 4.5 and 4.8. A check that could not be made is *unknown*, never
+good. Must never ask a device, and never guess what one did not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.reports.readiness.services import of_service
+from orchestrator.reports.readiness.shapes import (
+    READINGS,
+    SERVICE_CHECKS,
+    SITE_CHECKS,
+    Checked,
+    Readiness,
+    SiteRead,
+    is_good,
+    matter,
+)
+from orchestrator.reports.readiness.sites import of_sites
+from orchestrator.site import Pair
+
+__all__ = [
+    "READINGS",
+    "SERVICE_CHECKS",
+    "SITE_CHECKS",
+    "Checked",
+    "Readiness",
+    "SiteRead",
+    "is_good",
+    "judge",
+    "matter",
+]
+
+
+def judge(pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
+    """Judge a pair by what both of its ``sites`` said."""
+    services: Sequence[Checked] = [one for service in pair.services for one in of_service(service, sites)]
+    return Readiness(pair, (*of_sites(sites), *services))

@@ -1,0 +1,179 @@
+"""The checks of one service: roles, bridge, eligibility, replication queue, prepared transactions. Pure.
+
+The pair is judged from both ends: ``bridge`` means something on the standby only; ``queue_bound``,
+``remote_bridge_up`` and ``sync_eligible`` on the active only (facts/solace.md section 0, point 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from orchestrator.contract import Failure
+from orchestrator.filling import HIGH_CLEAR, HIGH_SET
+from orchestrator.findings import Finding, Level
+from orchestrator.readings import Bridge, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
+from orchestrator.reports.readiness.shapes import Checked, SiteRead
+
+_READ_FIRST = "read it with `failover status` once the site answers, and check again"
+
+
+def of_service(service: str, sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
+    """Every check of ``service``."""
+    ends = {site.name: site.of("replication", service) for site in sites}
+    told = {name: end for name, end in ends.items() if isinstance(end, ReplicationStatus)}
+    yield _roles(service, ends, told)
+    active = next((name for name, end in told.items() if end.role is Role.ACTIVE), None)
+    standby = next((name for name, end in told.items() if end.role is Role.STANDBY and name != active), None)
+    yield _bridge(service, active, standby, told)
+    yield _sync(service, active, told)
+    yield _queue(service, sites, active, standby)
+    yield _transactions(service, sites, active)
+
+
+def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, ReplicationStatus]) -> Checked:
+    words = ", ".join(f"{name} {_role_of(end)}" for name, end in ends.items())
+    roles = [end.role for end in told.values()]
+    off = [name for name, end in told.items() if end.enabled is False]
+    silent = [f"{name}: {end.text}" for name, end in ends.items() if isinstance(end, Failure)]
+    finding: Finding | None = None
+    if off:
+        finding = _found(
+            Level.ERROR,
+            "not-replicated",
+            f"{service} is not replicated at {' and '.join(off)}, so its mate holds nothing of it",
+            "enable replication for this message VPN at both sites, or take it out of the inventory",
+        )
+    elif roles == [Role.ACTIVE, Role.ACTIVE]:
+        finding = _found(
+            Level.ERROR,
+            "both-active",
+            f"{service} is active at both sites: clients may be on either, and proper operation cannot be guaranteed",
+            "decide which site serves, and make the other standby before anything else",
+        )
+    elif roles == [Role.STANDBY, Role.STANDBY]:
+        finding = _found(
+            Level.ERROR,
+            "no-active-site",
+            f"{service} is standby at both sites: nobody serves it",
+            "if an earlier run stopped half-way (`failover runs list`), go on with it or call it off",
+        )
+    elif silent or None in roles or any(end.enabled is None for end in told.values()):
+        why = "; ".join(silent) or f"not everything was told ({words})"
+        finding = _unknown("roles", f"the roles of {service} are unknown: {why}")
+    serving = next((name for name, end in told.items() if end.role is Role.ACTIVE), "")
+    return Checked("roles", words if finding else f"{serving} active", service=service, finding=finding)
+
+
+def _role_of(end: object) -> str:
+    return str(end.role) if isinstance(end, ReplicationStatus) and end.role is not None else "unknown"
+
+
+def _bridge(service: str, active: str | None, standby: str | None, told: Mapping[str, ReplicationStatus]) -> Checked:
+    if active is None or standby is None:
+        why = "it means something between an active and a standby site only"
+        return Checked("bridge", "unknown", service=service, finding=_unknown("bridge", _of("bridge", service, why)))
+    here, there = told[active], told[standby]
+    words = f"{standby} {there.bridge or 'unknown'}, {active} queue {_bound(here.queue_bound)}"
+    held = (None if there.bridge is None else there.bridge is Bridge.BOUND, here.queue_bound, here.remote_bridge_up)
+    finding: Finding | None = None
+    if any(one is False for one in held):
+        finding = _found(
+            Level.ERROR,
+            "bridge-not-bound",
+            f"the replication bridge of {service} is not bound ({words}): a move now would not be a controlled one",
+            f"look at the bridge at {standby} (`show bridge #MSGVPN_REPLICATION_BRIDGE message-vpn {service} detail`)",
+        )
+    elif None in held:
+        finding = _unknown("bridge", _of("bridge", service, words))
+    return Checked("bridge", words if finding else "bound", service=service, finding=finding)
+
+
+def _bound(bound: bool | None) -> str:
+    return "unknown" if bound is None else "bound" if bound else "unbound"
+
+
+def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus]) -> Checked:
+    eligible = None if active is None else told[active].sync_eligible
+    finding: Finding | None = None
+    if eligible is False:
+        finding = _found(
+            Level.WARNING,
+            "sync-ineligible",
+            f"{service} is not eligible for synchronous replication: should {active} be lost now, synchronous "
+            "messages would be lost too",
+            "the queue is behind or the bridge was away; look whether the queue falls, and at the rates",
+        )
+    elif eligible is None:
+        finding = _unknown("sync", _of("eligibility", service, "the active site did not tell it"))
+    words = {True: "eligible", False: "NOT eligible", None: "unknown"}[eligible]
+    return Checked("sync", words, service=service, finding=finding)
+
+
+def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, standby: str | None) -> Checked:
+    queues = {site.name: site.of("replication_queue", service) for site in sites}
+    here, there = queues.get(active or ""), queues.get(standby or "")
+    failed = next((f"{name}: {one.text}" for name, one in queues.items() if isinstance(one, Failure)), "")
+    full = here.percent_full if isinstance(here, QueueDepth) else None
+    words = "unknown" if full is None else f"{full:.1f}%"
+    finding: Finding | None = None
+    if full is not None and full >= HIGH_SET:
+        finding = _found(
+            Level.ERROR,
+            "queue-high",
+            f"the replication queue of {service} at {active} is {full:.0f}% full; once it is full, publishers are "
+            "refused",
+            "find out why the mate does not take the messages; follow it with `failover watch`",
+        )
+    elif isinstance(there, QueueDepth) and there.messages:
+        finding = _found(
+            Level.WARNING,
+            "queue-left-behind",
+            f"the standby {standby} holds {there.messages:,} messages of {service} that {active} never got",
+            "they stem from an earlier fail-over; find out what they are before activity goes back",
+        )
+    elif isinstance(here, QueueDepth) and here.rejects_on_discard is False:
+        finding = _found(
+            Level.WARNING,
+            "queue-suspended",
+            f"replication of {service} is suspended: once the queue is full, messages are kept at {active} only",
+            "`failover restore` lifts it, or by hand: reject-msg-to-sender-on-discard",
+        )
+    elif full is not None and full >= HIGH_CLEAR:
+        finding = _found(
+            Level.WARNING,
+            "queue-filling",
+            f"the replication queue of {service} at {active} is {full:.0f}% full; draining it will take time",
+            "look whether it falls before you move it: `failover watch`",
+        )
+    elif full is None or failed or not isinstance(there, QueueDepth) or there.messages is None:
+        why = failed or "usage, quota or depth was not told"
+        finding = _unknown("queue", _of("replication queue", service, why))
+    return Checked("queue", words, service=service, finding=finding)
+
+
+def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | None) -> Checked:
+    found = next((site.of("transactions", service) for site in sites if site.name == active), None)
+    if not isinstance(found, Transactions):
+        why = found.text if isinstance(found, Failure) else "no active site is known"
+        finding = _unknown("transactions", _of("transactions", service, why))
+        return Checked("transactions", "unknown", service=service, finding=finding)
+    prepared = sum(item.state is TransactionState.PREPARED and item.replicated is not False for item in found.items)
+    note = _found(
+        Level.NOTE,
+        "transactions-prepared",
+        f"{service} has {prepared} prepared transactions at {active}; each needs a decision while nobody serves",
+        "have the decisions ready: `--xa FILE`",
+    )
+    return Checked("transactions", f"{prepared} prepared", service=service, finding=note if prepared else None)
+
+
+def _of(what: str, service: str, why: str) -> str:
+    return f"the {what} of {service} is unknown: {why}"
+
+
+def _unknown(check: str, message: str) -> Finding:
+    return _found(Level.UNKNOWN, f"{check}-unknown", message, _READ_FIRST)
+
+
+def _found(level: Level, code: str, message: str, hint: str) -> Finding:
+    return Finding(level=level, code=code, message=message, hint=hint)

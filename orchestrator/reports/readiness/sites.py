@@ -1,0 +1,227 @@
+"""The checks of both sites of a pair: who answers, HA, mates, versions, account, fence plan, clocks, host keys. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from orchestrator.contract import Failure
+from orchestrator.findings import Finding, Level
+from orchestrator.readings import DeviceHealth, Platform
+from orchestrator.reports.readiness.shapes import READINGS, Checked, SiteRead
+
+Value = TypeVar("Value", bool, float, str)
+
+# Levels that may change a role (facts/solace.md section 0, point 10), and the one that may shut the backbone (1.5).
+_MAY_MOVE = frozenset({"mesh-manager", "read-write", "admin"})
+_MAY_FENCE = frozenset({"read-write", "admin"})
+# What `failover failback` allows between the clocks of brokers and ours, seconds.
+SKEW_MAX_S = 30.0
+# What kept a site from answering, and what it means; any other failure is of one reading.
+_SHUT_OUT = {
+    "Unreachable": ("site-unreachable", "look at its power, its network and the inventory's address"),
+    "ConnectionLost": ("site-unreachable", "look at its power, its network and the inventory's address"),
+    "CommandTimedOut": ("site-unreachable", "look at its power, its network and the inventory's address"),
+    "AuthenticationFailed": ("login-refused", "mend the account or the secret that the inventory refers to"),
+    "HostKeyRejected": ("host-key-rejected", "compare the fingerprint at the device's console before you trust it"),
+}
+
+
+def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
+    """Every check of the two sites, one site after the other."""
+    for site, other in (sites, sites[::-1]):
+        yield _answers(site)
+        yield from _host_keys(site)
+        yield _ha(site)
+        platform = site.of_site("platform")
+        yield _mate(site, other, platform)
+        yield _version(site, other, platform)
+        yield _transaction_mode(site, other, platform)
+        yield _config_sync(site, platform)
+        yield _access(site, platform)
+        yield _fence_plan(site)
+        yield _clock(site, platform)
+
+
+def _answers(site: SiteRead) -> Checked:
+    answers = [answer for reading in READINGS for answer in site.answers.get(reading, {}).values()]
+    failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
+    if not failed:
+        return Checked("answers", "yes", site=site.name)
+    code, hint = _SHUT_OUT[failed[0].kind]
+    message = f"{site.name} could not be read: {failed[0].text}"
+    return Checked("answers", "NO", site=site.name, finding=_found(Level.ERROR, code, message, hint))
+
+
+def _host_keys(site: SiteRead) -> Iterator[Checked]:
+    if site.host_keys is None:
+        return
+    strangers = [name for name, is_known in site.host_keys.items() if not is_known]
+    finding = _found(
+        Level.ERROR,
+        "host-key-unknown",
+        f"no host key is known for {' and '.join(strangers)} of {site.name}: the session will be refused",
+        "write host_key under the device in the inventory, or the key into known_hosts, after comparing it at the "
+        "device's console",
+    )
+    yield Checked(
+        "host keys", "unknown" if strangers else "known", site=site.name, finding=finding if strangers else None
+    )
+
+
+def _ha(site: SiteRead) -> Checked:
+    health = site.of_site("health")
+    if not isinstance(health, DeviceHealth):
+        return _cannot(site, "ha", f"which node of {site.name} serves is unknown: {_why(health)}")
+    is_pair = len(site.site.devices) > 1
+    words = f"{health.node or 'a node'} serves" if health.serving else "nobody serves"
+    found: Finding | None = None
+    if health.serving is False:
+        text = f"not exactly one node of {site.name} serves"
+        found = _found(Level.ERROR, "not-serving", text, "`show redundancy` there says why")
+    elif health.spool_active is False:
+        text = f"the message spool of {health.node or site.name} is not active, so it cannot serve"
+        found = _found(
+            Level.ERROR, "spool-inactive", text, "`show redundancy` and `show message-spool` there say why"
+        )
+    elif is_pair and health.mate_node is not None and health.mate_node not in site.own_names:
+        text = f"{health.node or site.name} has {health.mate_node} as its HA mate, which the inventory does not list"
+        found = _found(Level.ERROR, "ha-mate-stranger", text, f"mend the devices of {site.name} in the inventory")
+    elif is_pair and health.redundancy_up is False:
+        text = f"the HA pair {site.name} is not redundant: one more failure there is an outage"
+        found = _found(Level.WARNING, "redundancy-down", text, "bring its other node back first")
+    elif None in (health.serving, health.spool_active) or (
+        is_pair and None in (health.mate_node, health.redundancy_up)
+    ):
+        return _cannot(site, "ha", f"the HA state of {site.name} was told in part only")
+    return Checked("ha", words, site=site.name, finding=found)
+
+
+def _mate(site: SiteRead, other: SiteRead, platform: object) -> Checked:
+    def judge(mate: str) -> Finding | None:
+        if mate in other.own_names:
+            return None
+        listed = ", ".join(sorted(other.own_names))
+        return _found(
+            Level.ERROR,
+            "mate-stranger",
+            f"{site.name} replicates with {mate}, but the inventory says that its mate is {other.name} ({listed}): "
+            "a move could activate a stranger",
+            "mend the inventory: sites of the pair, device names, router_name",
+        )
+
+    return _told(site, "mate", platform, lambda one: one.mate, judge)
+
+
+def _version(site: SiteRead, other: SiteRead, platform: object) -> Checked:
+    theirs = _of_platform(other, lambda one: one.version)
+
+    def judge(version: str) -> Finding | None:
+        if theirs is None or theirs == version:
+            return None  # said of the other site, if it is that one that did not tell
+        # The same sentence at both sites, so that it is said once.
+        words = " and ".join(sorted((f"{site.name} runs {version}", f"{other.name} runs {theirs}")))
+        text = f"{words}; mates should be of equal version"
+        return _found(Level.WARNING, "versions-differ", text, "upgrade the older one at the next maintenance")
+
+    return _told(site, "version", platform, lambda one: one.version, judge)
+
+
+def _transaction_mode(site: SiteRead, other: SiteRead, platform: object) -> Checked:
+    theirs = _of_platform(other, lambda one: one.transactions)
+
+    def judge(mode: str) -> Finding | None:
+        if theirs is not None and theirs != mode:
+            words = " and ".join(sorted((f"{mode} at {site.name}", f"{theirs} at {other.name}")))
+            text = f"transactions are replicated in different modes: {words}"
+            hint = "make the transaction replication compatibility mode equal at both sites"
+            return _found(Level.ERROR, "transaction-modes-differ", text, hint)
+        if mode == "legacy":
+            text = f"{site.name} replicates transactions in legacy mode: prepared ones are not known to the mate"
+            hint = "without XA transactions that does not matter; with them, change both sites to transacted"
+            return _found(Level.WARNING, "transaction-mode-legacy", text, hint)
+        return None
+
+    return _told(site, "transaction mode", platform, lambda one: one.transactions, judge)
+
+
+def _config_sync(site: SiteRead, platform: object) -> Checked:
+    def judge(up: bool) -> Finding | None:
+        text = f"config-sync is down at {site.name}: what is changed there does not reach the other nodes"
+        return None if up else _found(Level.WARNING, "config-sync-down", text, "`show config-sync` there says why")
+
+    return _told(site, "config-sync", platform, lambda one: one.config_sync_up, judge, {True: "up", False: "DOWN"})
+
+
+def _access(site: SiteRead, platform: object) -> Checked:
+    def judge(level: str) -> Finding | None:
+        if level not in _MAY_MOVE:
+            text = f"the account has the level {level} at {site.name}, which may not change a replication role"
+            hint = "give it the global level read-write (newer versions: mesh-manager or above)"
+            return _found(Level.ERROR, "access-too-low", text, hint)
+        if level not in _MAY_FENCE:
+            text = f"the account has the level {level} at {site.name}, which may not shut the message backbone"
+            return _found(
+                Level.NOTE, "access-no-fence", text, "give it read-write if this program is to fence the site"
+            )
+        return None
+
+    return _told(site, "access", platform, lambda one: one.level, judge)
+
+
+def _fence_plan(site: SiteRead) -> Checked:
+    steps = site.site.fence
+    text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
+    hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"
+    finding = None if steps else _found(Level.WARNING, "no-fence-plan", text, hint)
+    return Checked("fence plan", ", ".join(one.kind for one in steps) or "none", site=site.name, finding=finding)
+
+
+def _clock(site: SiteRead, platform: object) -> Checked:
+    def judge(offset: float) -> Finding | None:
+        if abs(offset) <= SKEW_MAX_S:
+            return None
+        way = "ahead of" if offset > 0 else "behind"
+        text = f"the clock of {site.name} is {abs(offset):.0f}s {way} ours: times of messages cannot be compared"
+        return _found(Level.WARNING, "clock-skew", text, "mend the time service of the device, or of this machine")
+
+    checked = _told(site, "clock", platform, lambda one: one.clock_offset_s, judge)
+    offset = _of_platform(site, lambda one: one.clock_offset_s)
+    if offset is None:
+        return checked
+    words = "with ours" if abs(offset) < 1 else f"{offset:+.0f}s"
+    return Checked("clock", words, site=site.name, finding=checked.finding)
+
+
+def _told(
+    site: SiteRead,
+    check: str,
+    platform: object,
+    value_of: Callable[[Platform], Value | None],
+    judge: Callable[[Value], Finding | None],
+    words: dict[Value, str] | None = None,
+) -> Checked:
+    """A check of one value of the platform: unknown if it was not told."""
+    value = value_of(platform) if isinstance(platform, Platform) else None
+    if value is None:
+        return _cannot(site, check, f"the {check} of {site.name} is unknown: {_why(platform)}")
+    return Checked(check, (words or {}).get(value, str(value)), site=site.name, finding=judge(value))
+
+
+def _of_platform(site: SiteRead, value_of: Callable[[Platform], Value | None]) -> Value | None:
+    platform = site.of_site("platform")
+    return value_of(platform) if isinstance(platform, Platform) else None
+
+
+def _why(answer: object) -> str:
+    return answer.text if isinstance(answer, Failure) else "the device did not tell"
+
+
+def _cannot(site: SiteRead, check: str, message: str) -> Checked:
+    code = f"{check.replace(' ', '-')}-unknown"
+    finding = _found(Level.UNKNOWN, code, message, "a check that could not be made is no good sign: make it by hand")
+    return Checked(check, "unknown", site=site.name, finding=finding)
+
+
+def _found(level: Level, code: str, message: str, hint: str) -> Finding:
+    return Finding(level=level, code=code, message=message, hint=hint)

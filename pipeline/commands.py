@@ -1,0 +1,66 @@
+"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from pipeline.ask import Ask
+from pipeline.faults import spark_faults
+from pipeline.reconcile import reconcile
+from pipeline.report import Report
+from pipeline.results import REPORT, differences_table, result_at
+from pipeline.session import SparkSettings, spark_session
+from pipeline.sides import Side, check_pair
+from pipeline.watching import watched
+
+Say = Callable[[str], None]
+
+
+def run_reconcile(
+    left: str, right: str, ask: Ask, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+) -> Report:
+    """Compare two exports; with ``out`` also write report and differences there, all or nothing.
+
+    Raises the errors of ``orchestrator.errors``; then nothing was written.
+    """
+    sides = Side.open(left), Side.open(right)
+    check_pair(*sides)
+    say("starting Spark")
+    with spark_session(settings) as spark, spark_faults(), watched(spark, say):
+        outcome = reconcile(spark, *sides, ask, clock, say)
+        if out is not None:
+            say(f"writing {out}")
+            with result_at(out) as result:
+                if outcome.differences is not None:
+                    result.table("differences", differences_table(outcome.differences))
+                result.document(REPORT, outcome.report.encoded())
+        outcome.close()
+        return outcome.report
+
+
+def moment(text: str, option: str) -> float:
+    """Seconds since the epoch of ``2026-11-20T03:00:00Z``. Raises ``DefinitionError``; a zone is needed."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise DefinitionError(f"{option}: {text!r} is no moment", hint="write 2026-11-20T03:00:00Z") from error
+    if parsed.tzinfo is None:
+        raise DefinitionError(f"{option}: {text!r} has no time zone", hint="write 2026-11-20T03:00:00Z")
+    return parsed.timestamp()
+
+
+def settings_of(
+    master: str | None, memory: str, partitions: int | None, scratch: str | None, conf: list[str] | None
+) -> SparkSettings:
+    """Settings from options as typed. Raises ``DefinitionError``."""
+    options = {}
+    for one in conf or []:
+        name, equals, value = one.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise DefinitionError(f"--conf: {one!r} is not spark.NAME=VALUE")
+        options[name] = value
+    return SparkSettings(master, memory, partitions, None if scratch is None else Path(scratch), options)

@@ -1,0 +1,99 @@
+"""A report in words, for a screen of 100 columns. Says nothing that the report does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator.clock import iso
+from orchestrator.findings import Level
+from pipeline.report import WHYS, EndpointReport, Interval, Report, ServiceReport
+
+_ENDPOINTS_MAX = 20
+_INTERVALS_MAX = 24
+_PLANS = {
+    "fingerprints": "fingerprints alone: all of them agree",
+    "drill": "fingerprints, and a closer look where they differ",
+    "everything": "every message by itself, since so many are concerned",
+}
+
+
+def lines_of(report: Report) -> Iterator[str]:
+    """Line by line."""
+    if report.simulated:
+        yield "SIMULATED"
+    for word, side in (("left ", report.left), ("right", report.right)):
+        taken = f"{iso(side.taken_from)} to {iso(side.taken_to)}"
+        yield f"{word}  {side.site}: {side.messages:,} messages, read {taken}"
+    for service in report.services:
+        yield ""
+        yield from _service(service)
+    spans = report.intervals
+    if spans:
+        yield ""
+        yield from _timeline(spans)
+    noted = [finding for finding in report.findings if finding.level != Level.NOTE] + [
+        finding for finding in report.findings if finding.level == Level.NOTE
+    ]
+    if noted:
+        yield ""
+        yield from (f"{finding.level}: {finding.message}" for finding in noted)
+    yield ""
+    yield from _work(report)
+
+
+def _service(service: ServiceReport) -> Iterator[str]:
+    yield f"{service.name}: failing back is {service.verdict.replace('-', ' ').upper()}"
+    yield from (f"  {reason}" for reason in service.reasons)
+    yield f"  lost by the fail-over: {_rpo(service)}"
+    apart = [endpoint for endpoint in service.endpoints if endpoint.differs]
+    same = len(service.endpoints) - len(apart)
+    if apart:
+        yield "  endpoint                            left      right    missing      extra  duplicate    changed  order"
+        apart.sort(key=lambda one: -(one.missing.messages + one.extra.messages))
+        yield from (_endpoint(endpoint) for endpoint in apart[:_ENDPOINTS_MAX])
+        if len(apart) > _ENDPOINTS_MAX:
+            yield f"  and {len(apart) - _ENDPOINTS_MAX:,} more that differ"
+    yield f"  {same:,} endpoints hold the same at both sites"
+
+
+def _rpo(service: ServiceReport) -> str:
+    rpo = service.rpo
+    reasons = f"; {'; '.join(rpo.reasons)}" if rpo.reasons else ""
+    match rpo.how:
+        case "proven":
+            return f"{rpo.low:,} messages, proven{reasons}"
+        case "bounded":
+            return f"between {rpo.low:,} and {rpo.high or 0:,} messages{reasons}"
+        case "unknown":
+            return f"unknown{f', at least {rpo.low:,}' if rpo.low else ''}{reasons}"
+
+
+def _endpoint(one: EndpointReport) -> str:
+    duplicates = one.duplicates_left + one.duplicates_right + (one.duplicates_at_both or 0)
+    numbers = (
+        one.left.messages,
+        one.right.messages,
+        one.missing.messages,
+        one.extra.messages,
+        duplicates,
+        one.changed,
+    )
+    return f"  {one.name:<28.28} " + " ".join(f"{number:>10,}" for number in numbers) + f" {one.order_breaks:>6,}"
+
+
+def _timeline(spans: tuple[Interval, ...]) -> Iterator[str]:
+    yield "  spooled from              to                          missing      extra  duplicate    changed"
+    for span in spans[:_INTERVALS_MAX]:
+        counts = (span.missing, span.extra, span.duplicates, span.changed)
+        yield f"  {iso(span.start)}  {iso(span.end)}  " + " ".join(f"{count:>10,}" for count in counts)
+    if len(spans) > _INTERVALS_MAX:
+        yield f"  and {len(spans) - _INTERVALS_MAX} more intervals: see --json or --out"
+
+
+def _work(report: Report) -> Iterator[str]:
+    work = report.work
+    yield f"compared by {_PLANS[work.plan]}; {work.rows_drilled:,} of {work.rows:,} messages looked at closer"
+    yield f"a difference was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
+    used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
+    if any(why in WHYS and why.startswith("consumed") for why in used):
+        yield "assumed: consumers take messages from the head of an endpoint; selectors would make fewer explainable"

@@ -1,0 +1,89 @@
+"""Writes results so that nobody ever takes half of one for a whole.
+
+On this machine a result grows in a hidden directory beside its place and is moved there at the end; when it breaks
+off, that directory is removed. At a URI, where nothing can be moved at once, the report is written last: a directory
+without one is no result.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.places import Place
+
+REPORT = "report.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result that is being written."""
+
+    place: Place
+
+    def table(self, name: str, rows: DataFrame) -> None:
+        """One table, as Parquet."""
+        rows.write.mode("error").parquet(self.place.child(name).for_spark)
+
+    def document(self, name: str, data: bytes) -> None:
+        """One document. The report comes last."""
+        self.place.child(name).write(data)
+
+
+@contextmanager
+def result_at(name: str) -> Iterator[Result]:
+    """A result at ``name``, which must not exist yet. Raises ``DefinitionError``, ``OutputLost``."""
+    place = Place.of(name)
+    if not place.is_local:
+        if place.child(REPORT).exists():
+            raise DefinitionError(f"{name} holds a result already", hint="choose another place")
+        yield Result(place)
+        return
+    target = place.local
+    if target.exists() and not _is_empty_directory(target):
+        raise DefinitionError(f"{name} exists already", hint="choose another directory")
+    growing = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    try:
+        _make(growing)
+        yield Result(Place.of(str(growing)))
+        _move(growing, target)
+    finally:
+        shutil.rmtree(growing, ignore_errors=True)
+
+
+def _is_empty_directory(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        raise OutputLost(f"{directory} could not be made: {error.strerror}") from error
+
+
+def _move(growing: Path, target: Path) -> None:
+    try:
+        growing.replace(target)
+    except OSError as error:
+        raise OutputLost(f"{target} could not be written: {error.strerror}") from error
+
+
+def differences_table(differences: DataFrame) -> DataFrame:
+    """The differences as they are written: docs/pipeline.md has the columns."""
+    times = [F.timestamp_micros(f"spooled_{side}").alias(f"spooled_at_{name}") for side, name in _SIDES]
+    copies = [F.col(f"n_{side}").alias(f"copies_{name}") for side, name in _SIDES]
+    places = [F.col(f"place_{side}").alias(f"position_{name}") for side, name in _SIDES]
+    keys = ["service", "endpoint", "kind", "message_id", "class", "why"]
+    return differences.select(*keys, *copies, *times, *places, F.col("is_changed").alias("changed"))
+
+
+_SIDES = (("l", "left"), ("r", "right"))

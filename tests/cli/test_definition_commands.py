@@ -1,0 +1,74 @@
+"""`failover runbook …` and `failover inventory …`: definitions in words, as drawings, as schemas, and their mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator.loader import load_runbook, shipped_runbooks
+from tests.cli.shell import Shell
+
+INVENTORY = Path(__file__).parents[2] / "examples/inventory.yaml"
+
+
+def test_list(shell: Shell) -> None:
+    """Law: every shipped runbook is listed with its summary."""
+    listed = [line.split("  ")[0] for line in shell("runbook", "list").out.splitlines()]
+    assert listed == shipped_runbooks()
+
+
+@pytest.mark.parametrize("name", shipped_runbooks())
+def test_show_and_graph(shell: Shell, name: str) -> None:
+    """Law: a runbook in words, and as a flowchart, has every step, with its way back and its point of no return."""
+    runbook = load_runbook(name)
+    shown = shell("runbook", "show", name)
+    assert shown.code == 0
+    words = shown.out.splitlines()
+    for number, step in enumerate(runbook.steps, 1):
+        turning = "  (point of no return)" if step.point_of_no_return else ""
+        assert f"{number}. {step.title}{turning}" in words
+    assert sum(line.startswith("     undo ") for line in words) == sum(
+        step.undo is not None for step in runbook.steps
+    )
+    assert not any("True" in line or "False" in line for line in words)
+    graph = shell("runbook", "graph", name).out.splitlines()
+    assert graph[0] == "flowchart TD"
+    assert sum("-. undo .->" in line for line in graph) == sum(step.undo is not None for step in runbook.steps)
+
+
+@pytest.mark.parametrize("kind", ["runbook", "inventory"])
+def test_schema(shell: Shell, kind: str) -> None:
+    """Law: the schema is JSON, as it stands on stdout."""
+    assert json.loads(shell(kind, "schema").out)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_inventory(shell: Shell) -> None:
+    """Law: an inventory is shown with its sites, devices and pairs, and without its secrets."""
+    shown = shell("inventory", "show", str(INVENTORY)).out
+    assert "site new-york (New York Data Center) through solace-cli" in shown
+    assert "NY_Appliance1 at ny-appliance1.example.com:22, host key pinned" in shown
+    assert "PASSWORD" not in shown
+    assert shell("inventory", "lint", str(INVENTORY)).code == 0
+
+
+def test_lint_says_where(shell: Shell) -> None:
+    """Law: a finding names file and line, in words and for machines, and an unreadable file is exit code 2."""
+    path = shell.write("own.yaml", "runbook: own/move\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: moon}}\n")
+    ended = shell("runbook", "lint", str(path), "--json")
+    assert ended.code == 2
+    assert {(value["file"], value["line"], value["level"]) for value in ended.values} == {(str(path), 4, "error")}
+    assert f"{path}:4: error: " in shell("runbook", "lint", str(path)).out
+    assert shell("inventory", "lint", "nothing.yaml").code == 2
+    missing = shell("inventory", "show", "nothing.yaml")
+    assert (missing.code, missing.complaint) == (2, "nothing.yaml: there is no such file")
+
+
+def test_reset(shell: Shell) -> None:
+    """Law: the embedded pair starts anew: ny active, as on the first day."""
+    assert shell.move().code == 0
+    assert shell.roles() == ("standby", "active")
+    assert shell("lab", "reset").code == 0
+    assert shell.roles() == ("active", "standby")
+    assert shell.move().code == 0

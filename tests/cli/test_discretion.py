@@ -1,0 +1,91 @@
+"""Which texts of a record may hold a secret: every text of every event is either free, or a name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.cli.discretion import FREE_TEXTS, scrub_free_texts
+from orchestrator.redact import Redactor
+
+# Texts that say which thing is meant, by whom, or what the definitions say. None comes from a device's free output.
+NAMES = frozenset(
+    {
+        # who and what
+        *("by", "version", "device", "observer", "run", "pair", "source", "target", "services", "notes", "canary"),
+        # the lifecycle and the vocabulary
+        *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect"),
+        *("on", "reading", "action", "args", "undo", "on_gate", "transactions"),
+    }
+)
+
+
+def text_keys(schema: Any, definitions: Any, seen: frozenset[str] = frozenset()) -> set[str]:
+    """The keys under which a text may stand, anywhere below ``schema``."""
+    found: set[str] = set()
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return set() if name in seen else text_keys(definitions[name], definitions, seen | {name})
+    for key, inner in schema.get("properties", {}).items():
+        if _may_be_text(inner):
+            found.add(key)
+        found |= text_keys(inner, definitions, seen)
+    for part in (
+        *schema.get("anyOf", ()),
+        *schema.get("oneOf", ()),
+        schema.get("items"),
+        schema.get("additionalProperties"),
+    ):
+        if isinstance(part, dict):
+            found |= text_keys(part, definitions, seen)
+    return found
+
+
+def _may_be_text(schema: Any) -> bool:
+    if schema.get("type") == "string":
+        return "const" not in schema and "enum" not in schema
+    parts = (*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties"))
+    return any(isinstance(part, dict) and _may_be_text(part) for part in parts)
+
+
+EVENTS = get_args(get_args(ev.Event)[0])
+# Definitions are recorded as they were read; readings are values of a vocabulary.
+DEFINITIONS = frozenset({"Runbook", "Inventory"})
+
+
+@pytest.mark.parametrize("model", EVENTS, ids=lambda model: model.model_fields["kind"].default)
+def test_every_text_is_free_or_a_name(model: Any) -> None:
+    """Law: a new text in an event is given its place: scrubbed if it may quote somebody, kept if it is a name."""
+    schema = model.model_json_schema()
+    known = FREE_TEXTS | NAMES | READINGS
+    assert text_keys(schema, schema.get("$defs", {}), DEFINITIONS) - known == set()
+
+
+# Values of readings: what a device calls its things.
+READINGS = frozenset({"node", "mate_node", "mate", "xid", "client", "name", "level", "version"})
+
+
+def test_free_texts_are_scrubbed_at_any_depth() -> None:
+    """Law: a secret in a free text is replaced, also in a list or in an object below it."""
+    redactor = Redactor()
+    redactor.learn("hunter2")
+    body = {
+        "seen": [{"failure": {"text": "got hunter2", "kind": "hunter2"}}],
+        "sent": ["login hunter2"],
+        "step": "hunter2",
+    }
+    stored = json.loads(scrub_free_texts(redactor.scrub)(json.dumps(body)))
+    assert stored == {
+        "seen": [{"failure": {"text": "got [redacted]", "kind": "hunter2"}}],
+        "sent": ["login [redacted]"],
+        "step": "hunter2",
+    }
+
+
+def test_what_has_no_secret_is_stored_as_it_is() -> None:
+    """Law: a record without a secret is not so much as reformatted."""
+    body = '{"why" : "a  b", "at":1.0}'
+    assert scrub_free_texts(Redactor().scrub)(body) is body

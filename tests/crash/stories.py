@@ -1,0 +1,221 @@
+"""Scenarios as stories to be killed in: the same folders, the full mock world, the real adapters, every instant.
+
+The instants are those of ``tests.core.killing`` and, besides, the one right before each single change leaves, so that
+the middle of a request that carries several is covered too. The judge is the promises of ``tests.scenarios``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adapters.mock.account import Tally
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Permit, Setting
+from orchestrator.engine import Engine
+from orchestrator.fleet import InlineFleet
+from orchestrator.journal import Journal
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
+from orchestrator.reports.report import build
+from orchestrator.runbook import Runbook, Side
+from orchestrator.state import fold
+from tests.core.killing import RUN, Fuse, Story
+from tests.scenarios.promises import NOT_IDEMPOTENT, broken
+from tests.scenarios.script import Phase, Scenario, read_scenario
+from tests.scenarios.staging import (
+    AnsweringDesk,
+    PatientClock,
+    Played,
+    Stage,
+    fast_journal,
+    label_of,
+    mock_inventory,
+    roles_of,
+)
+from tests.scenarios.witness import Noted, Witness
+
+_REGISTRY = Registry()  # finding out what is installed takes longer than a whole run
+
+# Waits of the shipped runbooks, cut so that a run is not a thousand instants long. None of them is about safety.
+SHORTER: Mapping[str, Mapping[str, Any]] = {
+    "drain": {"when_guard_breaks": {"grace": 3.0}, "when_stalled": {"after": 4.0}},
+    "delete-at-target": {"delay": 1.0},
+    "source-lost": {"hold": 2.0},
+}
+
+
+@dataclass
+class KillStage:
+    """One telling's world, as ``tests.core.killing`` wants it; made anew for each."""
+
+    scenario: Scenario
+    phase: Phase
+    plan: ev.Plan
+    clock: VirtualClock
+    world: World
+    journal: Path
+    before: Mapping[str, Tally]
+    notes: list[Noted] = field(default_factory=list)
+
+    def adapters(self) -> dict[Side, Adapter]:
+        """Both sides' adapters, watched."""
+        setting = Setting(clock=self.clock, secrets=SecretStore(None))
+        sides: tuple[Side, Side] = ("source", "target")
+        return {side: self._adapter(self.plan.site_name(side), setting) for side in sides}
+
+    def _adapter(self, name: str, setting: Setting) -> Adapter:
+        adapter = _REGISTRY.adapter_for(self.plan.inventory.sites[name], setting)
+        return Witness(adapter, self.world, name, self.plan, self.notes)
+
+    def judge(self, outcome: ev.Outcome | None) -> list[str]:
+        """Every promise broken, by the world's account, and what was sent twice."""
+        self.clock.sleep(self.phase.plan.settle)
+        journal = Journal.at(self.journal)
+        records = tuple(journal.records(RUN))
+        journal.close()
+        played = Played(
+            phase=self.phase,
+            plan=self.plan,
+            run=fold(records),
+            records=records,
+            report=build(records),
+            before=self.before,
+            after=self.world.tallies(),
+            noted=tuple(self.notes),
+            roles=roles_of(self.world),
+            dark=frozenset(name for name, centre in self.world.centres.items() if not centre.serves),
+        )
+        return [*broken(self.scenario, played), *_sent_twice(played)]
+
+
+def _sent_twice(played: Played) -> Iterator[str]:
+    """Stricter than the promise: with nothing lost on the way, nothing of the kind even arrives twice."""
+    for service, tally in played.after.items():
+        for key, count in tally.commands.items():
+            if key.action in NOT_IDEMPOTENT and count.received > 1:
+                yield f"{service}: {key.action} {dict(key.args)} was sent to {key.site} {count.received} times"
+
+
+def story(
+    name: str,
+    folder: Path,
+    *ends: ev.Outcome,
+    phase: int = 0,
+    engine: type[Engine] = Engine,
+    fleet: type[InlineFleet] | None = None,
+) -> Story:
+    """The scenario ``name``, told in ``folder``; ``phase`` is the one that is killed, those before it are played."""
+    scenario = read_scenario(name)
+    chosen = scenario.phases[phase]
+    stages: list[KillStage] = []
+
+    first = stage_of(scenario, phase, folder)
+
+    def make() -> KillStage:
+        stages.append(stage_of(scenario, phase, folder, plan=first.plan))
+        return stages[-1]
+
+    answers = chosen.plan.answers
+    return Story(
+        name=name,
+        plan=first.plan,
+        world=make,
+        judge=lambda world, outcome: world.judge(outcome),
+        ends=frozenset(ends),
+        desk=(lambda: AnsweringDesk(answers, stages[-1].clock, chosen.plan.thinks)) if answers else None,
+        engine=caller_of(engine, chosen),
+        fleet=fleet or ExactFleet,
+    )
+
+
+def stage_of(scenario: Scenario, number: int, folder: Path, *, plan: ev.Plan | None = None) -> KillStage:
+    """The world as it is when phase ``number`` begins; ``plan``: the phase's, if it has been made before."""
+    clock = PatientClock()
+    world = World(scenario.scene.world.layout, clock)
+    reference = f"crash-{folder}"
+    WORLDS.forget(reference)
+    inventory = mock_inventory(world, WORLDS.register(reference, world))
+    phase = scenario.phases[number]
+    if plan is None or number:
+        (folder / "earlier.sqlite").unlink(missing_ok=True)
+        earlier = Stage(scenario, clock, world, fast_journal(folder / "earlier.sqlite"), inventory, _REGISTRY)
+        for one in scenario.phases[:number]:
+            earlier.play(one)
+        plan = earlier.plan(phase.plan)
+        plan = plan.model_copy(update={"runbook": shortened(plan.runbook)})
+        earlier.journal.close()
+    before = world.tallies()
+    world.afflict(phase.faults)
+    clock.sleep(phase.plan.wait)
+    return KillStage(scenario, phase, plan, clock, world, folder / "journal.db", before)
+
+
+def shortened(runbook: Runbook) -> Runbook:
+    """The same steps with the waits of ``SHORTER``."""
+    steps = []
+    for step in runbook.steps:
+        changed: dict[str, Any] = {}
+        for name, value in SHORTER.get(step.id, {}).items():
+            rule = getattr(step, name)
+            changed[name] = rule.model_copy(update=value) if isinstance(value, dict) and rule is not None else value
+        steps.append(step.model_copy(update=changed))
+    return runbook.model_copy(update={"steps": tuple(steps)})
+
+
+class ExactFleet(InlineFleet):
+    """Has an instant right before every single change leaves, whatever else its request carries."""
+
+    def __init__(self, adapters: Mapping[Side, Any], permit: Permit, clock: Any, **more: Any) -> None:
+        super().__init__(adapters, _KillingPermit(permit, adapters["source"].fuse), clock, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class _KillingPermit:
+    inner: Permit
+    fuse: Fuse
+
+    def check(self) -> None:
+        self.inner.check()
+        self.fuse.instant("before a change leaves")
+
+
+def caller_of(engine: type[Engine], phase: Phase) -> type[Engine]:
+    """The engine, and somebody who calls the run off, as the phase says."""
+    wish = phase.plan.call_off
+    if wish is None:
+        return engine
+
+    class CalledOff(engine):  # type: ignore[valid-type, misc]
+        def __init__(self, journal: Journal, *args: Any, observers: Iterable[Any] = (), **more: Any) -> None:
+            def call(record: ev.Record, run: Any) -> None:
+                if label_of(record.event) == wish.on:
+                    journal.ask(RUN, {"kind": "abort", "by": "ann", "reason": wish.reason})
+
+            super().__init__(journal, *args, observers=[*observers, call], **more)
+
+    return CalledOff
+
+
+class FuseAt(Fuse):
+    """Kills at several instants, counted over all lives."""
+
+    def __init__(self, *kills: int) -> None:
+        super().__init__(min(kills))
+        self.kills = frozenset(kills)
+
+    def instant(self, place: str) -> None:
+        self.at = self.count + 1 if self.count + 1 in self.kills else self.at
+        super().instant(place)
+
+
+def evenly(count: int, most: int) -> list[int]:
+    """At most ``most`` of the instants 1 to ``count``, evenly spread, the first and the last among them."""
+    if count <= most:
+        return list(range(1, count + 1))
+    return sorted({1 + round(index * (count - 1) / (most - 1)) for index in range(most)})

@@ -1,0 +1,84 @@
+"""Kill -9 at every instant of whole runs over the full mock world, then resume (promise 4).
+
+With ``FAILOVER_ALL_KILLS=1`` every instant of every story is tried; without, at most ``MOST`` of each, evenly spread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator import events as ev
+from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Telling, guilty, tell
+from tests.crash.stories import FuseAt, evenly, story
+
+MOST = 1_000_000 if os.environ.get("FAILOVER_ALL_KILLS") else 90
+DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
+
+# Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.
+STORIES = [
+    ("controlled-plain", 0, [DONE]),
+    ("bridge-loss-unattended", 0, [REVERTED]),
+    ("bridge-loss-escalates", 0, [ESCALATED]),
+    # Killed before anybody could call it off, it is not called off.
+    ("called-off-in-drain", 0, [REVERTED, DONE]),
+    ("xa-undecided-then-decided", 0, [ev.Outcome.NEEDS_OPERATOR]),
+    ("commit-lost-reply", 0, [DONE]),
+    ("commit-late", 0, [DONE]),
+    ("one-of-three-fails", 0, [ev.Outcome.REFUSED]),
+    ("uncontrolled-dark", 0, [DONE]),
+]
+
+
+@pytest.mark.parametrize(("name", "phase", "ends"), STORIES, ids=[name for name, *_ in STORIES])
+def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path: Path) -> None:
+    """Whenever it is killed, resume leads to a named end, nothing is sent twice, and every promise is kept."""
+    told = story(name, tmp_path, *ends, phase=phase)
+    counting = Fuse()
+    undisturbed = tell(told, tmp_path, counting)
+    assert (undisturbed.outcome, undisturbed.complaints) == (ends[0], [])
+    tellings = [tell(told, tmp_path, Fuse(at)) for at in evenly(counting.count, MOST)]
+    assert list(guilty(tellings)) == []
+
+
+@pytest.mark.parametrize("after", [1, 4, 9])
+def test_killed_twice(after: int, tmp_path: Path) -> None:
+    """Killed again soon after the resume: still one end, still nothing twice."""
+    told = story("controlled-plain", tmp_path, DONE)
+    counting = Fuse()
+    tell(told, tmp_path, counting)
+    tellings = [tell(told, tmp_path, FuseAt(at, at + after)) for at in evenly(counting.count, MOST // 9)]
+    assert list(guilty(tellings)) == []
+
+
+def test_killed_over_and_over(tmp_path: Path) -> None:
+    """A process that dies every so many instants still gets there: each life gets further."""
+    told = story("controlled-plain", tmp_path, DONE)
+    assert list(guilty([tell(told, tmp_path, Fuse(every=every)) for every in (53, 61, 71)])) == []
+
+
+# --- negative controls: engines that are broken on purpose are caught ------------------------------------------------
+
+
+def _tellings(name: str, folder: Path, **broken: object) -> Iterator[Telling]:
+    """Undisturbed, then killed at one instant after the other."""
+    told = story(name, folder, DONE, **broken)  # type: ignore[arg-type]
+    counting = Fuse()
+    yield tell(told, folder, counting)
+    for at in range(1, counting.count + 1):
+        yield tell(told, folder, Fuse(at))
+
+
+def test_an_engine_that_acts_before_the_record_is_caught(tmp_path: Path) -> None:
+    """With intents recorded after the deed, some instant sends a commit twice."""
+    found = guilty(_tellings("commit-late", tmp_path, engine=PerformsFirst, fleet=HastyFleet))
+    assert any("was sent to ny 2 times" in text for text in found)
+
+
+def test_an_engine_that_resends_doubts_is_caught(tmp_path: Path) -> None:
+    """A doubt that is taken for "not sent" sends a commit twice."""
+    found = guilty(_tellings("commit-late", tmp_path, engine=ForgetsDoubt))
+    assert any("was sent to ny 2 times" in text for text in found)

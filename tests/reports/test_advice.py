@@ -1,0 +1,118 @@
+"""What to do next, for each way a service can end; and the commands it names are commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+import typer
+
+from orchestrator import events as ev
+from orchestrator.cli.main import app
+from orchestrator.readings import Role
+from orchestrator.reports.advice import advice
+from orchestrator.reports.report import LaneReport, RunReport
+
+RUN = "20261120-030501-7f3a"
+A, S = Role.ACTIVE, Role.STANDBY
+
+
+def a_lane(outcome: ev.Outcome | None, **more: Any) -> LaneReport:
+    base = {
+        "service": "Trading_VPN",
+        "status": "running",
+        "outcome": outcome,
+        "reason": "",
+        "steps": (),
+        "decisions": (),
+        "outage_seconds": None,
+        "drained_messages": None,
+        "at_risk_messages": None,
+        "actions_sent": 0,
+    }
+    return LaneReport.model_validate({**base, **more})
+
+
+def advised(lane: LaneReport) -> str:
+    report = RunReport(
+        run=RUN,
+        runbook="solace/controlled",
+        source="ny",
+        target="nj",
+        simulated=True,
+        by="ann",
+        status="finished",
+        outcome=lane.outcome,
+        exit_code=0,
+        started_at="",
+        ended_at=None,
+        seconds=0.0,
+        notes=(),
+        lanes=(lane,),
+        resumable=False,
+    )
+    return advice(report, lane)
+
+
+LANES = {
+    "refused": a_lane(ev.Outcome.REFUSED),
+    "moved already": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": A}),
+    "moved already, a name with a blank": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": A}, service="My VPN"),
+    "nobody active": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": S}),
+    "both active": a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": A}),
+    "reverted": a_lane(ev.Outcome.REVERTED),
+    "escalated": a_lane(ev.Outcome.ESCALATED, at_risk_messages=1_234),
+    "escalated, number unknown": a_lane(ev.Outcome.ESCALATED),
+    "stopped": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True),
+    "stopped for decisions": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True, undecided="xa"),
+    "stopped past the point of no return": a_lane(ev.Outcome.NEEDS_OPERATOR),
+    "stuck": a_lane(ev.Outcome.STUCK),
+    "unfinished": a_lane(None, can_turn_back=True),
+}
+
+
+@pytest.mark.parametrize("case", LANES)
+def test_there_is_always_something_to_do(case: str) -> None:
+    """Law: whatever is not done has advice, and every command in it is one that can be typed."""
+    text = advised(LANES[case])
+    assert text
+    for command in re.findall(r"`(failover [^`]*)`", text):
+        _, *words = shlex.split(command)
+        found: Any = typer.main.get_command(app)
+        while hasattr(found, "commands"):
+            found = found.commands[words.pop(0)]
+        found.make_context("failover", words)
+
+
+def test_done_needs_nothing() -> None:
+    """Law: there is nothing to do after a success."""
+    assert advised(a_lane(ev.Outcome.DONE)) == ""
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("moved already", "`failover controlled --vpn Trading_VPN --from nj`"),
+        ("moved already, a name with a blank", '`failover controlled --vpn "My VPN" --from nj`'),
+        ("nobody active", "NO SITE IS ACTIVE"),
+        ("both active", "BOTH SITES ARE ACTIVE"),
+        ("reverted", "ny is active again and nothing was lost"),
+        ("escalated", "1,234 messages may be held by ny alone"),
+        ("escalated, number unknown", "An unknown number of messages may be held by ny alone"),
+        ("stopped", f"`failover abort {RUN}`"),
+        ("stopped for decisions", f"`failover resume {RUN} --xa FILE`"),
+        ("stopped past the point of no return", "the only way is forward"),
+        ("stuck", f"`failover resume {RUN}`"),
+        ("unfinished", f"`failover resume {RUN}`"),
+    ],
+)
+def test_it_says_the_right_thing(case: str, words: str) -> None:
+    """Law: the advice fits the end: what is active, what is at risk, and whether there is a way back."""
+    assert words in advised(LANES[case])
+
+
+def test_no_way_back_is_offered_where_there_is_none() -> None:
+    """Law: past the point of no return nobody is sent to `abort`."""
+    assert "abort" not in advised(LANES["stopped past the point of no return"])

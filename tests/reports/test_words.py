@@ -1,0 +1,101 @@
+"""One sentence per event: what means something to a person is said, what is bookkeeping is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.reports.words import sentence
+from tests.core.builders import a_plan, created
+from tests.reports.conftest import RULING, Told
+
+# Events that are only bookkeeping: what they mean is said by those around them.
+SILENT = {"lane.started", "step.ready", "step.applies", "observed", "goal.reached"}
+PLAN = a_plan()
+
+
+def question(**more: object) -> ev.GateOpened:
+    return ev.GateOpened.model_validate(
+        {"gate": "g", "step": "drain", "choices": ("wait", "revert"), "unattended": "revert", "why": "why", **more}
+    )
+
+
+EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
+    (created(PLAN), "planned by ann: scripted/controlled, ny to nj"),
+    (ev.RunStarted(by="ann", epoch=1, attended=True), "led by ann"),
+    (ev.RunStarted(by="bob", epoch=2, attended=True), "taken over by bob (epoch 2)"),
+    (ev.RunPaused(reason="SIGINT from outside"), "paused: SIGINT from outside"),
+    (ev.PolicyChanged(policy=ev.Policy(), by="ann"), "decisions changed by ann"),
+    (ev.ObserverFailed(observer="Hook", text="no route"), "watching failed, the run goes on: Hook: no route"),
+    (ev.RunFinished(outcome=ev.Outcome.DONE), "the run ended: done"),
+    (ev.LaneResumed(by="ann"), "resumed by ann; everything is read anew"),
+    (ev.AbortAsked(by="ann", reason=""), "to be called off: ann"),
+    (ev.AbortAsked(by="ann", reason="late"), "to be called off: ann: late"),
+    (ev.AbortDeclined(reason="it is past it"), "cannot be called off: it is past it"),
+    (ev.StepStarted(step="demote"), "The source gives up activity"),
+    (ev.StepSkipped(step="demote", why="ny: open yes"), "left out: ny: open yes"),
+    (ev.StepWaived(step="demote"), "goes on without what cannot be read"),
+    (ev.GoalLost(step="drain", why="it came back"), "no longer as it should be: it came back"),
+    (
+        ev.ActionIntended(
+            intent=1, step="demote", on="source", action="set_role", args={"role": "standby"}, attempt=1
+        ),
+        "ny: set_role role=standby",
+    ),
+    (
+        ev.ActionIntended(intent=2, step="demote", on="target", action="nudge", args={}, attempt=2, undo=True),
+        "taking back: nj: nudge, attempt 2",
+    ),
+    (ev.ActionEnded(intent=1, effect=Effect.ACCEPTED), ""),
+    (ev.ActionEnded(intent=1, effect=Effect.REJECTED, device="N1", detail="no"), "refused by N1: no"),
+    (ev.ActionEnded(intent=1, effect=Effect.NOT_SENT), "not sent"),
+    (ev.ActionEnded(intent=1, effect=Effect.DOUBTFUL), "in doubt, to be settled by reading"),
+    (ev.DoubtResolved(intent=1, evidence="role active"), "a reading shows that it had no effect (role active)"),
+    (ev.PointOfNoReturnPassed(step="activate"), "from here on the only way is forward"),
+    (ev.StepDone(step="demote"), "done"),
+    (ev.StepDone(step="demote", note="2 of them"), "done: 2 of them"),
+    (ev.StepFailed(step="demote", why="no"), "failed: no"),
+    (ev.StepRetried(step="demote"), "trying again"),
+    (ev.GuardBroke(step="drain", why="bridge down"), "ATTENTION bridge down"),
+    (ev.GuardHealed(step="drain"), "holds again, going on"),
+    (ev.Stalled(step="drain", gauge=12.0), "ATTENTION stalled with 12 messages left; this is not just slow"),
+    (question(), "decision needed: why: wait / revert"),
+    (question(at_risk=7), "decision needed: why (7 messages at risk): wait / revert"),
+    (
+        ev.GateDecided(gate="xa", step="transactions", ruling=RULING, item="1-a-b"),
+        "decided by ann: 1-a-b: commit (all other branches are committed)",
+    ),
+    (ev.GateWithdrawn(gate="g", why="it holds again"), "no decision needed any more: it holds again"),
+    (
+        ev.Escalated(step="drain", at_risk=None, ruling=RULING),
+        "ESCALATED: goes on without the guarantee, an unknown number of messages at risk",
+    ),
+    (ev.RevertStarted(why="enough", undo=("demote",)), "turning back: enough"),
+    (ev.UndoDone(step="demote"), "demote taken back"),
+    (ev.UndoDone(step="demote", skipped="it has no undo"), "demote not taken back: it has no undo"),
+    (ev.LaneEnded(outcome=ev.Outcome.STUCK, reason="refused"), "ended: stuck: refused"),
+)
+
+
+@pytest.mark.parametrize(("event", "words"), EXAMPLES, ids=lambda value: getattr(value, "kind", None))
+def test_sentences(event: ev.Event, words: str) -> None:
+    """Law: an event is said in these words."""
+    assert (sentence(event, PLAN) or "") == words
+
+
+def test_no_event_is_forgotten() -> None:
+    """Law: every kind of event is either said, or listed here as bookkeeping."""
+    kinds = {model.model_fields["kind"].default for model in get_args(get_args(ev.Event)[0])}
+    assert kinds - {event.kind for event, _ in EXAMPLES} == SILENT
+
+
+def test_bookkeeping_is_silent(tell: Callable[..., Told]) -> None:
+    """Law: of a whole run, the events without a sentence are bookkeeping, or acceptances."""
+    told = tell()
+    told.lead.start()
+    silent = {record.event.kind for record in told.records() if sentence(record.event, PLAN) is None}
+    assert silent <= SILENT | {"action.ended"}

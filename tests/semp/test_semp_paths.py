@@ -1,0 +1,41 @@
+"""Names in a URL: escaped part by part, so that none can become another part, a fragment or a query."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import httpx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.mock.lab.semp_query import target_of
+from adapters.solace.semp.paths import path_of, query_of
+
+
+def test_the_replication_queue() -> None:
+    """facts/solace.md 1.1: an unescaped # would ask for the whole collection, with a 200."""
+    assert path_of("monitor", "msgVpns", "A B", "queues", "#MSGVPN_REPLICATION_DATA_QUEUE") == (
+        "/SEMP/v2/monitor/msgVpns/A%20B/queues/%23MSGVPN_REPLICATION_DATA_QUEUE"
+    )
+
+
+def test_separators_are_literal() -> None:
+    """Of compound keys, and of select; a comma inside a name is not one."""
+    assert path_of("monitor", "bridges", ("#B,1", "backup")) == "/SEMP/v2/monitor/bridges/%23B%2C1,backup"
+    assert query_of(select=("a", "b.c"), count=100) == "?select=a,b.c&count=100"
+    assert query_of() == ""
+
+
+def test_the_broker_itself_ends_in_a_slash() -> None:
+    """Without it, the path is another one (facts/solace.md 1.5)."""
+    assert path_of("config") == "/SEMP/v2/config/"
+
+
+@given(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()))
+def test_any_name_arrives_as_it_is(name: str) -> None:
+    """Through our encoding, httpx, and a broker's reading of the path."""
+    path = path_of("monitor", "msgVpns", name, "transactions", name)
+    url = httpx.URL(scheme="http", host="h", port=1).copy_with(raw_path=path.encode("ascii"))
+    assert url.raw_path.decode("ascii") == path
+    assert unquote(path.split("/")[5]) == name
+    assert target_of(path).parts == (("msgVpns",), (name,), ("transactions",), (name,))

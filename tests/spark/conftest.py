@@ -1,0 +1,39 @@
+"""One Spark session for all tests of this folder, in one worker: a JVM costs seconds to start and memory to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from orchestrator.errors import DefinitionError
+from pipeline.java import find_java
+from pipeline.session import SparkSettings, spark_session
+
+# The JVM's second compiler would take the other core for longer than these small jobs last.
+_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever needs the session (or a JVM of its own) runs in the worker that has it."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("jvm"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """A Java that Spark runs on; a test that needs one is skipped without, and says so."""
+    try:
+        find_java()
+    except DefinitionError as error:
+        pytest.skip(f"{error}; {error.hint}")
+
+
+@pytest.fixture(scope="session")
+def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A small local session."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    with spark_session(SparkSettings("local[2]", "1g", 2, scratch, _BRIEF)) as session:
+        yield session

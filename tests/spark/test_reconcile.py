@@ -1,0 +1,166 @@
+"""Two sides are compared exactly: Spark's answers are those of the plain oracle, whatever the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from orchestrator.clock import VirtualClock
+from orchestrator.errors import DefinitionError
+from pipeline.ask import Ask
+from pipeline.generator import Shape, TwoSites, write_large, write_small
+from pipeline.reconcile import reconcile
+from pipeline.report import Report
+from pipeline.results import differences_table
+from pipeline.rows import Message, digest_of
+from pipeline.sides import Side
+from tests.spark.oracle import NOON, SERVICE, Case, Endpoint, Expected, compare, some_case, write
+
+SKEW = 1.0
+
+
+def run(spark: SparkSession, left: str, right: str, **ask: object) -> Report:
+    outcome = reconcile(spark, Side.open(left), Side.open(right), Ask(**ask), VirtualClock(NOON))  # type: ignore[arg-type]
+    outcome.close()
+    return outcome.report
+
+
+def told(report: Report) -> dict[str, Expected]:
+    return {endpoint.name: Expected.told(endpoint) for endpoint in report.endpoints}
+
+
+def rmid(number: int) -> str:
+    return f"rmid1:0d77c-b0b2e66aece-00000000-{number:08x}"
+
+
+def message(number: int, **changes: object) -> Message:
+    values = {"spooled_at": NOON - 1000 + number, "digest": digest_of(b"x"), "replicated": "replicated", **changes}
+    return Message(rmid(number), **values)  # type: ignore[arg-type]
+
+
+def pair(left: list[Message], right: list[Message]) -> Case:
+    return Case(Endpoint(tuple(left)), Endpoint(tuple(right)))
+
+
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seeds=st.lists(st.integers(0, 2**32), min_size=60, max_size=90, unique=True), width=st.integers(1, 6))
+def test_as_the_oracle_says(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, seeds: list[int], width: int
+) -> None:
+    """Whatever happened to the endpoints, every number of the report is the oracle's, however buckets are cut."""
+    cases = [some_case(seed) for seed in seeds]
+    report = run(spark, *write(cases, tmp_path_factory.mktemp("random")), numbers_log2=width, everything_above=2.0)
+    expected = {f"q{number}": compare(case, skew=SKEW) for number, case in enumerate(cases)}
+    assert told(report) == expected
+
+
+def test_equal_duplicates_on_request(spark: SparkSession, tmp_path: Path) -> None:
+    """Copies that both sites have are found when sought, and every other number is the same in the full plan."""
+    cases = [some_case(seed, equal_duplicates=True) for seed in range(1000, 1060)]
+    report = run(spark, *write(cases, tmp_path), equal_duplicates=True)
+    expected = {f"q{number}": compare(case, skew=SKEW, equal_duplicates=True) for number, case in enumerate(cases)}
+    assert report.work.plan == "everything"
+    assert sum(one.duplicates_at_both for one in expected.values()) > 0
+    assert told(report) == expected
+
+
+def test_known_truth_with_skew(spark: SparkSession, tmp_path: Path) -> None:
+    """What the generator broke is what is found, the differences table names exactly those, and little is read."""
+    two = TwoSites(Shape(4_000, endpoints=12, missing=3, extra=2, duplicate=2, changed=2, displaced=3))
+    for write_export in ("small", "large"):
+        where = tmp_path / write_export
+        sides = write_small(two, where) if write_export == "small" else write_large(spark, two, where, files=2)
+        left, right = (Side.open(str(side)) for side in sides)
+        outcome = reconcile(spark, left, right, Ask(numbers_log2=4), VirtualClock(NOON))
+        report = outcome.report
+        assert report.work.plan == "drill"
+        assert report.work.rows_drilled < report.work.rows / 10
+        assert sum(one.missing.messages for one in report.endpoints) == 3
+        assert sum(one.extra.messages for one in report.endpoints) == 2
+        assert sum(one.duplicates_right for one in report.endpoints) == 2
+        assert sum(one.changed for one in report.endpoints) == 2
+        assert sum(one.order_breaks for one in report.endpoints) == 3
+        assert outcome.differences is not None
+        rows = differences_table(outcome.differences).collect()
+        found = {kind: {int(row["message_id"][-8:], 16) for row in rows if row["class"] == kind} for kind in KINDS}
+        assert found == {kind: set(getattr(two.truth, kind)) for kind in KINDS}
+        outcome.close()
+
+
+KINDS = ("missing", "extra", "duplicate", "changed")
+
+
+def test_plans_agree(spark: SparkSession, tmp_path: Path) -> None:
+    """Drilling where it differs and looking at everything give the same report but for the plan."""
+    two = TwoSites(Shape(1_500, endpoints=4, missing=5, extra=4, duplicate=3, changed=2, displaced=2))
+    left, right = (str(side) for side in write_small(two, tmp_path))
+    drilled = run(spark, left, right, numbers_log2=4, everything_above=2.0)
+    whole = run(spark, left, right, numbers_log2=4, everything_above=-1.0)
+    assert (drilled.work.plan, whole.work.plan) == ("drill", "everything")
+    assert drilled.services == whole.services
+    assert drilled.intervals == whole.intervals
+    assert drilled.findings == whole.findings
+
+
+@pytest.mark.parametrize("emptied", ["none", "left", "right", "both"])
+def test_empty_and_identical_sides(spark: SparkSession, tmp_path: Path, emptied: str) -> None:
+    """Identical sides need one pass and are safe; an empty side makes everything of the other missing or extra."""
+    messages = [message(number) for number in range(20)]
+    left = [] if emptied in ("left", "both") else messages
+    right = [] if emptied in ("right", "both") else messages
+    report = run(spark, *write([pair(left, right)], tmp_path))
+    (endpoint,) = report.endpoints
+    assert (endpoint.left.messages, endpoint.right.messages) == (len(left), len(right))
+    assert endpoint.missing.messages == (20 if emptied == "right" else 0)
+    assert endpoint.extra.messages == (20 if emptied == "left" else 0)
+    if emptied in ("none", "both"):
+        assert report.work.plan == "fingerprints"
+        assert report.services[0].verdict == "safe"
+        assert not report.findings
+    else:
+        assert report.services[0].verdict == "not-safe"
+
+
+def test_contents_of_one_side_unknown(spark: SparkSession, tmp_path: Path) -> None:
+    """When one site's contents could not be read, ids are compared all the same, cheaply, and that is said."""
+    left = [message(number) for number in range(300)]
+    right = [message(number, digest=None) for number in range(300) if number != 7]
+    report = run(spark, *write([pair(left, right)], tmp_path), numbers_log2=4)
+    assert report.work.plan == "drill"
+    assert report.endpoints[0].missing.messages == 1
+    assert report.endpoints[0].changed == 0
+    assert "contents-not-compared" in {finding.code for finding in report.findings}
+
+
+def test_messages_that_are_not_replicated(spark: SparkSession, tmp_path: Path) -> None:
+    """A message that is not replicated is at one site by design: neither missing, nor too old to fail back."""
+    left = [message(0, replicated="not-replicated"), message(1), message(2)]
+    report = run(spark, *write([pair(left, [message(1), message(2)])], tmp_path))
+    (endpoint,) = report.endpoints
+    assert endpoint.missing.messages == 0
+    assert endpoint.left.local == 1
+    assert endpoint.left.oldest_at == NOON - 999
+    assert report.services[0].verdict == "safe"
+
+
+def test_a_site_cannot_be_its_own_mate(tmp_path: Path) -> None:
+    """Two exports of one site are refused: the comparison would mean nothing."""
+    left, _ = write([pair([], [])], tmp_path)
+    with pytest.raises(DefinitionError, match="both exports are of site ny"):
+        reconcile(None, Side.open(left), Side.open(left), Ask(), VirtualClock(NOON))  # type: ignore[arg-type]
+
+
+def test_intervals_around_the_failover(spark: SparkSession, tmp_path: Path) -> None:
+    """Intervals begin at the fail-over, hold every difference once, and are widened when there would be too many."""
+    left = [message(number) for number in range(900)]
+    right = [one for number, one in enumerate(left) if number % 100]
+    report = run(spark, *write([pair(left, right)], tmp_path), interval_s=1.0, failover_at=NOON - 500)
+    assert sum(span.missing for span in report.intervals) == 9
+    widths = {round(span.end - span.start, 3) for span in report.intervals}
+    assert widths == {10.0}
+    assert {(span.start - (NOON - 500)) % 10.0 for span in report.intervals} == {0.0}
+    assert {span.service for span in report.intervals} == {SERVICE}
