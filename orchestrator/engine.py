@@ -192,12 +192,12 @@ class Engine:
 
     def _take_answer(self, draft: _Draft, lane: Lane, answer: Answer) -> None:
         gate = lane.open_gate(answer.gate.gate, answer.gate.item)
-        if gate is None or lane.ended:
-            return  # the question answered itself meanwhile
-        if answer.ruling is None:
+        if gate != answer.gate or lane.ended:
+            return  # the question answered itself meanwhile, or is another one by now
+        if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
             self._attended = False  # nobody is there after all
             return
-        for event in follow(self.run_state.plan, lane, gate, answer.ruling):
+        for event in follow(self.run_state.plan, lane, answer.gate, answer.ruling):
             draft.add(lane.service, event)
 
     def _read_inbox(self, draft: _Draft) -> list[str]:

@@ -231,12 +231,22 @@ def _jobs_of(command: Command) -> list[tuple[Side, Job]]:
 
 
 class ThreadedFleet:
-    """One worker thread a site, and one for the questions to a person."""
+    """One worker thread a site, and one for the questions to a person.
+
+    ``real``: how many of the machine's seconds a number of the clock's take, where these differ.
+    """
 
     def __init__(
-        self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, *, desk: Desk | None = None
+        self,
+        adapters: Mapping[Side, Adapter],
+        permit: Permit,
+        clock: Clock,
+        *,
+        desk: Desk | None = None,
+        real: Callable[[float], float] = float,
     ) -> None:
         self._clock = clock
+        self._real = real
         self._done: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
         self._workers = {
             side: _Worker(SiteDesk(side, adapter, permit, clock), self._done) for side, adapter in adapters.items()
@@ -255,7 +265,7 @@ class ThreadedFleet:
             self._workers[side].give(batch)
 
     def collect(self, until: float | None) -> list[Completion]:
-        timeout = None if until is None else max(0.0, until - self._clock.now())
+        timeout = None if until is None else self._real(max(0.0, until - self._clock.now()))
         done: list[Completion] = []
         try:
             item = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()

@@ -94,12 +94,20 @@ def _with_clusters(table: DataFrame) -> DataFrame:
 
 
 def _with_decision(table: DataFrame) -> DataFrame:
-    """Adds ``is_drilled``: a cluster is looked at closer as a whole, or not at all."""
+    """Adds ``is_drilled``: a cluster is looked at closer as a whole, or not at all; and ``is_apart``: the first bucket
+    of a cluster that, at the right, does not follow the one before it."""
     cluster = Window.partitionBy(*STREAM, "has_both", "cluster")
+    along = Window.partitionBy(*STREAM, "has_both").orderBy("cluster", "first_l", "bucket")
     shift = F.col("first_l") - F.col("first_r")
     is_rigid = F.min(shift).over(cluster) == F.max(shift).over(cluster)
     any_differs = F.max(F.col("differs").cast("int")).over(cluster) == 1
-    return table.withColumn("is_drilled", ~F.col("has_both") | any_differs | ~is_rigid)
+    steps_back = F.lag("ends_r").over(along) > F.col("begins_r")
+    return (
+        table.withColumn("is_drilled", ~F.col("has_both") | any_differs | ~is_rigid)
+        .withColumn("begins_r", F.min("first_r").over(cluster))
+        .withColumn("ends_r", F.max("last_r").over(cluster))
+        .withColumn("is_apart", F.col("has_both") & (F.col("begins") == 1) & F.coalesce(steps_back, F.lit(False)))
+    )
 
 
 def ends_of_clusters(table: DataFrame) -> DataFrame:
@@ -116,7 +124,7 @@ def endpoint_sums(table: DataFrame) -> Sequence[Column]:
         fold(on(name, side)).alias(on(name, side))
         for side in (LEFT, RIGHT)
         for name, fold in (
-            *(("n", F.sum), ("local", F.sum), ("bytes", F.sum), ("undigested", F.sum)),
+            *(("n", F.sum), ("local", F.sum), ("bytes", F.sum)),
             *(("oldest", F.min), ("newest", F.max)),
         )
     ]
@@ -124,7 +132,9 @@ def endpoint_sums(table: DataFrame) -> Sequence[Column]:
         *sums,
         F.min(F.when(undrilled, F.col("first_l"))).alias("common_l"),
         F.min(F.when(undrilled, F.col("first_r"))).alias("common_r"),
+        F.sum(F.when(undrilled, F.greatest("undigested_l", "undigested_r")).otherwise(0)).alias("unverified"),
         F.count(F.lit(1)).alias("buckets"),
         F.count(F.when(F.col("is_drilled"), 1)).alias("buckets_drilled"),
+        F.count(F.when(F.col("is_apart"), 1)).alias("clusters_apart"),
         F.sum(F.when(F.col("is_drilled"), F.col("n_l") + F.col("n_r")).otherwise(0)).alias("rows_drilled"),
     ]

@@ -125,7 +125,7 @@ def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
     piece = [*STREAM, "piece"]
     in_piece = rows.withColumn("piece", F.shiftright("l", _PIECE_LOG2))
     # A cluster that is not looked at closer may lie inside a piece, and cuts it in two.
-    ends = ends_of_clusters(table.join(F.broadcast(_streams_drilled(table)), list(STREAM), "left_semi"))
+    ends = ends_of_clusters(table.join(F.broadcast(_streams_in_question(table)), list(STREAM), "left_semi"))
     marks = ends.select(
         *STREAM,
         F.shiftright("first_l", _PIECE_LOG2).alias("piece"),
@@ -147,5 +147,5 @@ def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
     return pieces.select(*KEY, steps.alias("steps")).groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
 
 
-def _streams_drilled(table: DataFrame) -> DataFrame:
-    return table.where("is_drilled AND has_both").select(*STREAM).distinct()
+def _streams_in_question(table: DataFrame) -> DataFrame:
+    return table.where("(is_drilled AND has_both) OR is_apart").select(*STREAM).distinct()

@@ -101,9 +101,10 @@ class _Reconciliation:
         rows = sum(one.rows for one in tallies.values())
         to_drill = sum(one.rows_drilled for one in tallies.values())
         number = sum(one.buckets for one in tallies.values())
+        is_apart = any(one.clusters_apart for one in tallies.values())
         is_all = self._ask.equal_duplicates or to_drill > self._ask.everything_above * rows
         return Work(
-            plan="everything" if is_all and rows else "drill" if to_drill else "fingerprints",
+            plan="everything" if is_all and rows else "drill" if to_drill or is_apart else "fingerprints",
             buckets=number,
             buckets_drilled=number if is_all else sum(one.buckets_drilled for one in tallies.values()),
             rows=rows,

@@ -68,8 +68,8 @@ class Side:
 
     @property
     def has_digests(self) -> bool:
-        """Was the content of at least one message read?"""
-        return self.undigested < self.manifest.messages
+        """Was the content of at least one message read, or is there none to be read?"""
+        return self.undigested < self.manifest.messages or not self.manifest.messages
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Its messages, in no order; an empty table for an export without files."""

@@ -18,9 +18,10 @@ class Tally:
 
     left: Holding
     right: Holding
-    undigested: int
+    unverified: int
     buckets: int
     buckets_drilled: int
+    clusters_apart: int
     rows_drilled: int
     first_common_l: int | None
     first_common_r: int | None
@@ -28,7 +29,6 @@ class Tally:
     surplus_r: int = 0
     copies_at_both: int = 0
     changed: int = 0
-    unverified: int = 0
     order_breaks: int = 0
     span: tuple[float, float] | None = None
     by_why: dict[str, Counter[str]] = field(default_factory=lambda: {"missing": Counter(), "extra": Counter()})
@@ -40,9 +40,10 @@ class Tally:
         return cls(
             left=_holding(row, "l"),
             right=_holding(row, "r"),
-            undigested=row["undigested_l"] + row["undigested_r"],
+            unverified=row["unverified"],
             buckets=row["buckets"],
             buckets_drilled=row["buckets_drilled"],
+            clusters_apart=row["clusters_apart"],
             rows_drilled=row["rows_drilled"],
             first_common_l=row["common_l"],
             first_common_r=row["common_r"],
@@ -51,7 +52,7 @@ class Tally:
     @classmethod
     def empty(cls) -> Tally:
         """Of an endpoint without messages."""
-        return cls(Holding(), Holding(), 0, 0, 0, 0, None, None)
+        return cls(Holding(), Holding(), 0, 0, 0, 0, 0, None, None)
 
     @property
     def rows(self) -> int:
@@ -62,7 +63,8 @@ class Tally:
         """From the sums over the messages that were looked at closer (``drill.sums``). ``is_all``: that was each."""
         self.surplus_l, self.surplus_r = row["surplus_l"], row["surplus_r"]
         self.copies_at_both = row["copies_at_both"]
-        self.changed, self.unverified = row["changed"], row["unverified"]
+        self.changed = row["changed"]
+        self.unverified = row["unverified"] + (0 if is_all else self.unverified)
         if row["differences"]:
             self.span = (row["from"] / MICROS, row["to"] / MICROS)
         if is_all:

@@ -12,6 +12,8 @@ from orchestrator.site import Site
 def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
     """For each service that the world has: messages lost, duplicated and out of order, and how often two were active.
 
+    ``stranded``: those of the lost ones that a site which does not serve still holds.
+
     Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
     """
     world = WORLDS.acquire(str(site.options["world"]), clock)
@@ -23,6 +25,7 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
     return {
         service: {
             "lost": tally.lost,
+            "stranded": tally.stranded,
             "duplicated": tally.duplicated,
             "out_of_order": tally.out_of_order,
             "both_active_intervals": len(tally.both_active),

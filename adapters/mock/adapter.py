@@ -77,7 +77,7 @@ class MockAdapter:
         ),
         "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
         "health": ReadingSpec("health", "which node serves", wording.show_health),
-        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence),
+        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence, place="every node"),
         "endpoints": ReadingSpec("endpoints", "queues and topic endpoints", wording.show_endpoints),
         "platform": ReadingSpec("platform", "version, mate, account, clock", wording.show_platform),
     }
@@ -118,6 +118,7 @@ class MockAdapter:
             arguments={"state": ArgumentSpec(choices=("up", "down"))},
             inverse="set_backbone",
             batch=_BATCH,
+            place="every node",
         ),
         "set_reject_on_discard": ActionSpec(
             "set_reject_on_discard",
@@ -271,39 +272,55 @@ class MockAdapter:
     def _do(self, action: str, call: Call, permit: Permit) -> Result:
         sent = tuple(self.actions[action].commands(call))
         with self._world.request():
-            node = self._nodes()[0] if action in _EVERY_NODE else self._serving()
+            nodes = self._nodes() if action in _EVERY_NODE else [self._serving()]
+            answering = [node for node in nodes if self._world.reachable(self._site.name, node.router_name)]
+            if not answering:
+                raise Unreachable(f"no node of {self._site.name} answers", device=self._site.name)
             seen = Seen("command", self._site.name, action, (call.service,), call.args)
             fault = self._world.answer_fault(seen)
-            permit.check()
-            error = self._command(node, action, call, fault)
+            error = self._command(answering, action, call, fault, permit)
         if error is None and fault is not None:
-            error = self._spoil(fault, node.router_name)
+            error = self._spoil(fault, answering[0].router_name)
+        if error is None and len(answering) < len(nodes):
+            error = ConnectionLost(f"not every node of {self._site.name} answers", device=self._site.name)
         if error is not None:
             return Result.of(call, error, sent)
-        return Result(call, Effect.ACCEPTED, device=node.router_name, sent=sent)
+        return Result(call, Effect.ACCEPTED, device=answering[0].router_name, sent=sent)
 
     def _command(
+        self,
+        nodes: Sequence[SimulatedAppliance],
+        action: str,
+        call: Call,
+        fault: AnswerFault | None,
+        permit: Permit,
+    ) -> AdapterError | None:
+        """Let each node obey, unless the command is lost or late; returns the first no of a node's own."""
+        for node in nodes:
+            permit.check()
+            error = self._obey(node, action, call, fault)
+            if error is not None:
+                return error
+        return None
+
+    def _obey(
         self, node: SimulatedAppliance, action: str, call: Call, fault: AnswerFault | None
     ) -> AdapterError | None:
-        """Let the node obey, unless the command is lost or late; returns the node's own no."""
         if _is_lost(fault):
             return None
         if fault is not None and fault.kind == "late":
             self._world.obey_later(self._site.name, node.router_name, action, call.args, call.service, fault.late)
             return None
-        silent: list[Unreachable] = []
         try:
-            for one in self._nodes() if action in _EVERY_NODE else [node]:
-                try:
-                    one.obey(action, call.service, call.args)
-                except Unreachable as error:  # the others are told all the same
-                    silent.append(error)
+            node.obey(action, call.service, call.args)
         except Refused as error:
             if fault is not None:
                 return None
             known = call.service in node.vpn_names()
             return (CommandRejected if known else NoSuchService)(str(error), device=node.router_name)
-        return ConnectionLost(f"{silent[0]}, after the command had left", device=silent[0].device) if silent else None
+        except Unreachable as error:
+            return ConnectionLost(f"{error}, after the command had left", device=node.router_name)
+        return None
 
     # The session
 

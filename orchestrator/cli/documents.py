@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
@@ -110,3 +111,7 @@ def print_inventory(file: Path) -> None:
             show(f"  fence: {option.kind}{f': {detail}' if detail else ''}")
     for pair in inventory.pairs:
         show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")
+    for hook in inventory.hooks:
+        # Of an address the host only: the rest may be what a receiver knows its callers by.
+        receiver = hook.command[0] if hook.command else urlsplit(hook.webhook.url if hook.webhook else "").hostname
+        show(f"hook {hook.name}: {', '.join(hook.on)} to {receiver}")

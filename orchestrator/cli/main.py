@@ -22,6 +22,7 @@ from orchestrator.cli import (
     move,
     ongoing,
     pipeline,
+    rehearse,
     runs,
     status,
     unplanned,
@@ -58,6 +59,7 @@ status.register(app)
 check.register(app)
 watch.register(app)
 guard.register(app)
+rehearse.register(app)
 runs.register(app)
 definitions.register(app)
 validate.register(app)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say, show, show_json
-from orchestrator.cli.wiring import Tools
+from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
 from orchestrator.reports.advice import advice
@@ -26,7 +28,14 @@ def show_result(tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool
     show("")
     for line in report_lines(report, account):
         show(line)
-    show(f"Record: run {report.run} in {place_of(journal)}  (failover runs show {report.run})")
+    if not tools.is_rehearsal:  # that says itself what became of its record
+        show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")
+
+
+def _here() -> str:
+    """What to type before a command so that it finds the same record."""
+    named = os.environ.get(STATE_VARIABLE)
+    return f"{STATE_VARIABLE}={shlex.quote(named)} " if named else ""
 
 
 def report_lines(report: RunReport, account: Account | None = None) -> Iterator[str]:
@@ -64,7 +73,9 @@ def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:
     for decision in lane.decisions:
         item = f" {decision.item}" if decision.item else ""
         risk = "" if decision.at_risk is None else f"; {decision.at_risk:,} messages were at risk"
-        yield f"    decided on {decision.gate}{item}: {decision.choice}, by {decision.by} ({decision.reason}){risk}"
+        took = f" after {decision.seconds:.0f}s" if decision.seconds is not None and decision.seconds >= 1 else ""
+        by = f"{decision.choice}, by {decision.by}{took}"
+        yield f"    decided on {decision.gate}{item}: {by} ({decision.reason}){risk}"
     next_thing = advice(report, lane)
     if next_thing:
         yield f"    what to do: {next_thing}"

@@ -18,8 +18,8 @@ from orchestrator.clock import Clock
 from orchestrator.errors import HookFailed
 from orchestrator.hooks.message import Message
 
-# What a command finds in its environment of ours; the event's own variables come with it.
-INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+# The same wherever the program is started from; as for the commands of the adapter ``local``.
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # How often a command is looked at that says nothing, seconds.
 _LOOK_EVERY = 0.05
 _PIECE = 65_536
@@ -48,7 +48,7 @@ class CommandSender:
         self._timeout_s = timeout_s
         self._clock = clock
         self._scrub = scrub
-        self._environment = {name: environment[name] for name in INHERITED if name in environment}
+        self._environment = {"PATH": PATH, "HOME": environment.get("HOME", "/"), "LANG": "C.UTF-8"}
         self._is_halted = is_halted
 
     def __call__(self, message: Message) -> None:
@@ -67,6 +67,7 @@ class CommandSender:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=self._environment | about,
+                cwd="/",
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

@@ -21,7 +21,7 @@ from orchestrator.site import Hook
 class Office:
     """``open_journal`` makes a connection for one thread; ``poster`` is asked for only when there is a webhook.
 
-    ``environment`` is where commands get the few variables from that they inherit.
+    ``environment`` is where commands get the little from that they inherit.
     """
 
     open_journal: Callable[[], Journal]

@@ -37,10 +37,13 @@ class Hooks:
 
     def start(self, *, with_backlog: bool = False) -> None:
         """Begin with what the record holds already. ``with_backlog``: bring older runs' events too, once, beside."""
-        for thread in self._threads:
-            thread.start()
-        if with_backlog:
-            self._backlog.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+            if with_backlog:
+                self._backlog.start()
+        except RuntimeError as error:  # no more threads can be had; what is not told stays in the outbox
+            self._failed(HookFailed(f"not all hooks can be told: {error}", cause="thread"))
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         """Something was recorded. Raises ``HookFailed`` with what went wrong since the last time."""

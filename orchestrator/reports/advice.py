@@ -15,10 +15,7 @@ def advice(report: RunReport, lane: LaneReport) -> str:
         case ev.Outcome.REFUSED:
             return _after_refusal(report, lane)
         case ev.Outcome.REVERTED:
-            return (
-                f"{report.source} is active again and nothing was lost. Mend the cause, look with `failover status`, "
-                "and run it again."
-            )
+            return _after_revert(report)
         case ev.Outcome.ESCALATED:
             return _after_escalation(report, lane)
         case ev.Outcome.NEEDS_OPERATOR:
@@ -30,6 +27,13 @@ def advice(report: RunReport, lane: LaneReport) -> str:
             )
         case None:
             return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
+
+
+def _after_revert(report: RunReport) -> str:
+    again = "Mend the cause, look with `failover status`, and run it again."
+    if report.runbook.startswith("solace/uncontrolled"):
+        return f"What was done at {report.source} is taken back, and {report.target} was not activated. {again}"
+    return f"{report.source} is active again and nothing was lost. {again}"
 
 
 def _after_refusal(report: RunReport, lane: LaneReport) -> str:

@@ -46,7 +46,10 @@ class StepReport(_Strict):
 
 
 class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known."""
+    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known.
+
+    ``seconds``: from the question to the answer; None for what was decided before it was asked.
+    """
 
     gate: str
     item: str | None
@@ -54,6 +57,7 @@ class DecisionReport(_Strict):
     by: str
     reason: str
     at_risk: int | None = None
+    seconds: float | None = None
 
 
 class LaneReport(_Strict):
@@ -114,7 +118,7 @@ class _LaneStory:
         self.roles: dict[str, Role] = {}
         self.outage: float | None = None
         self._began: dict[str, float] = {}
-        self._at_risk: dict[tuple[str, str | None], int | None] = {}
+        self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
         self._wanted: dict[int, tuple[str, Role]] = {}
         self._promoted: set[str] = set()  # sites that were told to take over
         self._dark_since: float | None = None
@@ -142,9 +146,9 @@ class _LaneStory:
             case ev.UndoDone():
                 self._close(event.step, "taken back", at, event.skipped)
             case ev.GateOpened():
-                self._at_risk[(event.gate, event.item)] = event.at_risk
+                self._asked[(event.gate, event.item)] = event.at_risk, at
             case ev.GateDecided():
-                self._decided(event)
+                self._decided(event, at)
             case ev.Observed():
                 self._observed(event, at)
             case ev.ActionIntended():
@@ -152,8 +156,9 @@ class _LaneStory:
             case ev.ActionEnded() if event.effect is Effect.ACCEPTED and event.intent in self._wanted:
                 self._has_role(*self._wanted[event.intent], at)
 
-    def _decided(self, event: ev.GateDecided) -> None:
-        ruling, at_risk = event.ruling, self._at_risk.get((event.gate, event.item))
+    def _decided(self, event: ev.GateDecided, at: float) -> None:
+        ruling = event.ruling
+        at_risk, asked_at = self._asked.get((event.gate, event.item), (None, None))
         self.decisions.append(
             DecisionReport(
                 gate=event.gate,
@@ -162,6 +167,7 @@ class _LaneStory:
                 by=ruling.by,
                 reason=ruling.reason,
                 at_risk=at_risk,
+                seconds=None if asked_at is None else round(at - asked_at, 3),
             )
         )
 

@@ -11,12 +11,12 @@ from tests.architecture.source import Source, imports_of
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "findings"}),
     frozenset({"runbook", "site", "plan", "events", "contract", "readings", "decisions"}),
-    frozenset({"lifecycle", "lane", "state", "decide", "drain", "failback", "waves"}),
+    frozenset({"lifecycle", "lane", "state", "decide", "drain", "filling", "failback", "waves"}),
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
-            *("tables", "hooks"),
+            *("tables", "checks", "hooks"),
         }
     ),
     frozenset({"engine"}),

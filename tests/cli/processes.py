@@ -31,7 +31,7 @@ from orchestrator.registry import Registry
 from tests.cli.shell import Ended, hasty_runbook, roles_of
 
 FAILOVER = str(Path(sys.executable).with_name("failover"))
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 # Makes the terminal on its standard input the one that Ctrl-C is typed at, and becomes the program.
 _AT_A_TERMINAL = """\
 import fcntl, os, sys, termios
@@ -167,6 +167,11 @@ class Terminal:
     def text(self) -> str:
         """All that was shown so far, without colours and movements of the cursor."""
         return _ESCAPES.sub("", self.raw).replace("\r\n", "\n").replace("\r", "\n")
+
+    @property
+    def words(self) -> str:
+        """The same as one line, however it was broken."""
+        return " ".join(self.text.split())
 
     def until(self, words: str) -> str:
         """Waits until ``words`` are shown after what was waited for before; returns what was shown on the way."""

@@ -236,9 +236,13 @@ def judge_pair(pair: ScriptedPair, outcome: ev.Outcome | None) -> list[str]:
     return [*judge_safety(pair, outcome), *_sent_twice(pair)]
 
 
-def judge_safety(pair: ScriptedPair, outcome: ev.Outcome | None) -> list[str]:
-    """The same for a pair that misbehaves, where sending something again may be right: only never after its effect."""
-    return [*_two_actives(pair), *_too_early(pair, outcome), *_again_after_effect(pair), *_wrong_end(pair, outcome)]
+def judge_safety(pair: ScriptedPair, outcome: ev.Outcome | None, *, escalated: bool = False) -> list[str]:
+    """The same for a pair that misbehaves, where sending something again may be right: only never after its effect.
+
+    ``escalated``: somebody decided to go on without the guarantee.
+    """
+    early = [] if escalated or outcome is ev.Outcome.ESCALATED else _too_early(pair)
+    return [*_two_actives(pair), *early, *_again_after_effect(pair), *_wrong_end(pair, outcome)]
 
 
 def _two_actives(pair: ScriptedPair) -> Iterator[str]:
@@ -248,10 +252,10 @@ def _two_actives(pair: ScriptedPair) -> Iterator[str]:
             yield f"{took.service}: {took.side} was activated while the other site was active"
 
 
-def _too_early(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
+def _too_early(pair: ScriptedPair) -> Iterator[str]:
     for took in pair.took:
         activated = took.action == "set_role" and took.side == "target" and ("role", "active") in took.args
-        if activated and outcome is not ev.Outcome.ESCALATED and (took.depth > 0 or not took.drained):
+        if activated and (took.depth > 0 or not took.drained):
             yield f"{took.service}: activated with {took.depth:g} messages left, drained: {took.drained}"
 
 

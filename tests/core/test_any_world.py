@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from orchestrator import events as ev
@@ -134,7 +134,7 @@ TALES = st.builds(
     on_gate=decided_beforehand(),
     answers=st.one_of(st.none(), answers()),
 )
-QUICK = settings(max_examples=int(__import__("os").environ.get("EX","60")), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=int(__import__("os").environ.get("EX","60")), deadline=None, phases=[Phase.reuse, Phase.generate, Phase.shrink], suppress_health_check=[HealthCheck.too_slow])
 
 
 class Shadow:
@@ -152,6 +152,10 @@ class Shadow:
             self.compared += 1
 
 
+def complaints(lead: Lead, run: Run) -> list[str]:
+    return judge_safety(lead.pair, run.outcome, escalated=bool(lead.events(ev.Escalated)))
+
+
 def patient(tale: Tale) -> ScriptedDesk | None:
     return None if tale.answers is None else ScriptedDesk(dict(tale.answers))
 
@@ -167,14 +171,14 @@ def test_any_world_has_a_safe_and_named_end(tale: Tale) -> None:
         run = lead.start(tale.plan(), desk=patient(tale), observers=[shadow])
         event(f"ended {run.outcome}")
         assert lead.events(ev.ObserverFailed) == []
-        assert judge_safety(lead.pair, run.outcome) == []
+        assert complaints(lead, run) == []
         assert fold(lead.journal.records(RUN)) == run
         assert shadow.compared > 0
         if run.outcome in (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
             mend(lead.pair)
             run = lead.resume(policy=ev.Policy(transactions=RULINGS))
             event(f"resumed to {run.outcome}")
-            assert judge_safety(lead.pair, run.outcome) == []
+            assert complaints(lead, run) == []
             assert run.outcome not in (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK)
         lead.journal.close()
 
@@ -207,7 +211,7 @@ def test_a_crash_loop_has_a_safe_and_named_end(tale: Tale, every: int) -> None:
                     fuse.every = None  # a loop too tight to ever take a step; the record must still be good
         assert run is not None
         assert run.outcome is not None
-        assert judge_safety(lead.pair, run.outcome) == []
+        assert complaints(lead, run) == []
         assert fold(lead.journal.records(RUN)) == run
         attempts = [one.attempt for one in lead.events(ev.ActionIntended)]
         assert max(attempts, default=1) <= 3 or tale.answers is not None

@@ -12,7 +12,7 @@ from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.engine import Engine
 from orchestrator.errors import CommandRejected, IllegalTransition, JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.events import Outcome
-from orchestrator.fleet import InlineFleet
+from orchestrator.fleet import Answer, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import LEASE_SECONDS, claims, is_led, take
 from orchestrator.readings import Reading
@@ -456,3 +456,42 @@ def test_the_lease_is_renewed_while_people_think(lead: Lead) -> None:
     lead.start(attended=True, observers=[look, When(ev.Observed, asking(lead, kind="abort"), nth=400)])
     assert all(waiting)
     assert lead.pair.clock.now() - 1_800_000_000.0 > 300
+
+
+def test_an_answer_to_a_question_that_has_changed_is_not_taken(lead: Lead) -> None:
+    """Promise 1: "revert", said of a question that by now stands past the point of no return, is asked again."""
+    asked: list[tuple[str, ...]] = []
+
+    class Late:
+        """Answers the first question as if it had been another one, put before the point of no return."""
+
+        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            asked.append(gate.choices)
+            return ev.Ruling(choice="retry", reason="mended", by="ann")
+
+    class Mixing(InlineFleet):
+        def collect(self, until: float | None) -> list[Any]:
+            done = super().collect(until)
+            for index, one in enumerate(done):
+                if isinstance(one, Answer) and len(asked) == 1:
+                    older = one.gate.model_copy(update={"choices": ("retry", "revert", "stop")})
+                    done[index] = Answer(one.lane, older, ev.Ruling(choice="revert", reason="before", by="ann"))
+            return done
+
+    lead.pair.prepare("1-a-b")
+    lead.pair.fail("delete_transaction", CommandRejected("busy"))
+    lead.fleet = Mixing
+    lead.start(a_plan(policy=ev.Policy(transactions={"1-a-b": COMMIT})), desk=Late())
+    assert (folded(lead).outcome, asked) == (Outcome.DONE, [("retry", "stop")] * 2)
+
+
+def test_a_choice_that_is_not_offered_is_nobody_s(lead: Lead) -> None:
+    """A desk that answers something else than it was offered counts as empty: the unattended choice is made."""
+
+    class Confused:
+        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+            return ev.Ruling(choice="commit", reason="?", by="ann")
+
+    lost_bridge(lead)
+    lead.start(desk=Confused())
+    assert (folded(lead).outcome, lead.told()) == (Outcome.REVERTED, BACK)

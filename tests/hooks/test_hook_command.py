@@ -35,7 +35,7 @@ def a_sender(*arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, 
         timeout_s=timeout_s,
         clock=SystemClock(),
         scrub=redactor.scrub,
-        environment={"PATH": os.environ["PATH"], **environment},
+        environment=environment,
         is_halted=is_halted,
     )
 
@@ -69,17 +69,27 @@ def test_its_environment_is_minimal(tmp_path) -> None:
     """Promise 10: a command gets its own few variables and what the event is, and no password of ours."""
     path = tmp_path / "environment"
     text = f"import json, os; open({str(path)!r}, 'w').write(json.dumps(dict(os.environ)))"
-    a_sender(*python(text), FAILOVER_NY_PASSWORD=SECRET, LANG="C.UTF-8", LD_PRELOAD="x")(a_message())
+    a_sender(*python(text), FAILOVER_NY_PASSWORD=SECRET, HOME="/some/where", LD_PRELOAD="x", PATH="/evil")(
+        a_message()
+    )
     [environment] = lines_of(path)
     environment.pop("LC_CTYPE", None)  # the interpreter's own doing
     assert environment == {
-        "PATH": os.environ["PATH"],
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/some/where",
         "LANG": "C.UTF-8",
         "FAILOVER_EVENT": "step.done",
         "FAILOVER_EVENT_ID": "run-1/3",
         "FAILOVER_RUN": "run-1",
         "FAILOVER_SIMULATED": "true",
     }
+
+
+def test_it_starts_at_the_root(tmp_path) -> None:
+    """Law: where the program was started from makes no difference to a command."""
+    path = tmp_path / "pwd"
+    a_sender("sh", "-c", f"pwd > {path}")(a_message())
+    assert path.read_text() == "/\n"
 
 
 def test_no_shell_reads_its_arguments(tmp_path) -> None:

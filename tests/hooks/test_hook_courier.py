@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.errors import JournalUnavailable
-from orchestrator.hooks.courier import BACK_OFF_MAX, back_off
+from orchestrator.hooks.courier import BACK_OFF_MAX, Courier, back_off
 from orchestrator.hooks.outbox import BATCH, Outbox
 from orchestrator.journal import Journal
 from orchestrator.tables import EVENTS
@@ -79,6 +79,39 @@ def test_killed_around_a_delivery(run, hook, outbox, clock, path, dies_at, momen
     assert sorted(set(arrived)) == [f"{RUN}/{seq}" for seq in (2, 3, 4, 5)]
     assert second.numbers == list(range(dies_at, 6))
     assert len(arrived) == (4 if moment == "before" else 5)
+
+
+class _Hasty(Courier):
+    """Broken on purpose: ticks an event off before it is delivered."""
+
+    def _bring(self, line) -> None:
+        self._position = line["seq"]
+        self._save()
+        super()._bring(line)
+
+
+def test_a_courier_that_ticks_off_first_is_caught(run, hook, outbox, clock, path) -> None:
+    """Negative control: a courier that saves before it delivers loses the event at which it is killed."""
+
+    def die(message) -> None:
+        raise Died
+
+    hasty = _Hasty(
+        RUN,
+        hook,
+        outbox,
+        Receiver(before=die),
+        simulated=True,
+        scrub=lambda data: data,
+        clock=clock,
+        chance=random.Random(1),
+    )
+    with pytest.raises(Died):
+        hasty.work(always)
+    second, other = Receiver(), Outbox(Journal.at(path))
+    assert a_courier(hook, other, second, clock).work(always)
+    other.close()
+    assert second.numbers == [3, 4, 5]
 
 
 def test_a_refused_event_holds_back_those_behind_it(run, hook, outbox, clock) -> None:

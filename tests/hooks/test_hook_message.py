@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.cli.screen import event_line
-from orchestrator.hooks.message import ALIASES, message_of, signature, wants
+from orchestrator.hooks.message import ALIASES, kind_of, message_of, signature, wants
 from orchestrator.redact import Redactor
 from orchestrator.site import HookEvent
 from tests.hooks.hooking import RUN, a_hook
@@ -57,6 +57,12 @@ def test_a_hook_may_be_told_of_every_kind_of_event() -> None:
 def test_what_is_wanted(on, kind, wanted) -> None:
     """Law: a hook is told of the kinds it names, whichever of their names it uses; ``*`` is all of them."""
     assert wants(a_hook(on=on), kind) is wanted
+
+
+@pytest.mark.parametrize("text", ['{"kind":"step.done","step":"a"}', '{"step": "a", "kind": "step.done"}'])
+def test_the_kind_of_a_record(text) -> None:
+    """Law: a record's kind is found however its JSON was written."""
+    assert kind_of({"event": text}) == "step.done"
 
 
 def test_the_line_is_that_of_the_screen() -> None:

@@ -226,7 +226,8 @@ def test_transactions_are_completed_and_deleted_in_admin(dialogue):
 def test_a_refusal_is_printed_as_the_appliance_words_it(dialogue, bench):
     """A node that does not serve refuses a change of role; the prompt follows the refusal."""
     talk = dialogue(bench(refusal="NY_Appliance2 does not have the active message spool"))
-    assert talk.say(*TO_VPN, "replication state active") == "NY_Appliance2 does not have the active message spool\n"
+    said = talk.say(*TO_VPN, "replication state active")
+    assert said == "Error: NY_Appliance2 does not have the active message spool\n"
     assert talk.log.changes == ("replication state active",)
 
 

@@ -98,7 +98,7 @@ def test_the_node_that_does_not_serve_refuses_changes():
     assert "Mate Router Name         : NY_Appliance1\n" in shown
     assert "Activity Status                Shutdown                Mate Active\n" in shown
     assert "AD-Standby" in backup("show message-spool")
-    assert backup(*STANDBY) == "NY_Appliance2 does not have the active message spool\n"
+    assert backup(*STANDBY) == "Error: NY_Appliance2 does not have the active message spool\n"
     assert flags(desk.session("ny")("show message-vpn Risk_VPN replication"), "Risk_VPN")[:3] == "U A"
 
 

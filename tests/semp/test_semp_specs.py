@@ -9,7 +9,7 @@ from jsonschema import ValidationError
 
 from adapters.mock.lab.semp_reads import CONFIG_OF_BROKER, CONFIG_OF_VPN
 from adapters.mock.layout import TransactionLayout, VpnLayout
-from adapters.solace.semp.actions import _GLOBAL_NEEDS, ACTIONS
+from adapters.solace.semp.actions import ACTIONS, GLOBAL_NEEDS
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.contract import Call
 from tests.semp.specs import FOLDER, book, check_reply, check_request, missing, operation
@@ -72,7 +72,7 @@ def test_a_whole_life_is_as_specified(semp: Semp) -> None:
         check_reply(method, target, status, answer)
     kinds = {(method, target.partition("?")[0].count("/")) for method, target, *_ in seen}
     assert len(seen) > 200
-    assert len(kinds) > 8
+    assert len(kinds) >= 8
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -128,8 +128,8 @@ def test_the_levels_are_those_of_the_specification() -> None:
     """What an account needs for each change, and where the change is carried to."""
     vpn = book("config")["definitions"]["MsgVpn"]["properties"]
     broker = book("config")["definitions"]["Broker"]["properties"]
-    assert vpn["replicationRole"]["x-accessLevels"]["patch"] == f"global/{_GLOBAL_NEEDS['set_role']}"
-    assert broker["serviceMsgBackboneEnabled"]["x-accessLevels"]["patch"] == f"global/{_GLOBAL_NEEDS['set_backbone']}"
+    assert vpn["replicationRole"]["x-accessLevels"]["patch"] == f"global/{GLOBAL_NEEDS['set_role']}"
+    assert broker["serviceMsgBackboneEnabled"]["x-accessLevels"]["patch"] == f"global/{GLOBAL_NEEDS['set_backbone']}"
     assert "x-configSyncTableType" not in broker["serviceMsgBackboneEnabled"], "each node has to be told"
     rejects = vpn["replicationQueueRejectMsgToSenderOnDiscardEnabled"]
     assert (rejects["x-accessLevels"]["patch"], rejects["x-configSyncTableType"]) == ("vpn/read-write", "vpn")

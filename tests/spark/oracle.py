@@ -6,6 +6,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.clock import VirtualClock
@@ -96,7 +97,7 @@ def compare(case: Case, *, skew: float, with_digests: bool = True, equal_duplica
         streams[split_id(one)[0]].append((left[one][0][0], right[one][0][0]))
     for places in streams.values():
         along = [place for _, place in sorted(places)]
-        found.order_breaks += sum(one > other for one, other in zip(along, along[1:], strict=False))
+        found.order_breaks += sum(one > other for one, other in pairwise(along))
     return found
 
 
@@ -153,6 +154,8 @@ def some_case(seed: int, *, equal_duplicates: bool = False) -> Case:
     ids = _some_ids(chance)
     messages = [_some_message(chance, one, number) for number, one in enumerate(ids)]
     both = chance.choice([0.0, 0.02, 0.2, 1.0])
+    if equal_duplicates and messages:
+        messages += [chance.choice(messages)]
     left, right = list(messages), list(messages)
     for side in (left, right):
         for _ in range(int(len(side) * both * chance.random())):

@@ -134,7 +134,7 @@ class CliSession:
         try:
             lines = plan.run()
         except Refused as refusal:
-            return self._print(str(refusal).split("\n"))
+            return self._print(_in_words(plan, refusal).split("\n"))
         if plan.place is not None:
             self._place = plan.place
         if plan.paging is not None:
@@ -214,3 +214,10 @@ class CliSession:
         shown, self._pages = self._pages[:page], self._pages[page:]
         text = "".join(f"{line}\n" for line in shown)
         return text + (PAGER if self._pages else self.prompt)
+
+
+def _in_words(plan: Plan, refusal: Refused) -> str:
+    """What the CLI prints of a refused change: facts/solace.md section 3.1 knows the word, and not the layout."""
+    said = str(refusal)
+    is_bare = plan.kind == "change" and not said.lower().startswith("error")
+    return f"Error: {said}" if is_bare else said

@@ -28,7 +28,7 @@ SET_BACKBONE = "set_backbone"
 _LEVELS = ("none", "read-only", "mesh-manager", "read-write", "admin")
 # The request did not leave, or met a node without a free session; all other errors are answers, or doubts.
 _NEVER_LEFT = (Unreachable, HostKeyRejected, Forbidden)
-_GLOBAL_NEEDS: Mapping[str, str] = {"set_role": "mesh-manager", SET_BACKBONE: "read-write"}
+GLOBAL_NEEDS: Mapping[str, str] = {"set_role": "mesh-manager", SET_BACKBONE: "read-write"}
 
 
 def change_of(action: str, call: Call) -> Change:
@@ -82,10 +82,10 @@ def too_low(reader: SempReader, action: str, service: str) -> CommandRejected | 
     Roles and the backbone need a global level; everything else a level for the message VPN (section 0, point 10).
     """
     level = level_of(reader)
-    needed = _GLOBAL_NEEDS.get(action, "read-write")
+    needed = GLOBAL_NEEDS.get(action, "read-write")
     if _is_enough(level, needed):
         return None
-    if action not in _GLOBAL_NEEDS:
+    if action not in GLOBAL_NEEDS:
         own = _level_for(reader, service)
         if own is None or _is_enough(own, needed):
             return None
@@ -188,6 +188,7 @@ ACTIONS: Mapping[str, ActionSpec] = {
         commands=_line_of(SET_BACKBONE),
         arguments={"state": ArgumentSpec(choices=("up", "down"))},
         inverse=SET_BACKBONE,
+        place="every node",
     ),
     "set_reject_on_discard": ActionSpec(
         "set_reject_on_discard",

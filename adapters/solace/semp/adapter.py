@@ -45,10 +45,13 @@ from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, Rea
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
+    CommandTimedOut,
+    ConnectionLost,
     DefinitionError,
     Forbidden,
     PerhapsObeyed,
     Unreachable,
+    UnreadableReply,
 )
 from orchestrator.readings import Reading
 from orchestrator.site import Device, Site
@@ -97,7 +100,7 @@ class SolaceSempAdapter:
         "health": _reading(
             "health", "Which node serves, and whether its message spool does", lambda _: [line_of(SHOW_MESSAGE_SPOOL)]
         ),
-        "fence": ReadingSpec("fence", "Whether clients can connect, for every node", lambda _: fence_lines()),
+        "fence": ReadingSpec("fence", "Whether clients can connect, for every node", lambda _: fence_lines(), place="every node"),
         "endpoints": _reading("endpoints", "What the durable endpoints hold, and how old it is", endpoint_lines),
         "platform": _reading("platform", "Version, modes, mate and clock of the node", lambda _: platform_lines()),
     }
@@ -136,7 +139,10 @@ class SolaceSempAdapter:
         for node in self._nodes:
             try:
                 _check_version(node)
-            except (Unreachable, PerhapsObeyed) as error:
+            except (ConnectionLost, CommandTimedOut) as error:
+                # Nothing was asked but who it is: a port behind which nobody answers is a node out of reach.
+                silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
+            except (Unreachable, UnreadableReply) as error:
                 silent.append(error)
         if len(silent) == len(self._site.devices):
             raise silent[0]

@@ -1,0 +1,81 @@
+"""What goes wrong in a rehearsal: faults as text, written for any pair, made to fit the one that is rehearsed.
+
+In a drill ``SOURCE`` and ``TARGET`` stand for the two sites of the run, and ``SOURCE/*`` for each node of one: a line
+with it becomes a line for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from adapters.mock.faults import parse_fault
+from orchestrator.errors import DefinitionError
+from orchestrator.located import suggest
+
+_WORD = re.compile(r"(?<![\w./-])(SOURCE|TARGET)(?![\w.-])")
+
+
+def drill_file(name: str) -> Path:
+    """The file of a drill, by its path or by the name of one that comes with the product.
+
+    Raises ``DefinitionError`` with the names there are.
+    """
+    given = Path(name)
+    if given.is_file():
+        return given
+    folder = _folder()
+    path = folder / f"{name}.txt"
+    if "/" in name or not path.is_file():
+        known = sorted(one.stem for one in folder.glob("*.txt"))
+        hint = suggest(name, known, label="drills") if known else "give the path of a file of faults"
+        raise DefinitionError(f"there is no drill {name!r}", hint=hint)
+    return path
+
+
+def _folder() -> Path:
+    """The drills of a checkout; an installed product has none of its own."""
+    return Path(str(resources.files("orchestrator"))).parent / "examples" / "drills"
+
+
+def faults_for(texts: Iterable[str], sites: Mapping[str, Sequence[str]]) -> list[str]:
+    """The faults of ``texts`` (each one a fault or the name of a file of them) for these sites.
+
+    ``sites``: the source and then the target, each with its nodes. Raises ``DefinitionError``, with file and line.
+    """
+    found: list[str] = []
+    for text in texts:
+        path = Path(text)
+        if not path.is_file():
+            found.extend(_fitted(text, sites))
+            continue
+        for number, line in enumerate(_lines(path), start=1):
+            try:
+                found.extend(_fitted(line, sites))
+            except DefinitionError as error:
+                raise DefinitionError(str(error), hint=error.hint, file=path, line=number) from error
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
+
+
+def _fitted(line: str, sites: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The fault of one line as this pair has it, once for each node it is about; none for a comment."""
+    text = line.split("#", 1)[0].strip()
+    if not text:
+        return
+    names = dict(zip(("SOURCE", "TARGET"), sites, strict=True))
+    text = _WORD.sub(lambda word: names[word[1]], text)
+    everywhere = next((site for site in sites if f"{site}/*" in text), None)
+    nodes = [""] if everywhere is None else sites[everywhere]
+    for node in nodes:
+        fault = text.replace(f"{everywhere}/*", f"{everywhere}/{node}") if everywhere is not None else text
+        parse_fault(fault)
+        yield fault

@@ -1,0 +1,277 @@
+"""Plays a rehearsal: a simulated copy of the pair, its prelude, then the rehearsed command itself, and a debriefing.
+
+The command is the real one, called as if it had been typed, with tools of its own: another inventory, another clock, a
+record in a private directory. Nothing that belongs to a device, to a hook or to the real record is in its reach.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+from adapters.mock.account_view import accounts
+from adapters.mock.layout import WorldLayout
+from orchestrator import events as ev
+from orchestrator.cli.drills import drill_file, faults_for
+from orchestrator.cli.planning import Wish as PlanWish
+from orchestrator.cli.planning import services_of
+from orchestrator.cli.scenes import (
+    Kind,
+    Prelude,
+    copied_inventory,
+    inventory_text,
+    layout_for,
+    simulated_pair,
+)
+from orchestrator.cli.terminal import is_attended, say, show, show_json
+from orchestrator.cli.wiring import STATE_VARIABLE, Tools
+from orchestrator.clock import Clock, ScaledClock, VirtualClock
+from orchestrator.contract import Adapter, Permit
+from orchestrator.errors import DefinitionError
+from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
+from orchestrator.reports.report import DecisionReport, build
+from orchestrator.runbook import Side
+from orchestrator.site import Inventory, Pair
+
+# How many times as fast --fast is while nobody decides.
+_HURRY = 10.0
+_SEEDS = 10_000
+# Faster than this nobody thought about it, seconds.
+_AT_ONCE = 0.1
+# By which option each command is told the site.
+_SITE_OPTION: Mapping[Kind, str] = {
+    "controlled": "--from",
+    "uncontrolled": "--failed",
+    "restore": "--site",
+    "failback": "--to",
+}
+
+
+class Program(Protocol):
+    """The program itself, as its command line understands it."""
+
+    def main(self, args: Sequence[str], prog_name: str, *, obj: Tools) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person typed. ``more`` are options of the rehearsed command, as they were typed."""
+
+    kind: Kind
+    services: tuple[str, ...]
+    everything: bool
+    pair: str | None
+    site: str | None
+    inventory: Path | None
+    faults: tuple[str, ...]
+    drill: str | None
+    seed: int | None
+    fast: bool
+    keep: bool
+    yes: bool
+    as_json: bool
+    more: tuple[str, ...]
+
+
+def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
+    """Rehearse, and say what came of it. Returns the exit code of the rehearsed command."""
+    inventory = tools.inventory(wish.inventory)
+    services, pair = services_of(
+        inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, wish.site, ev.Policy())
+    )
+    source = _source(pair, wish.site)
+    # What the others at a shared pair publish is not rehearsed: the copy has the services that were named.
+    wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))
+    with _private_directory(tools, keep=wish.keep) as directory:
+        stage = _Stage(tools, wish, inventory, pair, source, directory)
+        return stage.play(program)
+
+
+def _source(pair: Pair, site: str | None) -> str:
+    if site is not None and site not in pair.sites:
+        one, other = pair.sites
+        raise DefinitionError(f"{site!r} is not a site of the pair {pair.name}", hint=f"name {one} or {other}")
+    return site or pair.sites[0]
+
+
+def _seed(wish: Wish, tools: Tools) -> int:
+    return Random(tools.clock.now()).randrange(1, _SEEDS) if wish.seed is None else wish.seed
+
+
+@contextmanager
+def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
+    """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
+    if keep:
+        parent = tools.state / "rehearsals"
+        parent.mkdir(mode=0o700, exist_ok=True)
+        yield Path(tempfile.mkdtemp(dir=parent))
+        return
+    path = Path(tempfile.mkdtemp(prefix="failover-rehearsal-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class _Stage:
+    """One rehearsal. ``source`` is the site that gives up activity, is lost, or comes back."""
+
+    def __init__(
+        self, tools: Tools, wish: Wish, inventory: Inventory, pair: Pair, source: str, directory: Path
+    ) -> None:
+        self._wish, self._inventory, self._pair, self._source = wish, inventory, pair, source
+        self._directory = directory
+        self._attended = is_attended() and not wish.as_json
+        # Nobody who watches, and nobody who has time: then all of it passes at once.
+        at_once = wish.fast and not self._attended
+        self._clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
+        self._tools = replace(tools, state=directory, clock=self._clock, fleet=self._fleet, is_rehearsal=True)
+
+    def play(self, program: Program) -> int:
+        """The whole rehearsal; the exit code of the rehearsed command."""
+        sites = tuple(self._inventory.sites[name] for name in self._pair.sites)
+        assert len(sites) == 2  # by the inventory's model
+        seed = self._wish.seed
+        assert seed is not None  # drawn when none was given
+        layout = layout_for(self._wish.kind, sites, self._wish.services, seed=seed, source=self._source)
+        file = self._directory / "world.json" if self._wish.keep else None
+        faults = self._faults(layout)
+        with simulated_pair(layout, self._clock, file) as (world, reference):
+            copy = copied_inventory(self._inventory, self._pair, self._wish.services, reference)
+            path = self._directory / "inventory.yaml"
+            path.write_text(inventory_text(copy), encoding="utf-8")
+            prelude = Prelude(self._tools, self._clock, world, path, self._wish.services, self._source)
+            with self._clock.rushing() if isinstance(self._clock, ScaledClock) else nullcontext():
+                prelude.play(self._wish.kind)
+            if isinstance(self._clock, ScaledClock) and self._wish.fast:
+                self._clock.set_factor(_HURRY)
+            self._announce(layout, faults)
+            before = self._newest()
+            code = self._type(program, path, faults)
+            if not self._wish.as_json:
+                self._debrief(copy, ran=self._newest() != before)
+        return code
+
+    def _faults(self, layout: WorldLayout) -> list[str]:
+        """What will go wrong, in the words of this pair."""
+        nodes = {site.name: site.nodes for site in layout.sites}
+        target = next(name for name in nodes if name != self._source)
+        drill = [] if self._wish.drill is None else [str(drill_file(self._wish.drill))]
+        return faults_for([*drill, *self._wish.faults], {name: nodes[name] for name in (self._source, target)})
+
+    def _type(self, program: Program, inventory: Path, faults: Sequence[str]) -> int:
+        """Type the rehearsed command."""
+        wish = self._wish
+        words = [wish.kind, "--inventory", str(inventory), _SITE_OPTION[wish.kind], self._source, *wish.more]
+        words += [word for service in wish.services for word in ("--vpn", service)]
+        words += [word for fault in faults for word in ("--fault", fault)]
+        words += ["--yes"] if wish.yes or not self._attended else []
+        words += ["--json"] if wish.as_json else []
+        try:
+            program.main(words, "failover", obj=self._tools)
+        except SystemExit as end:
+            if getattr(end.__context__, "format_message", None) is not None:
+                raise  # what was typed is no command
+            return end.code if isinstance(end.code, int) else 0
+        return 0
+
+    def _fleet(self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Any:
+        if not isinstance(clock, ScaledClock):
+            return InlineFleet(adapters, permit, clock, desk=desk)
+        unhurried = None if desk is None else _Unhurried(desk, clock)
+        return ThreadedFleet(adapters, permit, clock, desk=unhurried, real=clock.real)
+
+    # Telling
+
+    def _announce(self, layout: WorldLayout, faults: Sequence[str]) -> None:
+        rates = {vpn.name: vpn.publish_rate for vpn in layout.vpns}
+        if self._wish.as_json:
+            head = {"command": self._wish.kind, "pair": self._pair.name, "seed": self._wish.seed}
+            show_json({"simulated": True, "rehearsal": {**head, "faults": list(faults), "publish_rates": rates}})
+            return
+        pace = "" if not self._wish.fast else ", at once" if not self._attended else f", {_HURRY:.0f} times as fast"
+        say(f"SIMULATED  rehearsal of `failover {self._wish.kind}` on a copy of {self._pair.name}{pace}")
+        for name, rate in list(rates.items())[:5]:
+            say(f"SIMULATED    {name}: {rate:,.0f} messages/s are published")
+        for fault in faults:
+            say(f"SIMULATED    will go wrong: {fault}")
+
+    def _newest(self) -> str | None:
+        with closing(self._tools.journal()) as journal:
+            rows = journal.runs()
+        return rows[0].run if rows else None
+
+    def _debrief(self, copy: Inventory, *, ran: bool) -> None:
+        """What was decided, how long that took, and what became of the messages."""
+        show("")
+        show("SIMULATED  the rehearsal")
+        for line in self._decided() if ran else ():
+            show(f"  {line}")
+        account = accounts(copy.sites[self._source], self._clock, self._wish.services)
+        total = {key: sum(one[key] for one in account.values()) for key in next(iter(account.values()))}
+        held = (
+            f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
+        )
+        show(
+            f"  by the world's own account: {total['lost']:,} messages lost{held}, {total['duplicated']:,} duplicated, "
+            f"{total['out_of_order']:,} out of order; {_times(total['both_active_intervals'])}"
+        )
+        if self._wish.keep:
+            show(f"  its record is kept: {STATE_VARIABLE}={self._directory} failover runs show")
+        show(f"  the same again: {self._again()}")
+
+    def _decided(self) -> Iterator[str]:
+        with closing(self._tools.journal()) as journal:
+            report = build(journal.records(journal.runs()[0].run))
+        decisions = [(lane.service, one) for lane in report.lanes for one in lane.decisions]
+        if not decisions:
+            yield "nothing had to be decided"
+        for service, one in decisions:
+            yield f"{service}: {one.gate}: {one.choice}, by {one.by}, {_took(one)}"
+
+    def _again(self) -> str:
+        wish = self._wish
+        words = ["failover", "rehearse", wish.kind, "--seed", str(wish.seed)]
+        words += ["--all"] if wish.everything else [word for name in wish.services for word in ("--vpn", name)]
+        for option, value in (
+            ("--pair", wish.pair),
+            (_SITE_OPTION[wish.kind], wish.site),
+            ("--inventory", wish.inventory),
+            ("--drill", wish.drill),
+        ):
+            words += [] if value is None else [option, str(value)]
+        words += [word for fault in wish.faults for word in ("--fault", fault)]
+        return shlex.join([*words, *wish.more, *(["--fast"] if wish.fast else [])])
+
+
+def _took(decision: DecisionReport) -> str:
+    if decision.seconds is None:
+        return "before it was asked"
+    return "at once" if decision.seconds < _AT_ONCE else f"after {decision.seconds:.1f}s"
+
+
+def _times(intervals: int) -> str:
+    return f"BOTH SITES WERE ACTIVE, {intervals} times" if intervals else "never two active sites"
+
+
+class _Unhurried:
+    """Asks a person; while somebody thinks, time runs as it does outside."""
+
+    def __init__(self, desk: Desk, clock: ScaledClock) -> None:
+        self._desk, self._clock = desk, clock
+
+    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        """See ``Desk``."""
+        factor = self._clock.factor
+        self._clock.set_factor(1.0)
+        try:
+            return self._desk.ask(lane, gate)
+        finally:
+            self._clock.set_factor(factor)

@@ -1,0 +1,115 @@
+"""Laws about all adapters together: none goes without the conformance suite, and all read the same of one world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from adapters.mock.faults import parse_faults
+from orchestrator.contract import Call, Failure
+from orchestrator.probing import probe
+from orchestrator.readings import Reading
+from tests.contract.benches import BENCHES, MAIN, ODD, OTHER, REGISTRY, WorldBench
+from tests.contract.laws import Counting, results_of
+
+# Registered, and held to laws of its own: it speaks to no device that has services.
+ELSEWHERE: Mapping[str, str] = {"local": "tests/local"}
+SERVICES = (MAIN, OTHER, *ODD)
+# What no two moments have in common.
+OF_THE_MOMENT = frozenset({"in_state_s", "clock_offset_s", "oldest_at"})
+
+
+def test_every_registered_adapter_is_held_to_the_laws() -> None:
+    """An adapter that is installed with the product has a bench, or a reason and laws elsewhere."""
+    assert set(REGISTRY.names()) == set(BENCHES) | (set(ELSEWHERE) & set(REGISTRY.names()))
+
+
+def as_it_is(bench: WorldBench) -> None:
+    """Nothing happened."""
+
+
+def moved(bench: WorldBench) -> None:
+    """One message VPN is active at the other site, with one transaction completed on the way."""
+    calls = [
+        ("ny", "set_role", Call(MAIN, {"role": "standby"})),
+        ("ny", "complete_transaction", Call(MAIN, {"xid": "0021B028-00-01", "outcome": "commit"})),
+        ("nj", "set_role", Call(MAIN, {"role": "active"})),
+    ]
+    for site, action, call in calls:
+        results_of(bench.adapter(site=site), action, [call], Counting(bench))
+
+
+def cut(bench: WorldBench) -> None:
+    """The replication link is cut."""
+    bench.world.afflict(parse_faults(["at 0s: bridge down"]))
+    bench.clock.sleep(0.05)
+
+
+def switched(bench: WorldBench) -> None:
+    """The HA mate serves, and the node that served before shows nothing any more."""
+    bench.world.afflict(parse_faults(["at 0s: ha switch ny"]))
+    bench.clock.sleep(2.2)
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("happens", [as_it_is, moved, cut, switched])
+def test_the_same_readings_of_the_same_world(happens: Callable[[WorldBench], None], tmp_path: Path) -> None:
+    """Whatever one adapter says of a site, no other says something else; what one cannot tell is unknown to it."""
+    for site in ("ny", "nj"):
+        told: dict[str, Mapping[str, Mapping[str, Reading | Failure]]] = {}
+        with ExitStack() as stack:
+            for name, kind in BENCHES.items():
+                folder = tmp_path / site / name
+                folder.mkdir(parents=True)
+                bench = stack.enter_context(kind(folder))
+                happens(bench)
+                told[name] = {
+                    reading: probe(bench.adapter(site=site), reading, SERVICES)
+                    for reading in bench.adapter(site=site).readings
+                }
+        assert sorted(_contradictions(told)) == []
+
+
+def _contradictions(told: Mapping[str, Mapping[str, Mapping[str, Reading | Failure]]]) -> Iterator[str]:
+    for name, readings in told.items():
+        for reading, answers in readings.items():
+            for service, answer in answers.items():
+                theirs = told["mock"][reading][service]
+                yield from (
+                    f"{name}, {reading} of {service}: {text}" for text in _differences(_plain(answer), _plain(theirs))
+                )
+
+
+def _plain(answer: Reading | Failure) -> object:
+    return answer.model_dump(mode="json") if not isinstance(answer, Failure) else {"failed": answer.kind}
+
+
+def _differences(mine: object, theirs: object, at: str = "") -> Iterator[str]:
+    """Where both say something, and not the same."""
+    if mine is None or theirs is None:
+        return
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        for key in (mine.keys() | theirs.keys()) - OF_THE_MOMENT:
+            yield from _differences(mine.get(key), theirs.get(key), f"{at}.{key}")
+    elif isinstance(mine, list) and isinstance(theirs, list):
+        ordered = [sorted(one, key=repr) for one in (_keyed(mine), _keyed(theirs))]
+        if len(mine) != len(theirs):
+            yield f"{at}: {mine} and {theirs}"
+        for one, other in zip(*ordered, strict=False):
+            yield from _differences(one[1], other[1], f"{at}[{one[0]}]")
+    elif isinstance(mine, float) and isinstance(theirs, float | int):
+        if abs(mine - theirs) > 0.001:
+            yield f"{at}: {mine} and {theirs}"
+    elif mine != theirs:
+        yield f"{at}: {mine!r} and {theirs!r}"
+
+
+def _keyed(items: list[object]) -> list[tuple[str, object]]:
+    names = ("xid", "name", "node")
+    return [
+        (str(next((one[key] for key in names if key in one), one)) if isinstance(one, dict) else str(one), one)
+        for one in items
+    ]

@@ -1,0 +1,106 @@
+"""What runs of the past owe: found, delivered where it can be, and never tried longer than it makes sense."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.errors import Unreachable
+from orchestrator.hooks.backlog import Flushed, Owed, drop, flush, owed
+from tests.hooks.hooking import Scripted, a_webhook, always, an_office, plan_with, record
+
+HOOK = a_webhook("web", on=["step.done"])
+
+
+@pytest.fixture
+def runs(journal, clock):
+    """Three runs that each owe two events to the same hook; nobody leads them."""
+    for name in ("one", "two", "three"):
+        plan = plan_with(HOOK, a_webhook("never", on=["lane.escalated"])).model_copy(update={"services": (name,)})
+        recorded = record(journal, clock, plan, name)
+        recorded.add(ev.StepDone(step="a"), ev.StepDone(step="b"), lane=name)
+        recorded.lease.release()
+        clock.advance(1)
+
+
+def nobody(run: str) -> bool:
+    return False
+
+
+def flushed(path, clock, outbox, poster, **more):
+    office = an_office(path, clock, poster=poster)
+    return list(flush(office, outbox, **{"skip": nobody, "may_go_on": always, **more}))
+
+
+def told(poster: Scripted) -> list[tuple[str, str]]:
+    events = [json.loads(body)["data"] for _, body, _ in poster.posts]
+    return [(event["run"], event["event"]["step"]) for event in events]
+
+
+def test_what_is_owed(runs, outbox) -> None:
+    """Law: only events that a hook wants are owed to it, the oldest run first."""
+    assert list(owed(outbox)) == [Owed(name, "web", 2, "") for name in ("one", "two", "three")]
+    assert list(owed(outbox, "two")) == [Owed("two", "web", 2, "")]
+
+
+def test_everything_is_delivered_once(runs, path, clock, outbox) -> None:
+    """Law: a flush delivers what is owed, and afterwards nothing is."""
+    poster = Scripted()
+    assert flushed(path, clock, outbox, poster) == [Flushed(name, "web", 2, "") for name in ("one", "two", "three")]
+    assert told(poster) == [(run, step) for run in ("one", "two", "three") for step in "ab"]
+    assert list(owed(outbox)) == [] and outbox.behind() == []
+    assert flushed(path, clock, outbox, poster) == []
+
+
+def test_one_run_only(runs, path, clock, outbox) -> None:
+    """Law: a person may name the run."""
+    poster = Scripted()
+    flushed(path, clock, outbox, poster, run="two")
+    assert {run for run, _ in told(poster)} == {"two"}
+
+
+def test_a_run_of_somebody_else_is_skipped(runs, path, clock, outbox) -> None:
+    """Law: what another process delivers is left to it."""
+    poster = Scripted()
+    flushed(path, clock, outbox, poster, skip=lambda run: run == "one")
+    assert {run for run, _ in told(poster)} == {"two", "three"}
+
+
+def test_a_refused_event_stops_its_own_run_only(runs, path, clock, outbox) -> None:
+    """Law: an event that is refused in one run is no reason to keep those of others back."""
+    poster = Scripted(204, 400)
+    done = flushed(path, clock, outbox, poster)
+    assert [(one.run, one.delivered, bool(one.failed)) for one in done] == [
+        ("one", 1, True),
+        ("two", 2, False),
+        ("three", 2, False),
+    ]
+    assert list(owed(outbox)) == [Owed("one", "web", 1, "127.0.0.1 answered with status 400")]
+
+
+def test_a_receiver_that_is_away_is_asked_once(runs, path, clock, outbox) -> None:
+    """Law: nobody waits for the same dead receiver once for each run."""
+    poster = Scripted(Unreachable("127.0.0.1 cannot be reached"))
+    done = flushed(path, clock, outbox, poster)
+    assert [(one.run, one.delivered, one.failed) for one in done] == [
+        (name, 0, "127.0.0.1 cannot be reached") for name in ("one", "two", "three")
+    ]
+    assert len(poster.posts) == 1
+
+
+def test_it_ends_early_when_it_must(runs, path, clock, outbox) -> None:
+    """Law: who has no more time stops between two events, and the rest is still owed."""
+    poster = Scripted()
+    flushed(path, clock, outbox, poster, may_go_on=lambda: len(poster.posts) < 3)
+    assert told(poster) == [("one", "a"), ("one", "b"), ("two", "a")]
+    assert [(one.run, one.events) for one in owed(outbox)] == [("two", 1), ("three", 2)]
+
+
+def test_giving_up(runs, outbox) -> None:
+    """Law: what is given up is said, and is then owed no more; other runs are not touched."""
+    assert list(drop(outbox, "two", None)) == [Owed("two", "web", 2, "")]
+    assert [one.run for one in owed(outbox)] == ["one", "three"]
+    assert list(drop(outbox, "one", "never")) == []
+    assert [one.run for one in owed(outbox)] == ["one", "three"]

@@ -1,0 +1,130 @@
+"""Programs that end, hang, flood and hide: each is run to its end, or ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from adapters.local.process import run
+from orchestrator.clock import Clock, SystemClock, VirtualClock
+
+pytestmark = pytest.mark.realtime
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None):
+    return run(["/bin/sh", "-c", script], ENVIRONMENT, timeout_s=timeout_s, clock=clock or SystemClock())
+
+
+def is_running(pid: int) -> bool:
+    """A process that has ended and is still listed does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "output"),
+    [
+        ("exit 0", 0, b""),
+        ("echo out; echo err >&2; exit 3", 3, b"out\nerr\n"),
+        ("kill -KILL $$", -signal.SIGKILL, b""),
+        ("read line && echo got || echo nothing", 0, b"nothing\n"),
+        ("pwd; echo $PATH $HOME", 0, b"/\n/usr/bin:/bin\n"),
+    ],
+)
+def test_how_it_ends_is_told(script, code, output) -> None:
+    """Law: exit code or signal, and both outputs in order; there is no input, and nothing of our environment."""
+    ended = sh(script)
+    assert (ended.code, ended.output) == (code, output)
+
+
+def test_words_are_words() -> None:
+    """Law: no shell sees them: each word arrives as it is."""
+    words = ["$(id)", "a b", "*", "'", '"', ";", "\n"]
+    ended = run(["/usr/bin/printf", "[%s]", *words], ENVIRONMENT, timeout_s=10, clock=SystemClock())
+    assert ended.output.decode() == "".join(f"[{word}]" for word in words)
+
+
+def test_it_has_a_group_of_its_own() -> None:
+    """Law: Ctrl-C at our terminal is not its business."""
+    group = int(sh("cut -d' ' -f5 /proc/$$/stat").output)
+    assert group != os.getpgrp()
+
+
+def test_a_flood_is_kept_in_part() -> None:
+    """Law: what is kept is bounded: the beginning, the end, and how much is missing between."""
+    ended = sh("echo begin; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end")
+    assert ended.code == 0
+    assert ended.output.startswith(b"begin\nxxx")
+    assert ended.output.endswith(b"xxx\nend\n")
+    assert b"bytes left out" in ended.output
+    assert len(ended.output) < 70_000
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo $$; sleep 60",
+        "echo $$; exec >/dev/null 2>&1; sleep 60",
+        "trap '' TERM; echo $$; while :; do sleep 60; done",
+    ],
+)
+def test_one_that_hangs_is_ended(script) -> None:
+    """Law: at the end of its time a program is ended, also one that does not want to, and is gone then."""
+    ended = sh(script, timeout_s=0.3)
+    assert ended.code is None
+    assert not is_running(int(ended.output.split()[0]))
+
+
+def test_what_it_started_is_ended_with_it() -> None:
+    """Law: nothing of its group is left when its time is up, though it has ended itself."""
+    ended = sh("sleep 60 & echo $!; exit 0", timeout_s=0.3)
+    assert ended.code is None
+    assert not is_running(int(ended.output))
+
+
+def test_one_that_ends_when_asked_to_says_its_last_words() -> None:
+    """Law: it is asked to end first, and what it says then is kept."""
+    ended = sh("trap 'echo bye; exit 0' TERM; echo hello; while :; do sleep 0.05; done", timeout_s=0.3)
+    assert ended.code is None
+    assert ended.output.startswith(b"hello\n")
+    assert ended.output.endswith(b"bye\n")
+
+
+def test_it_hangs_on_any_clock() -> None:
+    """Law: time that does not pass by itself ends no wait for ever."""
+    assert sh("sleep 60", timeout_s=0.3, clock=VirtualClock()).code is None
+
+
+def test_what_cannot_begin_is_an_error_of_the_system() -> None:
+    """Law: a program that is not there was not run, and that is told apart from one that failed."""
+    with pytest.raises(FileNotFoundError):
+        run(["/no/such/program"], ENVIRONMENT, timeout_s=1, clock=SystemClock())
+
+
+def test_our_own_end_is_its_end() -> None:
+    """Law: when this process is told to stop, the program does not stay behind."""
+
+    class Interrupted(SystemClock):
+        calls = 0
+
+        def now(self) -> float:
+            self.calls += 1
+            if self.calls > 2:
+                raise KeyboardInterrupt
+            return super().now()
+
+    before = children()
+    with pytest.raises(KeyboardInterrupt):
+        sh("echo here; sleep 60", clock=Interrupted())
+    assert children() == before
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split())
