@@ -12,6 +12,8 @@ from typing import Literal
 
 # The vendor's defaults for the event of a message spool's high mark (facts/solace.md section 4.7), percent.
 HIGH_SET, HIGH_CLEAR = 80.0, 60.0
+# Where the last message that still fitted leaves a gap, the quota itself is never reached, percent.
+FULL_AT = 99.9
 
 Crossing = Literal["high", "clear"]
 
@@ -68,7 +70,7 @@ def _full_in(last: Sample, rate_mb: float | None) -> float | None:
     if last.usage_mb is None or not last.quota_mb:
         return None
     left = last.quota_mb - last.usage_mb
-    if left <= 0:
+    if left <= last.quota_mb * (1 - FULL_AT / 100):
         return 0.0
     return left / rate_mb if rate_mb is not None and rate_mb > 0 else None
 

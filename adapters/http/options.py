@@ -64,9 +64,7 @@ def _is_this_machine(host: str) -> bool:
 def trust_of(options: HttpOptions) -> ssl.SSLContext:
     """Which certificates are trusted; host names are checked always. Raises ``DefinitionError`` for a bad CA file."""
     if options.ca_file is None and options.scheme == "http":
-        return ssl.SSLContext(
-            ssl.PROTOCOL_TLS_CLIENT
-        )  # trusts nobody: there is no TLS, and reading all CAs takes time
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, since there is no TLS
     if options.ca_file is None:
         return ssl.create_default_context()
     path = Path(options.ca_file).expanduser()

@@ -3,9 +3,9 @@
 Modes are entered one by one and each prompt is checked; the one line that changes something comes last, right after
 the permit. So there is one instant that divides "cannot have obeyed" from "may have obeyed": when that line leaves.
 
-Sources: seed 003 steps 2, 4, 5 and 6, facts/solace.md section 3.8. A command that succeeds prints nothing; anything
-else it prints is a refusal if it has the words of one, and a doubt otherwise (section 3.1). None of these commands is
-known to ask a question.
+Sources: seed 003 steps 2, 4, 5 and 6 and "Suspend Replication", facts/solace.md section 3.8. A command that succeeds
+prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt otherwise (section 3.1).
+The one command that is known to ask a question is ``service msg-backbone shutdown``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec
 from adapters.solace.names import checked_service, checked_xid, quoted
 from adapters.solace.refusals import refusal
 from adapters.ssh.session import ShellSession
@@ -38,10 +39,14 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The doors to go through, and the line that changes something behind the last of them."""
+    """The doors to go through, and the line that changes something behind the last of them.
+
+    ``warning``: what the device says before it asks whether that is meant; it is.
+    """
 
     doors: tuple[Door, ...]
     change: str
+    warning: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -81,7 +86,7 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit) -> Res
         return _ended_before(call, error, device, sent)
     permit.check()
     try:
-        said = shell.send(plan.change, at=mode, to=mode)
+        said = shell.send(plan.change, at=mode, to=mode, asks=bool(plan.warning))
     except NotObeyed as error:
         # CommandRejected is the answered question; anything else is raised before the line leaves.
         is_answer = isinstance(error, CommandRejected)
@@ -90,7 +95,8 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit) -> Res
         return Result(call, effect, detail=str(error), device=device, sent=left)
     except PerhapsObeyed as error:
         return Result(call, Effect.DOUBTFUL, detail=str(error), device=device, sent=plan.lines)
-    return _judged(call, plan, said, device)
+    lines = (line for line in said.split("\n") if not plan.warning or line.strip() != plan.warning)
+    return _judged(call, plan, "\n".join(lines), device)
 
 
 def _enter(shell: ShellSession, doors: Sequence[Door], sent: list[str]) -> str:
@@ -159,6 +165,25 @@ def _spool_doors(call: Call) -> tuple[Door, ...]:
     )
 
 
+def _set_backbone(call: Call) -> Plan:
+    # The question comes with the shutdown only; its sentence is captured (facts/solace.md section 3.1).
+    doors, line = (Door("configure", "configure"),), "service msg-backbone shutdown"
+    if _argument(call, "state") == "up":
+        return Plan(doors, f"no {line}")
+    return Plan(doors, line, warning="All clients will be disconnected.")
+
+
+def _set_reject_on_discard(call: Call) -> Plan:
+    doors = (
+        Door("configure", "configure"),
+        Door(f"message-vpn {quoted(call.service)}", "configure/message-vpn"),
+        Door("replication", "configure/message-vpn/replication"),
+        Door("queue", "configure/message-vpn/replication/queue"),
+    )
+    line = "reject-msg-to-sender-on-discard"
+    return Plan(doors, line if _argument(call, "enabled") == "yes" else f"no {line}")
+
+
 def _lines_of(action: str) -> Callable[[Call], Sequence[str]]:
     return lambda call: plan_of(action, call).lines
 
@@ -167,6 +192,8 @@ _PLANS: Mapping[str, Callable[[Call], Plan]] = {
     "set_role": _set_role,
     "complete_transaction": _complete_transaction,
     "delete_transaction": _delete_transaction,
+    SET_BACKBONE: _set_backbone,
+    "set_reject_on_discard": _set_reject_on_discard,
 }
 
 ACTIONS: Mapping[str, ActionSpec] = {
@@ -194,5 +221,14 @@ ACTIONS: Mapping[str, ActionSpec] = {
         idempotent=False,
         commands=_lines_of("delete_transaction"),
         arguments={"xid": ArgumentSpec(filled_by="item")},
+    ),
+    SET_BACKBONE: backbone_spec(_lines_of(SET_BACKBONE)),
+    "set_reject_on_discard": ActionSpec(
+        "set_reject_on_discard",
+        "Refuse what the full replication queue cannot take, or serve it without replication",
+        idempotent=True,
+        commands=_lines_of("set_reject_on_discard"),
+        arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
+        inverse="set_reject_on_discard",
     ),
 }

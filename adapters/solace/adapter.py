@@ -13,8 +13,9 @@ from typing import ClassVar
 from pydantic import ValidationError
 
 from adapters.solace.actions import ACTIONS, perform
+from adapters.solace.fencing import SET_BACKBONE, set_backbones
 from adapters.solace.names import checked_service
-from adapters.solace.nodes import Node, Nodes
+from adapters.solace.nodes import Node
 from adapters.solace.readings import (
     ONLY_WHILE_SERVING,
     READINGS,
@@ -23,6 +24,7 @@ from adapters.solace.readings import (
     read_replication,
     read_transactions,
 )
+from adapters.solace.serving import Nodes
 from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
@@ -124,6 +126,8 @@ class SolaceCliAdapter:
                 f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
                 device=self._site.name,
             )
+        if action == SET_BACKBONE:
+            return set_backbones(list(self._nodes), calls, permit, _shut_or_open)
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -155,6 +159,12 @@ class SolaceCliAdapter:
         """End every session."""
         for node in self._nodes:
             node.session.close()
+
+
+def _shut_or_open(node: Node, call: Call, permit: Permit) -> Result:
+    if node.shell is None:
+        raise Forbidden("this session only reads", device=node.device.name)
+    return perform(node.shell, SET_BACKBONE, call, permit)
 
 
 def _options_of(site: Site) -> SolaceOptions:

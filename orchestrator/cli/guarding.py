@@ -153,8 +153,8 @@ class _Guard:
             raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
         fence = "shut its doors on every node and make it" if self._can_fence else "make it"
         marker = "SIMULATED  " if self._simulated else ""
-        say(f"{marker}The moment {self._site} answers while {self._mate} is active, this will {fence} standby,")
-        say(f"{marker}without asking again, and record it.")
+        when = f"The moment {self._site} answers while {self._mate} is active"
+        say(f"{marker}{when}, this will {fence} standby, without asking again, and record it.")
         try:
             agreed = typer.confirm(f"{marker}Guard {self._site} now?", default=False, err=True)
         except (typer.Abort, KeyboardInterrupt):

@@ -36,7 +36,7 @@ from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
 from orchestrator.errors import DefinitionError
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
-from orchestrator.reports.report import DecisionReport, build
+from orchestrator.reports.report import build
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair
 
@@ -229,12 +229,14 @@ class _Stage:
 
     def _decided(self) -> Iterator[str]:
         with closing(self._tools.journal()) as journal:
-            report = build(journal.records(journal.runs()[0].run))
-        decisions = [(lane.service, one) for lane in report.lanes for one in lane.decisions]
-        if not decisions:
+            records = list(journal.records(journal.runs()[0].run))
+        decisions = [(lane.service, one) for lane in build(records).lanes for one in lane.decisions]
+        withdrawn = list(_withdrawn(records))
+        if not decisions and not withdrawn:
             yield "nothing had to be decided"
         for service, one in decisions:
-            yield f"{service}: {one.gate}: {one.choice}, by {one.by}, {_took(one)}"
+            yield f"{service}: {one.gate}: {one.choice}, by {one.by}, {_took(one.seconds)}"
+        yield from withdrawn
 
     def _again(self) -> str:
         wish = self._wish
@@ -251,10 +253,24 @@ class _Stage:
         return shlex.join([*words, *wish.more, *(["--fast"] if wish.fast else [])])
 
 
-def _took(decision: DecisionReport) -> str:
-    if decision.seconds is None:
+def _withdrawn(records: Sequence[ev.Record]) -> Iterator[str]:
+    """Questions that answered themselves before anybody did."""
+    asked: dict[tuple[str | None, str, str | None], float] = {}
+    for record in records:
+        match record.event:
+            case ev.GateOpened(gate=gate, item=item):
+                asked[(record.lane, gate, item)] = record.at
+            case ev.GateWithdrawn(gate=gate, item=item) if (record.lane, gate, item) in asked:
+                seconds = record.at - asked.pop((record.lane, gate, item))
+                yield f"{record.lane}: {gate}: asked, and answered itself {_took(seconds)}"
+            case _:
+                continue
+
+
+def _took(seconds: float | None) -> str:
+    if seconds is None:
         return "before it was asked"
-    return "at once" if decision.seconds < _AT_ONCE else f"after {decision.seconds:.1f}s"
+    return "at once" if seconds < _AT_ONCE else f"after {seconds:.1f}s"
 
 
 def _times(intervals: int) -> str:

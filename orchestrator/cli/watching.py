@@ -22,7 +22,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.errors import DefinitionError, FailoverError, NotStarted
-from orchestrator.filling import Filling, Sample, crossing, filling
+from orchestrator.filling import HIGH_SET, Filling, Sample, crossing, filling
 from orchestrator.probing import probe
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.reports.outlook import Outlook, outlook
@@ -35,7 +35,7 @@ _RETRY_AFTER = 60.0
 
 Happened = Literal["high", "clear", "full", "room", "suspended", "not-suspended"]
 _SAID: Mapping[Happened, str] = {
-    "high": "HIGH MARK: the queue is at or above {percent:.0f}% of its quota",
+    "high": "HIGH MARK: the queue is {percent:.0f}% full, the mark is at {mark:.0f}%",
     "clear": "the queue is below its high mark again",
     "full": "FULL: the queue has reached its quota",
     "room": "there is room in the queue again",
@@ -182,13 +182,18 @@ class _Watcher:
     def _one(self, service: str, queue: QueueDepth, status: Reading | Failure, now: float) -> None:
         one = self._followed[service]
         happened = one.take(queue, now)
-        told = outlook(service, queue, status if isinstance(status, ReplicationStatus) else None, one.seen)
+        known = status if isinstance(status, ReplicationStatus) else None
+        told = outlook(service, queue, known, one.seen, suspends_at=self._wish.suspend_at)
         if self._as_json:
             show_json({**self._head(service, now), **self._figures(one), **_told(told, happened)})
             return
         self._show(service, told.sentence)
         for event in happened:
-            self._show(service, _SAID[event].format(percent=one.seen.percent or 0.0), alarm=event in ("high", "full"))
+            self._show(
+                service,
+                _SAID[event].format(percent=one.seen.percent or 0.0, mark=HIGH_SET),
+                alarm=event in ("high", "full"),
+            )
         if told.advice and told.advice != one.advised:
             self._show(service, f"what to do: {told.advice}", alarm=True)
         one.advised = told.advice

@@ -2,7 +2,7 @@
 
 The safety argument in prose, before the code:
 
-- A step's action is intended only after every ``require`` was read as true under the present mark.
+- Every attempt of a step's action is intended only after every ``require`` was read as true under the present mark.
 - A step is done only after every ``expect`` was read as true *after* the action ended, whatever the device answered.
 - A doubtful action is sent again only after a reading showed, later than ``settle``, that it had no effect.
 - A wait ends only when ``until`` and ``guard`` were read as true in one and the same round.
@@ -18,6 +18,7 @@ every decision stands on recorded facts.
 from __future__ import annotations
 
 from orchestrator import events as ev
+from orchestrator.contract import Effect
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.approve import approve, compare
 from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, revert
@@ -38,7 +39,7 @@ def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
         if lane.abort is not None:
             return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(lane.abort)))
         return say(ev.LaneStarted())
-    if lane.abort is not None and not _to_be_proven(lane):
+    if lane.abort is not None and not _to_be_proven(plan, lane):
         return on_abort(plan, lane, lane.abort)
     if lane.status == "reverting":
         return revert(plan, lane, now, attended)
@@ -70,7 +71,11 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
     return wait(plan, lane, step, now, attended)
 
 
-def _to_be_proven(lane: Lane) -> bool:
-    """Did an action end that may have been obeyed, and no reading has shown yet what it did?"""
-    last = lane.intents[-1] if lane.stage is Stage.PROVE else None
-    return last is not None and last.item is None and last.may_have_obeyed
+def _to_be_proven(plan: ev.Plan, lane: Lane) -> bool:
+    """Did an action end that may have been obeyed, and a reading has yet to show what it did?"""
+    if lane.status != "running" or lane.stage is not Stage.PROVE:
+        return False
+    last = lane.intents[-1]
+    if last.item is not None or not last.may_have_obeyed:
+        return False
+    return last.effect is Effect.ACCEPTED or bool(plan.runbook.steps[lane.step].expect)

@@ -26,12 +26,19 @@ class Task:
 
 
 def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
-    """An action: preconditions, intent, and then the proof."""
+    """An action: preconditions, intent, and then the proof. Another attempt begins with its preconditions again."""
     if lane.stage is Stage.PROVE:
-        return _prove(plan, lane, task, now)
+        last = lane.intents[-1]
+        if not _had_no_effect(task, last):
+            return _prove(plan, lane, task, last, now)
+        if not attempts_left(lane, task):
+            return say(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+        due = last.ended_at + backoff(last.attempt)
+        if now < due:
+            return Next(wake=due)
     if task.require:
         request = observe(lane, task.require)
-        if not fresh(lane):
+        if any(lane.reading(on, reading) is None for on, reading in request.asks):
             return Next(requests=(request,))
         verdict = judge(plan, lane, task.require)
         if verdict.holds is None and not lane.waived:
@@ -60,15 +67,17 @@ def attempts_left(lane: Lane, task: Task, item: str | None = None) -> bool:
     return len(counted) < task.limits.attempts
 
 
-def _prove(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
+def _had_no_effect(task: Task, last: Intent) -> bool:
+    """May it be sent again? Without a proof a doubt is as good as that: lint allows it for idempotent actions only."""
+    return last.disproved or last.effect is Effect.NOT_SENT or (last.effect is Effect.DOUBTFUL and not task.expect)
+
+
+def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> Next:
     """The action ended, somehow. Only a reading says what it did."""
-    last = lane.intents[-1]
-    if last.effect is Effect.NOT_SENT or last.disproved:
-        return _try_again(lane, task, last, now)
     if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
         return say(ev.PointOfNoReturnPassed(step=task.step))
-    if not task.expect:  # lint allows this for idempotent actions only
-        return _conclude_blind(lane, task, last, now)
+    if not task.expect:
+        return _conclude_blind(lane, task, last)
     request = observe(lane, task.expect)
     if not fresh(lane):
         return Next(requests=(request,))
@@ -99,20 +108,11 @@ def _proven(lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
     yield ev.StepDone(step=task.step, reversible=task.limits.undo is not None, note=note)
 
 
-def _try_again(lane: Lane, task: Task, last: Intent, now: float) -> Next:
-    if not attempts_left(lane, task):
-        return say(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
-    due = last.ended_at + backoff(last.attempt)
-    return Next(wake=due) if now < due else say(intend(lane, task, task.do.args))
-
-
-def _conclude_blind(lane: Lane, task: Task, last: Intent, now: float) -> Next:
-    """An idempotent action without a proof: its own answer has to do, and a doubt is sent again."""
+def _conclude_blind(lane: Lane, task: Task, last: Intent) -> Next:
+    """An idempotent action without a proof: its own answer has to do."""
     if last.effect is Effect.ACCEPTED:
         return say(*_proven(lane, task, last))
-    if last.effect is Effect.REJECTED:
-        return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
-    return _try_again(lane, task, last, now)
+    return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
 
 
 def exhausted(last: Intent) -> str:

@@ -10,7 +10,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide.act import Task, attempts_left, backoff, exhausted, intend
 from orchestrator.decide.gates import with_questions
-from orchestrator.decide.judge import SLOWEST_LOOK, Verdict, again, fresh, judge_one, observe, patience
+from orchestrator.decide.judge import SLOWEST_LOOK, Verdict, again, fresh, judge, judge_one, observe, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.readings import Transaction, Transactions, describe, matches
 from orchestrator.runbook import Check, Decide, Do, ForEach, Step
@@ -21,7 +21,7 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     """List; leave the items to others for a while if asked to; get a decision for each; act; list again."""
     assert step.do is not None  # by the runbook's model
     listing = Check(on=each.on, reading=each.reading, where=each.where)
-    request = observe(lane, (listing,))
+    request = observe(lane, (listing, *step.require))
     if not fresh(lane):
         return Next(requests=(request,))
     seen = lane.reading(each.on, each.reading)
@@ -43,6 +43,11 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
         waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
         if waiting is not None:
             return waiting
+    allowed = judge(plan, lane, step.require)
+    if allowed.holds is None and not lane.waived:
+        return patience(lane, step, allowed, request, now, undo=False)
+    if allowed.holds is False:
+        return say(ev.StepFailed(step=step.id, why=allowed.why))
     return _act_on_items(lane, step, step.do, items, request, now)
 
 

@@ -30,8 +30,18 @@ class Outlook:
     advice: str = ""
 
 
-def outlook(service: str, queue: QueueDepth, status: ReplicationStatus | None, seen: Filling) -> Outlook:
-    """How the queue of one service at the acting site stands. ``seen`` is what the readings up to this one say."""
+def outlook(
+    service: str,
+    queue: QueueDepth,
+    status: ReplicationStatus | None,
+    seen: Filling,
+    *,
+    suspends_at: float | None = None,
+) -> Outlook:
+    """How the queue of one service at the acting site stands. ``seen`` is what the readings up to this one say.
+
+    ``suspends_at``: percent at which somebody will suspend replication without being told to.
+    """
     state = _state(queue, seen)
     parts = [_count(queue.messages), _usage(queue, seen), *_speed(queue, seen)]
     if state == "full":
@@ -42,7 +52,9 @@ def outlook(service: str, queue: QueueDepth, status: ReplicationStatus | None, s
         parts.append("replication is suspended")
     bound = None if status is None else status.queue_bound
     parts.append(_BOUND[bound])
-    return Outlook(state, ", ".join(parts), _advice(service, state, queue.rejects_on_discard, bound, seen))
+    return Outlook(
+        state, ", ".join(parts), _advice(service, state, queue.rejects_on_discard, bound, seen, suspends_at)
+    )
 
 
 _BOUND: Mapping[bool | None, str] = {
@@ -82,7 +94,9 @@ def _speed(queue: QueueDepth, seen: Filling) -> list[str]:
     return [f"{seen.rate:+,.0f}/s"]
 
 
-def _advice(service: str, state: State, rejects: bool | None, bound: bool | None, seen: Filling) -> str:
+def _advice(
+    service: str, state: State, rejects: bool | None, bound: bool | None, seen: Filling, suspends_at: float | None
+) -> str:
     by_us = f"failover watch --vpn {service} --suspend-at {HIGH_SET:.0f}%"
     if state == "full" and rejects is False:
         return "what is published now is kept at this site only: a fail-back would lose it; bring the mate back"
@@ -90,6 +104,8 @@ def _advice(service: str, state: State, rejects: bool | None, bound: bool | None
         return f"publishers are being refused; suspend replication at once (`{by_us}`), or bring the mate back"
     if rejects is False and bound:
         return "the mate takes messages again: `failover restore` lifts the suspension at its own step"
+    if suspends_at is not None:
+        return ""
     is_high = seen.percent is not None and seen.percent >= HIGH_SET
     if rejects is not False and state != "draining" and (is_high or _is_soon(seen)):
         return f"suspend replication before it is full, or publishers are refused: `{by_us}`"

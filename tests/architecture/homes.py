@@ -45,6 +45,8 @@ HOMES: Mapping[str, Home] = {
     "defusedxml": Home(("adapters/http/xmldoc.py",), "XML bodies, which come from a device"),
     "cryptography": Home(("adapters/http/certificates.py",), "the certificates of the lab"),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
+    "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),
+    "pyarrow": Home(("pipeline/",), "writes and describes Parquet"),
 }
 
 # Declared, and never imported by us.

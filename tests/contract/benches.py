@@ -62,7 +62,8 @@ def layout() -> WorldLayout:
         VpnLayout(OTHER, publish_rate=0, drain_rate=0.001, transactions=held("0021C028")),
         *(VpnLayout(name, publish_rate=0, backlog=1 + n, drain_rate=0.001) for n, name in enumerate(ODD)),
     )
-    return WorldLayout(sites=SITES, vpns=vpns)
+    # Whoever has to take over, dial or connect again does so at once: half of the benches wait for it in earnest.
+    return WorldLayout(sites=SITES, vpns=vpns, takeover=0.1, redial=0.1, reconnect=0.1)
 
 
 class WorldBench:

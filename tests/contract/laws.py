@@ -425,7 +425,7 @@ def _is_of_services(bench: Bench, action: str) -> bool:
 
 
 def _is_printable(line: str) -> bool:
-    return all(char in string.printable and char not in "\r\n\x0b\x0c" or ord(char) > 127 for char in line)
+    return all((char in string.printable and char not in "\r\n\x0b\x0c") or ord(char) > 127 for char in line)
 
 
 def _is_unknown(reading: str, answer: Reading | Failure) -> bool:

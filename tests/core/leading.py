@@ -31,7 +31,11 @@ class ScriptedDesk:
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
         self.asked.append((lane, gate.gate, gate.item))
         choice = self.answers.get(gate.gate)
-        return None if choice not in gate.choices else ev.Ruling.model_validate({"choice": choice, "reason": "why", "by": "ann"})
+        return (
+            None
+            if choice not in gate.choices
+            else ev.Ruling.model_validate({"choice": choice, "reason": "why", "by": "ann"})
+        )
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +53,7 @@ def mishaps() -> st.SearchStrategy[Mishap]:
         Mishap, verb=st.sampled_from(READINGS), error=st.one_of(doubts, st.just(Unreachable("no route"))), **counts
     )
     refused = st.builds(Mishap, verb=st.sampled_from(ACTIONS), error=refusals, **counts)
-    doubted = st.builds(
-        Mishap, verb=st.sampled_from(ACTIONS), error=doubts, obeyed=st.booleans(), late=LAG, **counts
-    )
+    doubted = st.builds(Mishap, verb=st.sampled_from(ACTIONS), error=doubts, obeyed=st.booleans(), late=LAG, **counts)
     return st.one_of(reading, refused, doubted)
 
 
@@ -134,7 +133,12 @@ TALES = st.builds(
     on_gate=decided_beforehand(),
     answers=st.one_of(st.none(), answers()),
 )
-QUICK = settings(max_examples=int(__import__("os").environ.get("EX","60")), deadline=None, phases=[Phase.reuse, Phase.generate, Phase.shrink], suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(
+    max_examples=int(os.environ.get("FAILOVER_TEST_EXAMPLES", "40")),
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate, Phase.shrink],
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 class Shadow:

@@ -205,6 +205,22 @@ def test_a_resume_reads_before_it_repeats() -> None:
     assert kinds(decide(PLAN, early, T0 + 101, attended=False)) == []
 
 
+@pytest.mark.parametrize("effect", [Effect.NOT_SENT, Effect.DOUBTFUL])
+def test_no_second_attempt_on_old_preconditions(effect: Effect) -> None:
+    """Promise 1: every attempt is intended only after its preconditions were read anew, in the first one and in all
+    later ones: between two attempts an operator, or a crash and an hour, may have changed everything."""
+    lane = proving(effect, step=1, changed=True)
+    if effect is Effect.DOUBTFUL:
+        lane = see(lane, role("target", "standby", T0 + 2), at=T0 + 2)
+        lane = after(lane, decide(PLAN, lane, T0 + 2, attended=False), T0 + 2)
+    move = decide(PLAN, lane, T0 + 60, attended=False)
+    assert (kinds(move), asked(move)) == ([], [("source", "replication"), ("target", "replication")])
+    taken_back = see(lane, role("source", "active", T0 + 60), role("target", "standby", T0 + 60), at=T0 + 60)
+    assert kinds(decide(PLAN, taken_back, T0 + 60, attended=False)) == ["step.failed"]
+    as_before = see(lane, role("source", "standby", T0 + 60), role("target", "standby", T0 + 60), at=T0 + 60)
+    assert kinds(decide(PLAN, as_before, T0 + 60, attended=False)) == ["action.intended"]
+
+
 # --- without a proof -----------------------------------------------------------------------------------------------
 
 

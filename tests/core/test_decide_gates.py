@@ -214,6 +214,15 @@ def test_called_off_nothing_new_is_sent(effect: Effect) -> None:
     assert kinds(move) == ["lane.ended"]
 
 
+def test_called_off_a_doubt_without_proof_is_not_sent_again() -> None:
+    """An action that no reading can prove is not repeated once the lane is called off: its undo is owed instead."""
+    blind = {**DEMOTE, "expect": []}
+    move = decide(a_plan(blind), proving(Effect.DOUBTFUL, abort=ABORT), T0 + 60, attended=False)
+    (revert,) = move.events
+    assert isinstance(revert, ev.RevertStarted)
+    assert revert.undo == ("demote",)
+
+
 def test_called_off_a_disproved_doubt_is_not_sent_again() -> None:
     """Once a reading showed that the doubtful action had no effect, a lane that was called off does not repeat it."""
     lane = see(proving(Effect.DOUBTFUL, step=1, abort=ABORT), role("source", "active", T0 + 5), at=T0 + 5)

@@ -23,6 +23,7 @@ from tests.core.builders import (
     asked,
     kinds,
     listing,
+    role,
     see,
     unread,
     wait_of,
@@ -269,6 +270,20 @@ def test_after_a_retry_a_doubt_still_waits_for_its_settle() -> None:
     lane = after(lane, Next(events=(ev.StepRetried(step="transactions"),)), T0 + 1)
     lane = after(lane, decide(PLAN, lane, T0 + 1, attended=True), T0 + 1)
     assert kinds(next_of(lane, A, at=T0 + 1, attended=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [(role("source", "standby"), ["action.intended"]), (role("source", "active"), ["step.failed"]), (None, [])],
+)
+def test_preconditions_are_read_with_the_list(source: ev.Seen | None, expected: list[str]) -> None:
+    """An item is acted on only if the step's preconditions hold in the very round that lists it."""
+    require = [{"on": "source", "reading": "replication", "where": {"role": "standby"}}]
+    plan = a_plan({**COMPLETE, "require": require})
+    lane = working(rulings=ruled(a=COMMIT))
+    assert asked(decide(plan, lane, T0, attended=False)) == [("source", "transactions"), ("source", "replication")]
+    lane = see(lane, listing(A), source or unread("source", "replication"))
+    assert kinds(decide(plan, lane, T0, attended=False)) == expected
 
 
 # --- deleting ------------------------------------------------------------------------------------------------------

@@ -114,9 +114,7 @@ class Stage:
 
     def _resume(self, how: PlanFile, notes: list[Noted]) -> Run:
         run = fold(self.journal.records(self.run))
-        keys = {
-            service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled
-        }
+        keys = {service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled}
         lease, writer = take(self.journal, self.clock, self.run, keys)
         return self._lead(lease, writer, how, notes)
 
@@ -150,9 +148,7 @@ class Stage:
         setting = Setting(clock=self.clock, secrets=self.secrets)
         sides: tuple[Side, Side] = ("source", "target")
         names = [(side, plan.site_name(side)) for side in sides]
-        return [
-            (side, name, self.registry.adapter_for(plan.inventory.sites[name], setting)) for side, name in names
-        ]
+        return [(side, name, self.registry.adapter_for(plan.inventory.sites[name], setting)) for side, name in names]
 
     def plan(self, how: PlanFile) -> ev.Plan:
         """The plan a phase begins with, checked against the adapters as the command line does."""
@@ -198,9 +194,7 @@ class Stage:
 def roles_of(world: World) -> dict[str, dict[str, str]]:
     """What role each site has, by service; the world's truth, which no management may tell."""
     with world.request():
-        return {
-            name: {site: side.role for site, side in world.vpn(name).sides.items()} for name in world.vpn_names
-        }
+        return {name: {site: side.role for site, side in world.vpn(name).sides.items()} for name in world.vpn_names}
 
 
 def in_process(scenario: Scenario, folder: Path, reference: str) -> Stage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec
 from adapters.solace.names import checked_service, checked_xid
 from adapters.solace.semp.client import Change, SempReader, SempWriter
 from adapters.solace.semp.envelope import text_in
@@ -23,7 +24,6 @@ from orchestrator.errors import (
     Unreachable,
 )
 
-SET_BACKBONE = "set_backbone"
 # Global levels, lowest first (section 1.2); one that is not known here is left to the broker.
 _LEVELS = ("none", "read-only", "mesh-manager", "read-write", "admin")
 # The request did not leave, or met a node without a free session; all other errors are answers, or doubts.
@@ -181,15 +181,7 @@ ACTIONS: Mapping[str, ActionSpec] = {
         commands=_line_of("delete_transaction"),
         arguments={"xid": ArgumentSpec(filled_by="item")},
     ),
-    SET_BACKBONE: ActionSpec(
-        SET_BACKBONE,
-        "Let clients in, or cut all of them off, on every node of the site",
-        idempotent=True,
-        commands=_line_of(SET_BACKBONE),
-        arguments={"state": ArgumentSpec(choices=("up", "down"))},
-        inverse=SET_BACKBONE,
-        place="every node",
-    ),
+    SET_BACKBONE: backbone_spec(_line_of(SET_BACKBONE)),
     "set_reject_on_discard": ActionSpec(
         "set_reject_on_discard",
         "Refuse what the full replication queue cannot take, or serve it without replication",

@@ -7,7 +7,6 @@ stay open between calls; nothing that was read does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import ClassVar
 
@@ -15,11 +14,11 @@ from pydantic import ValidationError
 
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
+from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, set_backbones
 from adapters.solace.names import checked_service
-from adapters.solace.semp.actions import ACTIONS, SET_BACKBONE, perform
+from adapters.solace.semp.actions import ACTIONS, perform
 from adapters.solace.semp.client import SempWriter, only_reads
 from adapters.solace.semp.envelope import text_in
-from adapters.solace.semp.fencing import set_backbone
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.readings import (
@@ -100,7 +99,9 @@ class SolaceSempAdapter:
         "health": _reading(
             "health", "Which node serves, and whether its message spool does", lambda _: [line_of(SHOW_MESSAGE_SPOOL)]
         ),
-        "fence": ReadingSpec("fence", "Whether clients can connect, for every node", lambda _: fence_lines(), place="every node"),
+        "fence": ReadingSpec(
+            "fence", "Whether clients can connect, for every node", lambda _: fence_lines(), place=EVERY_NODE
+        ),
         "endpoints": _reading("endpoints", "What the durable endpoints hold, and how old it is", endpoint_lines),
         "platform": _reading("platform", "Version, modes, mate and clock of the node", lambda _: platform_lines()),
     }
@@ -184,7 +185,9 @@ class SolaceSempAdapter:
                 f"{action} is not done: this session with {self._site.name or 'the site'} only reads",
                 device=self._site.name,
             )
-        return self._fence(calls, permit) if action == SET_BACKBONE else self._apply(action, calls, permit)
+        if action == SET_BACKBONE:
+            return set_backbones(list(self._nodes), calls, permit, _shut_or_open)
+        return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         if not calls:
@@ -200,15 +203,6 @@ class SolaceSempAdapter:
                     device=writer.device,
                 )
 
-    def _fence(self, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """The backbone belongs to the nodes, not to a message VPN: calls that want the same share one attempt."""
-        done: dict[tuple[tuple[str, str], ...], Result] = {}
-        for call in calls:
-            wanted = tuple(sorted(call.args.items()))
-            if wanted not in done:
-                done[wanted] = set_backbone(list(self._nodes), call, permit)
-            yield replace(done[wanted], call=call)
-
     def _serving_writer(self) -> SempWriter:
         """The serving node. Nothing that changes has been sent yet, so no error here is a doubt."""
         try:
@@ -223,6 +217,12 @@ class SolaceSempAdapter:
         """End every session."""
         for node in self._nodes:
             node.close()
+
+
+def _shut_or_open(node: Node, call: Call, permit: Permit) -> Result:
+    if node.writer is None:
+        raise Forbidden("this session only reads", device=node.device.name)
+    return perform(node.writer, SET_BACKBONE, call, permit)
 
 
 def _anything(request: Request) -> bool:

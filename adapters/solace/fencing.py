@@ -1,0 +1,78 @@
+"""One change to every node of a site: the message backbone is not config-synced (facts/solace.md section 1.5).
+
+A site is fenced when all its nodes are. What only some of them took is in doubt, and the reading ``fence`` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.errors import Forbidden
+
+SET_BACKBONE = "set_backbone"
+EVERY_NODE = "every node"
+
+N = TypeVar("N")
+Attempt = Callable[[N, Call, Permit], Result]
+
+
+def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
+    """The declaration of the action, whatever it is sent over."""
+    return ActionSpec(
+        SET_BACKBONE,
+        "Let clients in, or cut all of them off, on every node of the site",
+        idempotent=True,
+        commands=commands,
+        arguments={"state": ArgumentSpec(choices=("up", "down"))},
+        inverse=SET_BACKBONE,
+        place=EVERY_NODE,
+    )
+
+
+def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, attempt: Attempt[N]) -> Iterator[Result]:
+    """A result for each call. The backbone belongs to the nodes, not to a message VPN: calls that want the same share
+    one attempt at each node.
+
+    Raises ``Forbidden`` when ``permit`` refuses and nothing has been sent for a call yet.
+    """
+    done: dict[tuple[tuple[str, str], ...], Result] = {}
+    for call in calls:
+        wanted = tuple(sorted(call.args.items()))
+        if wanted not in done:
+            done[wanted] = _set_backbone(nodes, call, permit, attempt)
+        yield replace(done[wanted], call=call)
+
+
+def _set_backbone(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attempt[N]) -> Result:
+    """The order is that of the appliances' maintenance procedure (section 3.8): the primary, which the inventory
+    lists first, is opened first and closed last."""
+    results: list[Result] = []
+    for node in nodes if call.args.get("state") == "up" else reversed(nodes):
+        try:
+            results.append(attempt(node, call, permit))
+        except Forbidden as error:
+            if not any(one.sent for one in results):
+                raise
+            results.append(Result(call, Effect.NOT_SENT, detail=str(error), device=error.device))
+            break
+    return _together(call, results)
+
+
+def _together(call: Call, results: Sequence[Result]) -> Result:
+    """One result for the site: what all nodes say, or a doubt once any of them has, or may have, obeyed."""
+    effects = {one.effect for one in results}
+    sent = tuple(line for one in results for line in one.sent)
+    missing = [one for one in results if one.effect is not Effect.ACCEPTED]
+    told = missing or results
+    device = told[0].device if len(told) == 1 else ""
+    detail = "; ".join(f"{one.device}: {one.detail}" if one.device else one.detail for one in missing)
+    if len(effects) == 1:
+        return Result(call, effects.pop(), detail=detail, device=device, sent=sent)
+    if effects <= {Effect.REJECTED, Effect.NOT_SENT}:
+        return Result(call, Effect.REJECTED, detail=detail, device=device, sent=sent)
+    obeyed = " and ".join(one.device for one in results if one.effect is Effect.ACCEPTED)
+    detail = f"{obeyed} took it; {detail}" if obeyed else detail
+    return Result(call, Effect.DOUBTFUL, detail=detail, device=device, sent=sent)
