@@ -3,7 +3,8 @@
 The depth is "Current Messages Spooled" and nothing else. An answer without that label is not a depth of 0.
 
 Assumption: the label of the quota, which no source prints: ``Max Spool Usage (MB)``, as the command that sets it, or
-``Quota (MB)``, as SEMP v1 calls it. Without either the quota is unknown, which nothing depends on.
+``Quota (MB)``, as SEMP v1 calls it. Without either the quota is unknown, which nothing depends on. In the same way
+``Reject Msg To Sender On Discard``, written as the command that sets it; without it, that behaviour is unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 
 _NAME, _VPN, _DEPTH, _USAGE = "Name", "Message VPN", "Current Messages Spooled", "Current Spool Usage (MB)"
 _QUOTAS = ("Max Spool Usage (MB)", "Quota (MB)")
-_WANTED = {_NAME, _VPN, _DEPTH, _USAGE, *_QUOTAS}
+_REJECTS = "Reject Msg To Sender On Discard"
+_WANTED = {_NAME, _VPN, _DEPTH, _USAGE, _REJECTS, *_QUOTAS}
+_SAID = {"yes": True, "enabled": True, "no": False, "disabled": False}
 _COUNT = re.compile(r"\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 
@@ -41,7 +44,10 @@ def parse_queues(text: str, device: str = "") -> dict[str, QueueDepth]:
             raise unreadable(f"no number of '{_DEPTH}' for {vpn}", text, device)
         quota = next((block[label] for label in _QUOTAS if label in block), "")
         depths[vpn] = QueueDepth(
-            messages=int(depth), usage_mb=_number(block.get(_USAGE, "")), quota_mb=_number(quota)
+            messages=int(depth),
+            usage_mb=_number(block.get(_USAGE, "")),
+            quota_mb=_number(quota),
+            rejects_on_discard=_SAID.get(block.get(_REJECTS, "").lower()),
         )
     return depths
 

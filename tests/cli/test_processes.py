@@ -87,7 +87,7 @@ def test_interrupted_twice(make_bench: MakeBench) -> None:
 
 def test_two_at_a_time(bench: Bench) -> None:
     """Law: while one process leads a run, no other can move that service or go on with it; it can ask for its end."""
-    first = bench.start(*MOVE, "--fault", "drain: slow 10x 30s")
+    first = bench.start(*MOVE, "--fault", "drain: slow 100x")
     line_with(first, "messages left")
     second = bench.run(*MOVE)
     assert second.code == 8

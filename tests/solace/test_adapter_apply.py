@@ -328,6 +328,8 @@ def test_what_an_action_declares():
         "set_role": (True, "set_role"),
         "complete_transaction": (False, None),
         "delete_transaction": (False, None),
+        "set_backbone": (True, "set_backbone"),
+        "set_reject_on_discard": (True, "set_reject_on_discard"),
     }
     assert {
         name: {key: (argument.choices, argument.filled_by) for key, argument in one.arguments.items()}
@@ -336,6 +338,8 @@ def test_what_an_action_declares():
         "set_role": {"role": (("active", "standby"), "runbook")},
         "complete_transaction": {"xid": ((), "item"), "outcome": (("commit", "rollback"), "decision")},
         "delete_transaction": {"xid": ((), "item")},
+        "set_backbone": {"state": (("up", "down"), "runbook")},
+        "set_reject_on_discard": {"enabled": (("yes", "no"), "runbook")},
     }
 
 

@@ -349,7 +349,13 @@ def test_readings_and_actions_it_does_not_have_are_the_callers_mistake():
 def test_what_it_declares():
     """Exactly these readings and actions; it is not simulated; and commands can be shown without connecting."""
     assert set(SolaceCliAdapter.readings) == {"replication", "replication_queue", "transactions", "health"}
-    assert set(SolaceCliAdapter.actions) == {"set_role", "complete_transaction", "delete_transaction"}
+    assert set(SolaceCliAdapter.actions) == {
+        "set_role",
+        "complete_transaction",
+        "delete_transaction",
+        "set_backbone",
+        "set_reject_on_discard",
+    }
     assert SolaceCliAdapter.simulated is False
     shown = {name: list(spec.commands(["a", "b"])) for name, spec in SolaceCliAdapter.readings.items()}
     assert shown == {

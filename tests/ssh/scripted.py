@@ -226,6 +226,10 @@ class ScriptedLine:
                 self._mode = (mode,)
             case ("configure",), ["message-vpn", vpn]:
                 self._mode, self._vpn = ("configure", "message-vpn"), vpn.strip('"')
+            case ("configure", "message-vpn"), ["replication"]:
+                self._mode = (*self._mode, "replication")
+            case ("configure", "message-vpn", "replication"), ["queue"]:
+                self._mode = (*self._mode, "queue")
             case ("admin",), ["message-spool", rest] if rest.startswith("message-vpn "):
                 self._mode = ("admin", "message-spool")
                 self._vpn = rest.removeprefix("message-vpn ").strip('"')
@@ -236,6 +240,10 @@ class ScriptedLine:
     def _is_change(self, line: str) -> bool:
         if self._mode == ("configure", "message-vpn"):
             return line.startswith("replication state ")
+        if self._mode == ("configure",):
+            return line.endswith("service msg-backbone shutdown")
+        if self._mode == ("configure", "message-vpn", "replication", "queue"):
+            return line.endswith("reject-msg-to-sender-on-discard")
         return self._mode == ("admin", "message-spool") and "-transaction xid " in line
 
     def _change(self, line: str) -> None:

@@ -146,7 +146,8 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
             "look whether it falls before you move it: `failover watch`",
         )
     elif full is None or failed or not isinstance(there, QueueDepth) or there.messages is None:
-        why = failed or "usage, quota or depth was not told"
+        roles = "which site is active, and which standby, is not known" if None in (active, standby) else ""
+        why = failed or roles or "usage, quota or depth was not told"
         finding = _unknown("queue", _of("replication queue", service, why))
     return Checked("queue", words, service=service, finding=finding)
 

@@ -45,6 +45,8 @@ def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
 
 def _answers(site: SiteRead) -> Checked:
     answers = [answer for reading in READINGS for answer in site.answers.get(reading, {}).values()]
+    if not answers:
+        return _cannot(site, "answers", f"nothing was asked of {site.name}")
     failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
     if not failed:
         return Checked("answers", "yes", site=site.name)
