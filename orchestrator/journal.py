@@ -31,6 +31,7 @@ from orchestrator.tables import RUNS as RUNS
 
 _GENESIS = "0" * 64
 _BATCH = 1000
+_TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
 # The events an export of a run that nobody leads ends with.
 _RESTING = frozenset({"run.finished", "run.paused"})
 
@@ -103,7 +104,7 @@ class Journal:
         self._scrub = scrub
         with mapped_errors("be opened"):
             self.engine = _engine(url)
-            METADATA.create_all(self.engine)
+            _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
         self._move_head = _Prepared(_MOVE_HEAD, self.engine.dialect, ("seq", "head"))
         self._insert = _Prepared(sa.insert(EVENTS), self.engine.dialect, EVENTS.columns.keys())
@@ -334,6 +335,14 @@ def _engine(url: str) -> sa.Engine:
         sa.event.listen(engine, "connect", _sqlite_connect)
         sa.event.listen(engine, "begin", _sqlite_begin)
     return engine
+
+
+def _make_tables(engine: sa.Engine) -> None:
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            # Two processes that find no tables would both make them; there the second one fails.
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
+        METADATA.create_all(connection)
 
 
 def _sqlite_connect(connection: Any, _: Any) -> None:

@@ -127,11 +127,20 @@ class DeviceHealth(_Reading):
 
 class NodeFence(_Reading):
     """One node's door to clients. ``backbone_up`` false: it takes no client, on any port. ``clients`` are connected
-    now, its own internal ones not counted."""
+    now, its own internal ones not counted. ``active`` replicated services have activity on it, and would serve whoever
+    comes in."""
 
     node: str
     backbone_up: bool | None = None
     clients: int | None = None
+    active: int | None = None
+
+    @property
+    def closed(self) -> bool | None:
+        """No client is on it, and none can come."""
+        if self.backbone_up is not False:
+            return None if self.backbone_up is None else False
+        return None if self.clients is None else self.clients == 0
 
 
 class Fence(_Reading):
@@ -147,20 +156,24 @@ class Fence(_Reading):
     @property
     def closed(self) -> bool | None:
         """No client is on any node, and none can come."""
-        states = [
-            None if node.backbone_up is None else not node.backbone_up and node.clients == 0 for node in self.nodes
-        ]
-        if any(state is False for state in states):
-            return False
-        return None if not states or None in states else True
+        return _all([node.closed for node in self.nodes])
 
     @property
     def open(self) -> bool | None:
         """Every node lets clients in."""
-        states = [node.backbone_up for node in self.nodes]
-        if any(state is False for state in states):
-            return False
-        return None if not states or None in states else True
+        return _all([node.backbone_up for node in self.nodes])
+
+    @property
+    def idle(self) -> bool | None:
+        """No service has activity here: whoever comes in is served by nobody. The door is that of all services."""
+        return _all([None if node.active is None else node.active == 0 for node in self.nodes])
+
+
+def _all(states: Sequence[bool | None]) -> bool | None:
+    """Three-valued and: False if one is, unknown if one is or there is none, else True."""
+    if False in states:
+        return False
+    return None if not states or None in states else True
 
 
 class ExternalFence(_Reading):

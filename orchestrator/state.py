@@ -82,6 +82,8 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         at,
         status=status,
         step_at=at,
+        condition_met=False,
+        goal_since=None,
         gauge=(),
         moved_at=at,
         stalled=False,
@@ -200,6 +202,8 @@ def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
         gates=(),
         attempts_from=len(lane.intents),
         step_at=at,
+        condition_met=False,
+        goal_since=None,
         gauge=(),
         moved_at=at,
         stalled=False,
@@ -208,7 +212,7 @@ def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
 
 
 def _guard_broke(lane: Lane, event: ev.GuardBroke, at: float) -> Lane:
-    return _with(lane, guard_broke_at=at)
+    return _with(lane, guard_broke_at=at, goal_since=None)
 
 
 def _guard_healed(lane: Lane, event: ev.GuardHealed, at: float) -> Lane:

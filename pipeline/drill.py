@@ -17,7 +17,8 @@ from pipeline.rows import NOT_REPLICATED, PENDING
 from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
 
 READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "digest", "replicated")
-CLASSES = ("missing", "extra", "local", "duplicate", "changed")
+# Besides these there is `local`: a message that is not replicated, and at one site by design.
+CLASSES = ("missing", "extra", "duplicate", "changed")
 
 # Endpoints are left out by name up to so many; a longer list costs more than it saves.
 _NAMED_MAX = 500

@@ -75,7 +75,8 @@ class _Reconciliation:
             differences = self._drill(table, tallies, work)
             origin = failover_of(self._left, self._right, self._ask)
             spans = intervals(differences, list(tallies.values()), origin, self._ask.interval_s)
-            samples = self._samples(differences)
+            seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
+            samples = self._samples(differences, seen)
         report = assemble(self._left, self._right, self._ask, tallies, work, self._clock.now())
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, differences, self._release)
@@ -131,9 +132,9 @@ class _Reconciliation:
             tallies[key_of(row)].add_uncommon(row)
         return differences
 
-    def _samples(self, differences: DataFrame) -> tuple[Sample, ...]:
-        some = [differences.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in drill.CLASSES]
-        return tuple(_sample(row) for row in reduce(DataFrame.union, some).collect())
+    def _samples(self, differences: DataFrame, classes: Sequence[str]) -> tuple[Sample, ...]:
+        some = [differences.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in classes]
+        return tuple(_sample(row) for row in reduce(DataFrame.union, some).collect()) if some else ()
 
 
 def _sample(row: Row) -> Sample:

@@ -79,6 +79,11 @@ class Tally:
         if row["is_before"]:
             self.before[row["class"]][row["why"]] += row["count"]
 
+    def has(self, name: str) -> bool:
+        """Is there any difference of this class?"""
+        numbers = {"duplicate": self.surplus_l + self.surplus_r, "changed": self.changed}
+        return bool(numbers[name] if name in numbers else self.by_why[name])
+
     def uncommon(self, name: str) -> Uncommon:
         """What is missing, or extra."""
         return Uncommon(by_why=dict(self.by_why[name]), before_failover=dict(self.before[name]))

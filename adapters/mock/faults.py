@@ -26,6 +26,7 @@ WHEN is one of
   complete [VPN], delete [VPN]   the first commit or rollback, deletion, of a transaction
   activate [VPN]                 the first command that makes the other site active
   revert [VPN]                   the first command that makes the demoted site active again
+  fence, unfence                 the first command that shuts, that opens, a site's door to clients
   reads [VPN]                    the first reading of any kind
   login                          the first session with a site
   any                            the first thing asked of any site
@@ -54,9 +55,23 @@ or a fault of one answer
 A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, a fault of an answer hits once."""
 
 Phase = Literal[
-    "demote", "drain", "transactions", "complete", "delete", "activate", "revert", "reads", "login", "any", "at"
+    "demote",
+    "drain",
+    "transactions",
+    "complete",
+    "delete",
+    "activate",
+    "revert",
+    "fence",
+    "unfence",
+    "reads",
+    "login",
+    "any",
+    "at",
 ]
-_COMMANDS: frozenset[Phase] = frozenset({"demote", "activate", "revert", "complete", "delete", "any"})
+_COMMANDS: frozenset[Phase] = frozenset(
+    {"demote", "activate", "revert", "complete", "delete", "fence", "unfence", "any"}
+)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -128,7 +143,7 @@ class Fault:
 
 _DURATION = r"\d+(?:\.\d+)?(?:ms|s|m|h)"
 _WHEN = re.compile(
-    rf"^(?P<phase>demote|drain|transactions|complete|delete|activate|revert|reads|login|any)"
+    rf"^(?P<phase>demote|drain|transactions|complete|delete|activate|revert|fence|unfence|reads|login|any)"
     rf"(?:\s+(?P<vpn>(?!\+)\S(?:.*?\S)?))?(?:\s+\+(?P<after>{_DURATION}))?$"
 )
 _AT = re.compile(rf"^at\s+({_DURATION})$")
@@ -236,7 +251,7 @@ def _bridge_kind(word: str) -> Literal["down", "stall", "slow"]:
 
 def _misfit(when: When, what: What) -> str:
     """Why these two do not go together, or nothing."""
-    if when.vpn is not None and when.phase in ("login", "any"):
+    if when.vpn is not None and when.phase in ("login", "any", "fence", "unfence"):
         return f"{when.phase} takes no message VPN"
     if not isinstance(what, AnswerFault):
         return ""

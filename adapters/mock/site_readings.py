@@ -18,7 +18,9 @@ def fence(nodes: Sequence[SimulatedAppliance]) -> Fence:
 def _node_fence(node: SimulatedAppliance) -> NodeFence:
     try:
         clients = sum(not client.name.startswith("#") for vpn in node.vpn_names() for client in node.clients(vpn))
-        return NodeFence(node=node.router_name, backbone_up=node.is_backbone_up(), clients=clients)
+        rows = [node.replication(vpn) for vpn in node.vpn_names()]
+        active = sum(row.admin_up and row.role == "active" for row in rows)
+        return NodeFence(node=node.router_name, backbone_up=node.is_backbone_up(), clients=clients, active=active)
     except Unreachable:
         return NodeFence(node=node.router_name)
 

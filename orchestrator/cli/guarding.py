@@ -170,7 +170,7 @@ class _Guard:
         """Look, act, wait, until the site is safe."""
         while True:
             now = standing(self._look())
-            if now.kind == "safe":
+            if now.kind == "safe" and self._is_settled():
                 self._ending = f"{self._site}: {now.why}"
                 self._code = _NEEDS_OPERATOR if self._fence_refused else 0
                 return
@@ -211,9 +211,6 @@ class _Guard:
 
     def _act(self, now: Standing) -> bool:
         """Have it done, or go on with what was begun. Whether guarding is over."""
-        clock = self._tools.clock
-        if self._tried_at is not None and clock.now() - self._tried_at < _AGAIN_AFTER:
-            return False
         with closing(self._tools.journal()) as journal:
             restored = self._restored(journal)
             if restored:
@@ -221,18 +218,53 @@ class _Guard:
                 return True
             plan = self._plan(now)
             owners = self._owners(journal, plan)
-            if owners and not self._may_go_on(journal, owners):
-                return False
+        if owners:
+            return self._go_on_with(owners)
+        if not self._may_try():
+            return False
         try:
-            self._code = self._lead(plan, next(iter(owners), None))
+            self._note(lead_new(self._tools, plan, as_json=self._as_json))
         except FailoverError as error:
             self._fail(error)
             return False
-        self._tried_at = clock.now() if self._code else None
         if self._code == _REFUSED and now.fence:
             self._fence_refused, self._tried_at = True, None
             self._tell("fence", f"{self._site} could not be fenced; its role is what is left to change")
         return self._was_stopped(plan)
+
+    def _is_settled(self) -> bool:
+        """Is no run of a guard left half-way? One that is, is gone on with: it holds the services."""
+        plan = self._plan(Standing("safe", "it is safe", tuple(self._services)))
+        with closing(self._tools.journal()) as journal:
+            own = [run for run in self._owners(journal, plan) if _is_ours(journal, run)]
+        if own:
+            self._go_on_with(own)
+        with closing(self._tools.journal()) as journal:
+            return not any(_is_ours(journal, run) for run in self._owners(journal, plan))
+
+    def _go_on_with(self, owners: Sequence[str]) -> bool:
+        """Go on with a run of a guard; wait for anybody else's. Whether somebody stopped the guard meanwhile."""
+        with closing(self._tools.journal()) as journal:
+            foreign = [run for run in owners if not _is_ours(journal, run) or self._is_led(journal, run)]
+            if foreign:
+                self._tell("locked", f"run {foreign[0]} is not at its end: it is waited for")
+                return False
+            if not self._may_try():
+                return False
+            try:
+                run = fold(journal.records(owners[0]))
+                self._note(lead_again(self._tools, journal, owners[0], run, as_json=self._as_json))
+            except FailoverError as error:
+                self._fail(error)
+                return False
+            return fold(journal.records(owners[0])).status == "paused"
+
+    def _may_try(self) -> bool:
+        return self._tried_at is None or self._tools.clock.now() - self._tried_at >= _AGAIN_AFTER
+
+    def _note(self, code: int) -> None:
+        self._code = code
+        self._tried_at = self._tools.clock.now() if code else None
 
     def _plan(self, now: Standing) -> ev.Plan:
         wish = self._wish.plan(FENCING if now.fence else STANDBY_ONLY, now.services, self._pair.name)
@@ -244,20 +276,8 @@ class _Guard:
         claimed = claims(journal)
         return list(dict.fromkeys(run for s in plan.services if (run := claimed.get(service_key(plan, s)))))
 
-    def _may_go_on(self, journal: Journal, owners: Sequence[str]) -> bool:
-        """Are they ours, and led by nobody?"""
-        own = (FENCING, STANDBY_ONLY)
-        led = [run for run in owners if is_led(journal.row(run), self._tools.clock.now())]
-        foreign = [run for run in owners if fold(journal.records(run)).plan.runbook.runbook not in own]
-        if led or foreign:
-            self._tell("locked", f"run {(led or foreign)[0]} is not at its end: it is waited for")
-        return not (led or foreign)
-
-    def _lead(self, plan: ev.Plan, begun: str | None) -> int:
-        if begun is None:
-            return lead_new(self._tools, plan, as_json=self._as_json)
-        with closing(self._tools.journal()) as journal:
-            return lead_again(self._tools, journal, begun, fold(journal.records(begun)), as_json=self._as_json)
+    def _is_led(self, journal: Journal, run: str) -> bool:
+        return is_led(journal.row(run), self._tools.clock.now())
 
     def _was_stopped(self, plan: ev.Plan) -> bool:
         """Did somebody stop the run, and so the guard?"""
@@ -306,3 +326,8 @@ class _Guard:
             yield "  what to do: `failover runs show` says where it stands; `failover guard` goes on with it"
         elif not self._ending.startswith("stopped"):
             yield f"  what to do: when it can serve again, `failover restore --all --site {self._site}`"
+
+
+def _is_ours(journal: Journal, run: str) -> bool:
+    """Is it the run of a guard?"""
+    return fold(journal.records(run)).plan.runbook.runbook in (FENCING, STANDBY_ONLY)

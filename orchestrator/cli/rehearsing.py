@@ -108,16 +108,14 @@ def _seed(wish: Wish, tools: Tools) -> int:
 @contextmanager
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
     """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
-    if keep:
-        parent = tools.state / "rehearsals"
-        parent.mkdir(mode=0o700, exist_ok=True)
-        yield Path(tempfile.mkdtemp(dir=parent))
-        return
-    path = Path(tempfile.mkdtemp(prefix="failover-rehearsal-"))
+    parent = tools.state / "rehearsals"
+    parent.mkdir(mode=0o700, exist_ok=True)
+    path = Path(tempfile.mkdtemp(dir=parent))
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class _Stage:
@@ -185,7 +183,7 @@ class _Stage:
     def _fleet(self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Any:
         if not isinstance(clock, ScaledClock):
             return InlineFleet(adapters, permit, clock, desk=desk)
-        unhurried = None if desk is None else _Unhurried(desk, clock)
+        unhurried = None if desk is None else Unhurried(desk, clock)
         return ThreadedFleet(adapters, permit, clock, desk=unhurried, real=clock.real)
 
     # Telling
@@ -277,7 +275,7 @@ def _times(intervals: int) -> str:
     return f"BOTH SITES WERE ACTIVE, {intervals} times" if intervals else "never two active sites"
 
 
-class _Unhurried:
+class Unhurried:
     """Asks a person; while somebody thinks, time runs as it does outside."""
 
     def __init__(self, desk: Desk, clock: ScaledClock) -> None:

@@ -66,9 +66,9 @@ def _reached(lane: Lane, step: Step, request: Observe, now: float) -> Next:
     """The goal was read as true: done, unless it has to hold for a while."""
     if step.hold and lane.goal_since is None:
         return say(ev.GoalReached(step=step.id))
-    if lane.goal_since is not None and lane.seen_at - lane.goal_since < step.hold:
-        left = lane.goal_since + step.hold - lane.seen_at
-        return again(lane, request, now, min(step.poll.max, left))
+    due = lane.seen_at if lane.goal_since is None else lane.goal_since + step.hold
+    if lane.seen_at < due:
+        return again(lane, request, now, min(step.poll.max, due - lane.seen_at))
     withdrawn = [ev.GateWithdrawn(gate=gate.gate, why="the goal was reached") for gate in lane.gates]
     return say(*withdrawn, ev.StepDone(step=step.id))
 

@@ -117,24 +117,19 @@ class _HookThread(threading.Thread):
 
     def run(self) -> None:
         try:
-            outbox = self._office.outbox()
-        except FailoverError as error:
-            self._tell(HookFailed(str(error), cause=type(error).__name__))
-            return
-        try:
-            courier = self._office.courier(
-                self._run,
-                self._hook,
-                outbox,
-                simulated=self._simulated,
-                is_halted=self._halted.is_set,
-                on_failure=self._tell,
-            )
-            self._keep_told(courier)
+            with closing(self._office.outbox()) as outbox:
+                courier = self._office.courier(
+                    self._run,
+                    self._hook,
+                    outbox,
+                    simulated=self._simulated,
+                    is_halted=self._halted.is_set,
+                    on_failure=self._tell,
+                )
+                self._keep_told(courier)
         except Exception as error:  # noqa: BLE001 - one of the listed doors: a mistake here must not go unsaid
-            self._tell(HookFailed(f"{type(error).__name__}: {error}", cause=type(error).__name__))
-        finally:
-            outbox.close()
+            text = str(error) if isinstance(error, FailoverError) else f"{type(error).__name__}: {error}"
+            self._tell(HookFailed(text, cause=type(error).__name__))
 
     def _keep_told(self, courier: Courier) -> None:
         while not self._halted.is_set():

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.contract import Adapter
 from orchestrator.engine import Engine, Observer
-from orchestrator.fleet import Desk, InlineFleet
+from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.runbook import Side
@@ -46,7 +46,7 @@ class Lead:
     journal: Journal
     engine: Engine | None = None
     wrap: Callable[[Adapter], Adapter] = lambda adapter: adapter
-    fleet: type[InlineFleet] = InlineFleet
+    fleet: Callable[..., Fleet] = InlineFleet
     engine_type: type[Engine] = Engine
     fuse: Fuse | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import JournalUnavailable
-from orchestrator.journal import Journal, Writer
+from orchestrator.journal import METADATA, Journal, Writer
 from orchestrator.lease import create_run
 from tests.core.builders import created
 
@@ -227,3 +228,27 @@ def test_it_survives_a_server_that_was_restarted(postgresql: str, clock: Virtual
         assert [record.seq for record in journal.records("run-1")] == list(range(1, writer.seq + 1))
     admin.dispose()
     journal.close()
+
+
+def test_a_new_database_is_opened_by_several_at_once(url: str) -> None:
+    """Processes that meet at a database without tables all get a journal; the tables are made once."""
+    broken: list[BaseException] = []
+    line = threading.Barrier(4)
+
+    def meet() -> None:
+        line.wait()
+        try:
+            Journal(url).close()
+        except JournalUnavailable as error:
+            broken.append(error)
+
+    for _ in range(3):
+        threads = [threading.Thread(target=meet) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+        journal = Journal(url)
+        assert (broken, journal.runs()) == ([], [])
+        METADATA.drop_all(journal.engine)
+        journal.close()

@@ -215,3 +215,24 @@ def test_scripted_faults_reach_the_wire(served, connect, talking):
         again = connect(lab, site, node).log_in().shell()
         read_until(again, "> ")
         assert flags(ask(again, "show message-vpn Risk_VPN replication").replace("\r", ""), "Risk_VPN")[:3] == "U S"
+
+
+def test_the_backbone_is_shut_and_shown_by_hand():
+    """``service msg-backbone shutdown`` asks first, then the clients are gone; ``show service`` tells."""
+    desk = Desk()
+    ny = desk.session("ny")
+    assert "Msg-Backbone:            Enabled" in ny("show service")
+    assert "y/n" in ny("enable", "configure", "service msg-backbone shutdown")
+    ny("y")
+    assert "Msg-Backbone:            Disabled" in ny("show service")
+    with desk.world.request():
+        assert [one.name for one in desk.world.vpn("Risk_VPN").clients("ny") if not one.name.startswith("#")] == []
+    ny("no service msg-backbone shutdown")
+    assert "Msg-Backbone:            Enabled" in ny("show service")
+
+
+def test_replication_is_suspended_by_hand():
+    """Seed 003, "Suspend Replication": two modes below the message VPN."""
+    ny = Desk().session("ny")
+    ny("enable", "configure", "message-vpn Risk_VPN", "replication", "queue", "no reject-msg-to-sender-on-discard")
+    assert label(ny(QUEUE + " detail"), "Reject Msg To Sender On Discard") == "No"

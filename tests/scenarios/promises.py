@@ -30,7 +30,7 @@ def broken(scenario: Scenario, played: Played) -> list[str]:
         after = played.after[service]
         found += _twice(after)
         if lane is None:
-            found += _untouched(service, played)
+            found += [*_untouched(service, played), *_bystander(scenario, service, played)]
             continue
         found += _two_actives(scenario, played, lane)
         found += _too_early(played, lane)
@@ -57,6 +57,7 @@ def _two_actives(scenario: Scenario, played: Played, lane: Lane) -> Iterator[str
         serving = noted.roles[other] == "active" and noted.serves[other]
         if serving and not _accepted(played, lane, "unfenced") and not _foreign(scenario, other):
             yield f"{lane.service}: {noted.site} was told to be active while {other} was"
+    yield from _bystander(scenario, lane.service, played)
     ours = _effects(played.after[lane.service]).keys() - _effects(played.before[lane.service]).keys()
     promoted = {key.site for key in ours if key.action == "set_role" and ("role", "active") in key.args}
     known = len(played.before[lane.service].both_active)
@@ -115,14 +116,25 @@ def _twice(tally: Tally) -> Iterator[str]:
 
 def _changed_nothing(played: Played, lane: Lane) -> Iterator[str]:
     """Refused means that nothing was changed."""
-    before, after = _effects(played.before[lane.service]), _effects(played.after[lane.service])
+    before, after = _own_effects(played.before[lane.service]), _own_effects(played.after[lane.service])
     if lane.outcome is ev.Outcome.REFUSED and before != after:
         yield f"{lane.service}: refused, and the world was changed: {after}"
 
 
 def _untouched(service: str, played: Played) -> Iterator[str]:
-    if played.before[service].commands != played.after[service].commands:
-        yield f"{service}: it is not of this run, and was sent {played.after[service].commands}"
+    """What is not of the run is sent nothing; but the door of a site is everybody's."""
+    before, after = played.before[service].commands, played.after[service].commands
+    sent = [key for key in after if after[key] != before.get(key) and key.action != "set_backbone"]
+    if sent:
+        yield f"{service}: it is not of this run, and was sent {sent}"
+
+
+def _bystander(scenario: Scenario, service: str, played: Played) -> Iterator[str]:
+    """Promise 1, for what is not of the run: opening a door must not let clients in at a second active site."""
+    new = played.after[service].both_active[len(played.before[service].both_active) :]
+    opened = [noted for noted in played.noted if noted.action == "set_backbone" and noted.args["state"] == "up"]
+    if new and opened and not any(_foreign(scenario, site) for site in (played.plan.source, played.plan.target)):
+        yield f"{service}: opening the door of {opened[0].site} made two active sites"
 
 
 def _where_activity_is(scenario: Scenario, played: Played, lane: Lane) -> Iterator[str]:
@@ -161,8 +173,8 @@ def _undecided(played: Played, lane: Lane) -> Iterator[str]:
 def _fence(played: Played, lane: Lane) -> Iterator[str]:
     """Promise 8: only the restore lets clients back in, and only to a site that is standby; or an undo of the fence."""
     for noted in _changes(played, lane, "set_backbone", state="up"):
-        if lane.outcome is ev.Outcome.REVERTED:
-            continue
+        if lane.outcome in (ev.Outcome.REVERTED, ev.Outcome.STUCK):
+            continue  # it was taken back
         if played.plan.runbook.runbook != "solace/restore":
             yield f"{lane.service}: {played.plan.runbook.runbook} opened the fence of {noted.site}"
         elif noted.roles[noted.site] != "standby":
@@ -190,6 +202,11 @@ def _changes(played: Played, lane: Lane, *actions: str, **args: str) -> Iterator
 
 def _effects(tally: Tally) -> dict[CommandKey, int]:
     return {key: count.effects for key, count in tally.commands.items() if count.effects}
+
+
+def _own_effects(tally: Tally) -> dict[CommandKey, int]:
+    """Without the door, which is everybody's: another lane may have moved it."""
+    return {key: count for key, count in _effects(tally).items() if key.action != "set_backbone"}
 
 
 def _foreign(scenario: Scenario, site: str) -> bool:

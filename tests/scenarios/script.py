@@ -88,7 +88,8 @@ class PlanFile(_Strict):
 
     ``wait`` passes between the faults of the phase and its beginning, ``settle`` between its end and the account.
     ``answers``: a person is there, who answers to a gate (``xa``, or ``xa XID``) with these choices in turn, and then
-    leaves; with no answers at all the person just watches. Each takes ``thinks`` long. ``outage``: what a restore or a fail-back comes after; ``recorded`` looks for it as the command line does.
+    leaves; with no answers at all the person just watches. Each takes ``thinks`` long.
+    ``outage``: what a restore or a fail-back comes after; ``recorded`` looks for it as the command line does.
     """
 
     runbook: str = ""

@@ -89,3 +89,22 @@ def test_a_missing_queue_is_a_refusal_and_not_a_depth(text: str, kind: type[Adap
     """Only a message VPN that is not there is definite; a queue that is not there is a refused command."""
     with pytest.raises(kind):
         parse_queues(text, "ny1")
+
+
+@pytest.mark.parametrize(
+    ("label", "rejects"),
+    [
+        ("Reject Msg To Sender On Discard      : Yes\n", True),
+        ("Reject Msg To Sender On Discard      : No\n", False),
+        ("Reject Msg To Sender On Discard      : perhaps\n", None),
+        ("", None),
+    ],
+)
+def test_what_becomes_of_a_full_queue_is_told_or_unknown(label: str, rejects: bool | None):
+    """Assumed label: absent, or with another word, the behaviour is unknown, and not the default."""
+    text = (
+        "Name                                 : #MSGVPN_REPLICATION_DATA_QUEUE\n"
+        "Message VPN                          : V\n"
+        f"Current Messages Spooled             : 0\n{label}"
+    )
+    assert parse_queues(text)["V"].rejects_on_discard is rejects

@@ -39,6 +39,8 @@ UNDERSTOOD = {
     "demote: lose reply": (When("demote"), AnswerFault("lose reply")),
     "activate: lose request": (When("activate"), AnswerFault("lose request")),
     "revert: refuse": (When("revert"), AnswerFault("refuse")),
+    "fence: lose reply": (When("fence"), AnswerFault("lose reply")),
+    "unfence: late 3s": (When("unfence"), AnswerFault("late", late=3.0)),
     "demote: late 3s": (When("demote"), AnswerFault("late", late=3.0)),
     "drain: truncate reply": (When("drain"), AnswerFault("truncate reply")),
     "reads: garbage reply 2s": (When("reads"), AnswerFault("garbage reply", lasts=2.0)),

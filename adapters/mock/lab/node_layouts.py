@@ -112,6 +112,11 @@ def message_spool_block(view: RedundancyView) -> list[str]:
     return ["", *(f"{label:<42}{value}" for label, value in pairs), ""]
 
 
+def service_block(*, is_backbone_up: bool) -> list[str]:
+    """``show service``, the back-bone's line. Assumption: the layout; no source prints it, and no adapter reads it."""
+    return ["", f"{'Msg-Backbone:':<25}{'Enabled' if is_backbone_up else 'Disabled'}", ""]
+
+
 def version_block(edition: Edition) -> list[str]:
     """``show version``. Assumption: the layout; only the first line's wording has a source (the captured banner)."""
     return ["", f"Solace PubSub+ Appliance Version {edition.version} (SIMULATED)", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adapters.mock.appliance import Appliance, NoSuchObject, QueueView, VpnReplication
+from adapters.mock.appliance import Appliance, Gated, NoSuchObject, QueueView, Refused, VpnReplication
 from adapters.mock.lab import layouts, node_layouts
 from adapters.mock.lab.edition import Edition
 from adapters.mock.lab.plans import Invalid, Plan, fits, is_pattern, options
@@ -40,6 +40,8 @@ class Shows:
                 return lambda: node_layouts.redundancy_detail_block(self._appliance.redundancy())
             case ["message-spool"] | ["message-spool", "detail"]:
                 return lambda: node_layouts.message_spool_block(self._appliance.redundancy())
+            case ["service"]:
+                return self._service
             case ["version"]:
                 return lambda: node_layouts.version_block(self._edition)
             case _:
@@ -86,6 +88,11 @@ class Shows:
                 if is_one and self._edition.is_unknown_name_refused:
                     raise
         return views
+
+    def _service(self) -> Lines:
+        if not isinstance(self._appliance, Gated):
+            raise Refused("Error: this simulated appliance does not tell of its services")
+        return node_layouts.service_block(is_backbone_up=self._appliance.is_backbone_up())
 
     def _transaction_reader(self, words: Sequence[str]) -> Callable[[], Lines]:
         # "count num-elements N" ends the line in the documented grammar; facts/solace.md 3.4.

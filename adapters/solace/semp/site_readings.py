@@ -22,6 +22,8 @@ from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Pl
 
 _NAME = "msgVpnName"
 _BACKBONE = "serviceMsgBackboneEnabled"
+_ENABLED, _ROLE = "replicationEnabled", "replicationRole"
+_DOOR = (_NAME, _ENABLED, _ROLE, "clients.count")
 _MODE = "guaranteedMsgingTransactionReplicationCompatibilityMode"
 _GROUP_SYNC, _SYNC = "configSyncRedundancyGroupUp", "configSyncUp"
 _PLATFORM = ("version", _MODE, "configSyncEnabled", _GROUP_SYNC, _SYNC)
@@ -64,30 +66,31 @@ def fence_lines() -> list[str]:
     """The requests of ``read_fence`` to each node; the clients of each message VPN come on top."""
     return [
         f"GET {BROKER}{query_of(select=(_BACKBONE,))}",
-        f"GET {path_of('monitor', 'msgVpns')}{query_of(select=(_NAME, 'clients.count'), count=PAGE)}",
+        f"GET {path_of('monitor', 'msgVpns')}{query_of(select=_DOOR, count=PAGE)}",
     ]
 
 
 def _fence(node: Node) -> NodeFence:
     reader = node.reader
     up = flag_in(reader.one(BROKER, select=(_BACKBONE,)).data, _BACKBONE)
-    return NodeFence(node=node.device.name, backbone_up=up, clients=_clients(reader))
+    listed = list(reader.all(path_of("monitor", "msgVpns"), select=_DOOR))
+    return NodeFence(node=node.device.name, backbone_up=up, clients=_clients(reader, listed), active=_active(listed))
 
 
-def _clients(reader: SempReader) -> int | None:
+def _clients(reader: SempReader, listed: Sequence[Item]) -> int | None:
     """Connected clients of all message VPNs; the node's own, whose names begin with ``#``, are not counted.
 
     None when the node refuses to tell: nobody is not the same as not known.
     """
     try:
-        return _count_clients(reader)
+        return _count_clients(reader, listed)
     except (CommandRejected, NoSuchService):
         return None
 
 
-def _count_clients(reader: SempReader) -> int:
+def _count_clients(reader: SempReader, listed: Sequence[Item]) -> int:
     found = 0
-    for vpn in list(reader.all(path_of("monitor", "msgVpns"), select=(_NAME, "clients.count"))):
+    for vpn in listed:
         name = text_in(vpn.data, _NAME)
         if name is None:
             raise UnreadableReply(
@@ -98,6 +101,19 @@ def _count_clients(reader: SempReader) -> int:
         clients = reader.all(path_of("monitor", "msgVpns", name, "clients"), select=("clientName",))
         found += sum(not (text_in(client.data, "clientName") or "").startswith("#") for client in clients)
     return found
+
+
+def _active(listed: Sequence[Item]) -> int | None:
+    """How many replicated message VPNs have activity; None when that is not told of one, and no other has it."""
+    states = [_is_active(vpn) for vpn in listed]
+    return states.count(True) or (None if None in states else 0)
+
+
+def _is_active(vpn: Item) -> bool | None:
+    enabled, role = flag_in(vpn.data, _ENABLED), text_in(vpn.data, _ROLE)
+    if enabled is False or (role is not None and role != "active"):
+        return False
+    return None if enabled is None or role is None else True
 
 
 # Endpoints
