@@ -219,7 +219,8 @@ class _Guard:
             plan = self._plan(now)
             owners = self._owners(journal, plan)
         if owners:
-            return self._go_on_with(owners)
+            self._go_on_with(owners)
+            return False
         if not self._may_try():
             return False
         try:
@@ -230,7 +231,9 @@ class _Guard:
         if self._code == _REFUSED and now.fence:
             self._fence_refused, self._tried_at = True, None
             self._tell("fence", f"{self._site} could not be fenced; its role is what is left to change")
-        return self._was_stopped(plan)
+        with closing(self._tools.journal()) as journal:
+            _end_with(journal, self._owners(journal, plan))
+        return False
 
     def _is_settled(self) -> bool:
         """Is no run of a guard left half-way? One that is, is gone on with: it holds the services."""
@@ -242,22 +245,22 @@ class _Guard:
         with closing(self._tools.journal()) as journal:
             return not any(_is_ours(journal, run) for run in self._owners(journal, plan))
 
-    def _go_on_with(self, owners: Sequence[str]) -> bool:
-        """Go on with a run of a guard; wait for anybody else's. Whether somebody stopped the guard meanwhile."""
+    def _go_on_with(self, owners: Sequence[str]) -> None:
+        """Go on with a run of a guard; wait for anybody else's."""
         with closing(self._tools.journal()) as journal:
             foreign = [run for run in owners if not _is_ours(journal, run) or self._is_led(journal, run)]
             if foreign:
                 self._tell("locked", f"run {foreign[0]} is not at its end: it is waited for")
-                return False
+                return
             if not self._may_try():
-                return False
+                return
             try:
                 run = fold(journal.records(owners[0]))
                 self._note(lead_again(self._tools, journal, owners[0], run, as_json=self._as_json))
             except FailoverError as error:
                 self._fail(error)
-                return False
-            return fold(journal.records(owners[0])).status == "paused"
+                return
+            _end_with(journal, owners)
 
     def _may_try(self) -> bool:
         return self._tried_at is None or self._tools.clock.now() - self._tried_at >= _AGAIN_AFTER
@@ -278,11 +281,6 @@ class _Guard:
 
     def _is_led(self, journal: Journal, run: str) -> bool:
         return is_led(journal.row(run), self._tools.clock.now())
-
-    def _was_stopped(self, plan: ev.Plan) -> bool:
-        """Did somebody stop the run, and so the guard?"""
-        with closing(self._tools.journal()) as journal:
-            return any(fold(journal.records(run)).status == "paused" for run in self._owners(journal, plan))
 
     def _restored(self, journal: Journal) -> str | None:
         found = [restored_by(journal, service, self._site, self._since) for service in self._services]
@@ -331,3 +329,9 @@ class _Guard:
 def _is_ours(journal: Journal, run: str) -> bool:
     """Is it the run of a guard?"""
     return fold(journal.records(run)).plan.runbook.runbook in (FENCING, STANDBY_ONLY)
+
+
+def _end_with(journal: Journal, runs: Sequence[str]) -> None:
+    """Whoever stops a run of the guard stops the guard. Raises ``KeyboardInterrupt``."""
+    if any(fold(journal.records(run)).status == "paused" for run in runs):
+        raise KeyboardInterrupt

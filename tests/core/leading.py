@@ -126,3 +126,28 @@ class When:
             self.left -= 1
             if self.left == 0:
                 self.do(record, run)
+
+
+def folded(lead: Lead) -> Run:
+    """What the record leads to."""
+    return fold(lead.journal.records(RUN))
+
+
+def pausing(lead: Lead) -> Callable[..., None]:
+    """Something that pauses the run, as a signal does."""
+
+    def pause(*_: object) -> None:
+        assert lead.engine is not None
+        lead.engine.pause("SIGINT")
+
+    return pause
+
+
+def asking(lead: Lead, **request: str) -> Callable[..., None]:
+    """Something that leaves a request for the run, as another process does."""
+    return lambda *_: lead.journal.ask(RUN, {"by": "bob", "reason": "the change was called off", **request})
+
+
+def lost_bridge(lead: Lead) -> None:
+    """Let the bridge be lost in the drain, for good."""
+    lead.pair.once_told("set_role", "source", 0.3, lead.pair.lose_bridge)

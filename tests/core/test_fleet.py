@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import pytest
 
 from orchestrator import events as ev
-from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import ActionSpec, Adapter, Call, Effect, Failure, Permit, ReadingSpec, Result
-from orchestrator.decide import Ask, Observe
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
+from orchestrator.decide import Ask
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -22,46 +21,11 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, InlineFleet, Observation, ThreadedFleet
+from orchestrator.fleet import Answer, Ended, InlineFleet, Observation
 from orchestrator.readings import QueueDepth, Reading
 from orchestrator.runbook import Progress, Side
+from tests.core.fleets import BOTH, GATE, MANY, Allowed, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite
-
-MANY = [f"service-{number}" for number in range(1000)]
-BOTH: tuple[tuple[Side, str], ...] = (("source", "replication_queue"), ("target", "replication"))
-GATE = ev.GateOpened(gate="g", step="s", choices=("wait", "stop"), unattended="stop", why="")
-
-
-class Allowed:
-    """A permit that is always given."""
-
-    def check(self) -> None:
-        """Nothing stands in the way."""
-
-
-class Counting(ScriptedSite):
-    """A site that notes the requests as they come: how many services or calls each one carried."""
-
-    def __init__(self, pair: ScriptedPair, side: Side) -> None:
-        super().__init__(pair, side)
-        self.requests: list[tuple[str, int]] = []
-
-    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        self.requests.append((reading, len(services)))
-        return super().probe(reading, services)
-
-    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        self.requests.append((action, len(calls)))
-        return super().apply(action, calls, permit)
-
-
-def observe(lane: str, *asks: tuple[Side, str], mark: int = 1, gauge: Progress | None = None) -> Observe:
-    return Observe(lane, mark, asks or BOTH, gauge)
-
-
-def promote(lane: str, intent: int = 1) -> Act:
-    return Act(lane, intent, "target", "set_role", {"role": "active"})
-
 
 Site = Callable[[ScriptedPair, Side], Adapter]
 
@@ -265,173 +229,3 @@ def test_closing_ends_both_sessions(pair: ScriptedPair) -> None:
     fleet, _ = inline(pair)
     fleet.close()
     assert sorted(pair.closed) == ["source", "target"]
-
-
-# --- with threads --------------------------------------------------------------------------------------------------
-
-
-class Held(Counting):
-    """A site that is busy with its first request until it is let go."""
-
-    readings: ClassVar[Mapping[str, ReadingSpec]] = ScriptedSite.readings
-    actions: ClassVar[Mapping[str, ActionSpec]] = ScriptedSite.actions
-
-    def __init__(self, pair: ScriptedPair, side: Side) -> None:
-        super().__init__(pair, side)
-        self.busy = threading.Event()
-        self.let_go = threading.Event()
-        self.ended = threading.Event()
-        self.hold = side == "target"
-
-    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        self.requests.append((reading, len(services)))
-        if self.hold:
-            self.hold = False
-            self.busy.set()
-            assert self.let_go.wait(20)
-        return ScriptedSite.probe(self, reading, services)
-
-    def close(self) -> None:
-        super().close()
-        self.ended.set()
-
-
-def gather(fleet: Fleet, count: int, clock: SystemClock) -> list[Completion]:
-    """Completions as they come, until there are ``count``, or 20 seconds are over."""
-    done: list[Completion] = []
-    deadline = clock.now() + 20
-    while len(done) < count and clock.now() < deadline:
-        done += fleet.collect(deadline)
-    return done
-
-
-@pytest.fixture
-def threaded(pair: ScriptedPair) -> Iterator[tuple[ThreadedFleet, dict[Side, Held], SystemClock]]:
-    clock = SystemClock()
-    sites: dict[Side, Held] = {side: Held(pair, side) for side in ("source", "target")}
-    fleet = ThreadedFleet(sites, Allowed(), clock)
-    yield fleet, sites, clock
-    sites["target"].let_go.set()
-    fleet.close()
-
-
-Threaded = tuple[ThreadedFleet, dict[Side, Held], SystemClock]
-
-
-@pytest.mark.realtime
-def test_what_gathers_while_a_device_is_busy_goes_out_together(threaded: Threaded) -> None:
-    """A thousand lanes that ask while the device is busy cost one more request, not a thousand."""
-    fleet, sites, clock = threaded
-    ask: tuple[Side, str] = ("target", "replication")
-    fleet.submit([observe(MANY[0], ask)])
-    assert sites["target"].busy.wait(20)
-    for lane in MANY[1:]:
-        fleet.submit([observe(lane, ask)])
-    sites["target"].let_go.set()
-    assert len(gather(fleet, 1000, clock)) == 1000
-    assert sites["target"].requests == [("replication", 1), ("replication", 999)]
-
-
-@pytest.mark.realtime
-def test_a_slow_site_does_not_hold_up_the_other(threaded: Threaded) -> None:
-    """While one site is busy the other one's readings come back."""
-    fleet, sites, clock = threaded
-    fleet.submit([observe(MANY[0], ("target", "replication"))])
-    assert sites["target"].busy.wait(20)
-    fleet.submit([observe(MANY[1], ("source", "replication"))])
-    (done,) = gather(fleet, 1, clock)
-    assert done.lane == MANY[1]
-
-
-@pytest.mark.realtime
-def test_readings_and_actions_take_turns(threaded: Threaded) -> None:
-    """With both waiting, readings and batches of actions alternate: neither starves the other."""
-    fleet, sites, clock = threaded
-    fleet.submit([observe(MANY[0], ("target", "replication"))])
-    assert sites["target"].busy.wait(20)
-    fleet.submit([promote(lane) for lane in MANY[:24]])
-    fleet.submit([observe(lane, ("target", "replication")) for lane in MANY[100:102]])
-    fleet.submit([observe(lane, ("target", "transactions")) for lane in MANY[200:202]])
-    sites["target"].let_go.set()
-    assert len(gather(fleet, 29, clock)) == 29
-    assert sites["target"].requests[1:] == [
-        ("set_role", 8),
-        ("replication", 2),
-        ("set_role", 8),
-        ("transactions", 2),
-        ("set_role", 8),
-    ]
-
-
-@pytest.mark.realtime
-def test_a_waiting_collect_can_be_interrupted(threaded: Threaded) -> None:
-    """An interrupt, as from a signal handler, lets a waiting ``collect`` return at once, with nothing."""
-    fleet, _, clock = threaded
-    waker = threading.Timer(0.05, fleet.interrupt)
-    waker.start()
-    start = clock.now()
-    assert fleet.collect(start + 20) == []
-    assert clock.now() - start < 10
-    waker.join()
-
-
-@pytest.mark.realtime
-def test_waiting_ends_at_its_moment(threaded: Threaded) -> None:
-    """With nothing to come a ``collect`` returns at the moment asked for."""
-    fleet, _, clock = threaded
-    assert fleet.collect(clock.now() + 0.02) == []
-    assert fleet.collect(clock.now() - 1) == []
-
-
-@pytest.mark.realtime
-def test_a_broken_program_raises_in_the_caller_s_thread(pair: ScriptedPair) -> None:
-    """A bug in a worker's adapter does not die silently with its thread."""
-
-    class Buggy(ScriptedSite):
-        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-            raise ZeroDivisionError
-
-    clock = SystemClock()
-    sites: dict[Side, Adapter] = {"source": Buggy(pair, "source"), "target": Buggy(pair, "target")}
-    fleet = ThreadedFleet(sites, Allowed(), clock)
-    fleet.submit([observe(MANY[0])])
-    with pytest.raises(ZeroDivisionError):
-        gather(fleet, 1, clock)
-    fleet.close()
-
-
-@pytest.mark.realtime
-def test_what_has_not_begun_when_the_fleet_closes_is_never_sent(threaded: Threaded, pair: ScriptedPair) -> None:
-    """Closing ends each site after the request it is at; what still waits does not leave."""
-    fleet, sites, _ = threaded
-    fleet.submit([observe(MANY[0], ("target", "replication"))])
-    assert sites["target"].busy.wait(20)
-    fleet.submit([promote(lane) for lane in MANY[:5]])
-    fleet.close()
-    sites["target"].let_go.set()
-    assert sites["target"].ended.wait(20)
-    assert pair.took == []
-    assert sorted(pair.closed) == ["source", "target"]
-
-
-@pytest.mark.realtime
-def test_one_question_at_a_time(pair: ScriptedPair) -> None:
-    """Questions are put one after the other, and devices are read meanwhile."""
-    clock = SystemClock()
-    may_answer = threading.Event()
-    asked: list[str] = []
-
-    class Desk:
-        def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-            asked.append(lane)
-            assert may_answer.wait(20)
-            return None
-
-    fleet = ThreadedFleet(pair.adapters(), Allowed(), clock, desk=Desk())
-    fleet.submit([Ask(MANY[0], GATE), Ask(MANY[1], GATE), observe(MANY[2])])
-    (reading,) = gather(fleet, 1, clock)
-    assert isinstance(reading, Observation)
-    assert asked == [MANY[0]]
-    may_answer.set()
-    assert [answer.lane for answer in gather(fleet, 2, clock)] == MANY[:2]
-    fleet.close()

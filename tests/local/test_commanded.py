@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from adapters.mock.embedded import embedded_inventory
+from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
+from adapters.mock.world import World
 from tests.cli.shell import VPN, Ended, Shell
 from tests.local.conftest import Bench
 
 pytestmark = pytest.mark.realtime
 
 DARK = "at 0s: node ny/NY_Appliance1 down 10m"
-QUIET = "Risk_VPN"  # its bridge carries more than its publishers send
 
 
 @dataclass
@@ -171,20 +172,42 @@ def test_a_site_that_answers_is_not_fenced(night: Night) -> None:
     assert night.ran == []
 
 
-def test_the_restore_opens_the_fence_at_its_own_step(night: Night) -> None:
-    """Law (promise 8): once the restored site is standby, the command's undo lets clients back in, and not before."""
-    assert night.uncontrolled("--vpn", QUIET, "--yes").code == 0
+@pytest.fixture
+def restored(night: Night) -> Night:
+    """All services have moved, and New York answers again, as active as it was; its bridges are quick."""
+    vpns = tuple(
+        VpnLayout(name, publish_rate=40.0, drain_rate=900.0) for name in ("Trading_VPN", "Risk_VPN", "Settlement_VPN")
+    )
+    sites = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))
+    night.shell.world_file.unlink()
+    World(WorldLayout(sites=sites, vpns=vpns), night.shell.clock, path=night.shell.world_file).save()
+    night.shell.disturb(DARK)
+    assert night.uncontrolled("--all", "--yes").code == 0
     world = night.shell.world()  # its time passes while somebody looks
     night.shell.clock.advance(900)
-    world.close()  # the node answers again, as active as it was
-    ended = night.shell(
-        "restore", "--inventory", night.inventory(), "--site", "ny", "--vpn", QUIET, "--yes", "--json",
-        "--xa", night.shell.decisions,
-    )  # fmt: skip
+    world.close()
+    return night
+
+
+def test_the_restore_opens_the_fence_at_its_own_step(restored: Night) -> None:
+    """Law (promise 8): once the restored site is standby, the command's undo lets clients back in, and not before."""
+    ended = restored.shell(
+        "restore", "--inventory", restored.inventory(), "--site", "ny", "--all", "--yes", "--json", "--xa", "stop"
+    )
     assert ended.code == 0, ended.err
     assert ended.result["runbook"] == "solace/restore-commanded"
-    assert night.ran == ["cut", "open"]
+    assert restored.ran == ["cut", "open"]
     told = [line["event"] for line in ended.values if line.get("event", {}).get("kind") == "action.intended"]
-    order = [one["action"] for one in told]
-    assert order.index("set_role") < order.index("set_external_fence")
-    assert told[order.index("set_external_fence")]["args"] == {"state": "open"}
+    first_opened = next(number for number, one in enumerate(told) if one["action"] == "set_external_fence")
+    before = [(one["action"], one["args"]) for one in told[:first_opened]]
+    assert before.count(("set_role", {"role": "standby"})) == 3
+    assert told[first_opened]["args"] == {"state": "open"}
+
+
+def test_the_fence_stays_closed_while_anything_is_active_behind_it(restored: Night) -> None:
+    """Law (promises 1 and 8): the fence is the whole site's; restoring one service does not open it for the others."""
+    ended = restored.shell(
+        "restore", "--inventory", restored.inventory(), "--site", "ny", "--vpn", VPN, "--yes", "--xa", "stop"
+    )
+    assert ended.code == 6
+    assert restored.ran == ["cut"]

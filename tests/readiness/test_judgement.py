@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -264,3 +266,11 @@ def test_good_and_worth_knowing() -> None:
         Level.WARNING: True,
         Level.NOTE: False,
     }
+
+
+def test_the_page_has_every_code() -> None:
+    """Law: docs/readiness.md has each code once with its level, and no code that is never found."""
+    page = (Path(__file__).parents[2] / "docs/readiness.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning|note|unknown) \|", page, re.M))
+    found = {code: str(level) for code, (level, _) in CASES.items()}
+    assert told == found | {"transaction-mode-legacy": "warning", "answers-unknown": "unknown"}

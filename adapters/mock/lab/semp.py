@@ -65,8 +65,9 @@ class SempNode:
             guest = self._sessions.admit(request.headers)
         except NotLetIn as refusal:
             return self._not_let_in(request, refusal)
-        answer = self._v1(request, guest) if request.target == "/SEMP" else self._v2(request, guest)
-        headers = {"Date": formatdate(self._now(), usegmt=True), **answer.headers}
+        with self._hold():  # once: a world with a file is written each time it is let go
+            answer = self._v1(request, guest) if request.target == "/SEMP" else self._v2(request, guest)
+            headers = {"Date": formatdate(self._now(), usegmt=True), **answer.headers}
         if guest.set_cookie:
             headers["Set-Cookie"] = f"{COOKIE}={guest.session}; Path=/SEMP; HttpOnly"
         return Outgoing(answer.status, answer.body, answer.content_type, headers, answer.mishap)
@@ -79,9 +80,8 @@ class SempNode:
             return Outgoing(400, b"SEMP v1 takes POST of XML\n", "text/plain")
         asked = asked_of(request.body)
         self._record(request, guest, _kind_of_v1(asked))
-        with self._hold():
-            body = reply_to(asked, self._appliance, self._edition, self._level)
-            return self._on_its_way(Outgoing(200, body, _XML))
+        body = reply_to(asked, self._appliance, self._edition, self._level)
+        return self._on_its_way(Outgoing(200, body, _XML))
 
     # SEMP v2
 
@@ -92,17 +92,16 @@ class SempNode:
             self._record(request, guest, "invalid")
             return self._refused(request, problem)
         self._record(request, guest, _kind_of_v2(request, target))
-        with self._hold():
-            try:
-                body = self._answer(request, target, guest)
-            except Problem as problem:
-                return self._on_its_way(self._refused(request, problem))
-            except NoSuchObject as error:
-                return self._on_its_way(self._refused(request, not_found(str(error))))
-            except Refused as error:
-                return self._on_its_way(self._refused(request, not_allowed(str(error))))
-            body["meta"] |= self._meta(request, 200)
-            return self._on_its_way(Outgoing(200, _json(body), _JSON))
+        try:
+            body = self._answer(request, target, guest)
+        except Problem as problem:
+            return self._on_its_way(self._refused(request, problem))
+        except NoSuchObject as error:
+            return self._on_its_way(self._refused(request, not_found(str(error))))
+        except Refused as error:
+            return self._on_its_way(self._refused(request, not_allowed(str(error))))
+        body["meta"] |= self._meta(request, 200)
+        return self._on_its_way(Outgoing(200, _json(body), _JSON))
 
     def _answer(self, request: Incoming, target: Target, guest: Guest) -> Body:
         origin = f"{self._scheme}://{request.headers.get('host', 'localhost')}"
@@ -160,10 +159,7 @@ class SempNode:
 
     def _now(self) -> float:
         """The node's own idea of the time."""
-        if not isinstance(self._appliance, Described):
-            return self._clock.now()
-        with self._hold():
-            return self._appliance.platform().clock
+        return self._appliance.platform().clock if isinstance(self._appliance, Described) else self._clock.now()
 
     def _record(self, request: Incoming, guest: Guest, kind: Kind) -> None:
         body = request.body.decode("utf-8", "replace")

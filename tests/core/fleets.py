@@ -1,0 +1,48 @@
+"""What the tests of the fleets share: a permit, commands in one line, and a site that counts its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator import events as ev
+from orchestrator.contract import Call, Failure, Permit, Result
+from orchestrator.decide import Observe
+from orchestrator.fleet import Act
+from orchestrator.readings import Reading
+from orchestrator.runbook import Progress, Side
+from tests.core.scripted import ScriptedPair, ScriptedSite
+
+MANY = [f"service-{number}" for number in range(1000)]
+BOTH: tuple[tuple[Side, str], ...] = (("source", "replication_queue"), ("target", "replication"))
+GATE = ev.GateOpened(gate="g", step="s", choices=("wait", "stop"), unattended="stop", why="")
+
+
+class Allowed:
+    """A permit that is always given."""
+
+    def check(self) -> None:
+        """Nothing stands in the way."""
+
+
+class Counting(ScriptedSite):
+    """A site that notes the requests as they come: how many services or calls each one carried."""
+
+    def __init__(self, pair: ScriptedPair, side: Side) -> None:
+        super().__init__(pair, side)
+        self.requests: list[tuple[str, int]] = []
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self.requests.append((reading, len(services)))
+        return super().probe(reading, services)
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        self.requests.append((action, len(calls)))
+        return super().apply(action, calls, permit)
+
+
+def observe(lane: str, *asks: tuple[Side, str], mark: int = 1, gauge: Progress | None = None) -> Observe:
+    return Observe(lane, mark, asks or BOTH, gauge)
+
+
+def promote(lane: str, intent: int = 1) -> Act:
+    return Act(lane, intent, "target", "set_role", {"role": "active"})
