@@ -46,7 +46,7 @@ test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
-	$(call stage,tests,$(PYTEST) -n $(JOBS))
+	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist loadgroup)
 
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start

@@ -14,6 +14,7 @@ from orchestrator.site import Site
 RUN, ENSURE, SET_FENCE, FENCE = "run", "ensure", "set_external_fence", "external_fence"
 # Calls for one command of the site share one attempt, as far as they come together; those of services take turns.
 _BATCH = 64
+_STATES = ("closed", "open")
 
 _Lines = Callable[[Call], Sequence[str]]
 _LinesOf = Callable[[str], _Lines]
@@ -31,7 +32,10 @@ def command_of(action: str, call: Call, options: LocalOptions, site: Site) -> st
     closing = fence_command(site)
     if closing is None:
         raise CommandRejected(f"the fence plan of {site.name} has no command")
-    if call.args.get("state") == "closed":
+    state = call.args.get("state", "")
+    if state not in _STATES:
+        raise CommandRejected(f"a fence is {' or '.join(_STATES)}, not {state!r}")
+    if state == "closed":
         return closing
     opening = options.commands[closing].undo
     if opening is None:
@@ -102,7 +106,7 @@ def _actions(lines: _LinesOf, names: Sequence[str], repeatable: Sequence[str]) -
             "Keep clients away by the command of the fence plan, or let them back in by its undo",
             idempotent=False,
             commands=lines(SET_FENCE),
-            arguments={"state": ArgumentSpec(choices=("closed", "open"))},
+            arguments={"state": ArgumentSpec(choices=_STATES)},
             inverse=SET_FENCE,
             batch=_BATCH,
             place=HERE,

@@ -17,7 +17,7 @@ from orchestrator import events as ev
 from orchestrator.cli.leading import lead_again, lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
-from orchestrator.cli.stopping import until_stopped
+from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
 from orchestrator.cli.watching import reading_only
 from orchestrator.cli.wiring import Tools
@@ -219,7 +219,7 @@ class _Guard:
             plan = self._plan(now)
             owners = self._owners(journal, plan)
         if owners:
-            self._go_on_with(owners)
+            self._go_on_with(owners, plan)
             return False
         if not self._may_try():
             return False
@@ -231,8 +231,7 @@ class _Guard:
         if self._code == _REFUSED and now.fence:
             self._fence_refused, self._tried_at = True, None
             self._tell("fence", f"{self._site} could not be fenced; its role is what is left to change")
-        with closing(self._tools.journal()) as journal:
-            _end_with(journal, self._owners(journal, plan))
+        stop_with_its_run(self._tools, plan)
         return False
 
     def _is_settled(self) -> bool:
@@ -241,11 +240,11 @@ class _Guard:
         with closing(self._tools.journal()) as journal:
             own = [run for run in self._owners(journal, plan) if _is_ours(journal, run)]
         if own:
-            self._go_on_with(own)
+            self._go_on_with(own, plan)
         with closing(self._tools.journal()) as journal:
             return not any(_is_ours(journal, run) for run in self._owners(journal, plan))
 
-    def _go_on_with(self, owners: Sequence[str]) -> None:
+    def _go_on_with(self, owners: Sequence[str], plan: ev.Plan) -> None:
         """Go on with a run of a guard; wait for anybody else's."""
         with closing(self._tools.journal()) as journal:
             foreign = [run for run in owners if not _is_ours(journal, run) or self._is_led(journal, run)]
@@ -260,7 +259,7 @@ class _Guard:
             except FailoverError as error:
                 self._fail(error)
                 return
-            _end_with(journal, owners)
+        stop_with_its_run(self._tools, plan)
 
     def _may_try(self) -> bool:
         return self._tried_at is None or self._tools.clock.now() - self._tried_at >= _AGAIN_AFTER
@@ -329,9 +328,3 @@ class _Guard:
 def _is_ours(journal: Journal, run: str) -> bool:
     """Is it the run of a guard?"""
     return fold(journal.records(run)).plan.runbook.runbook in (FENCING, STANDBY_ONLY)
-
-
-def _end_with(journal: Journal, runs: Sequence[str]) -> None:
-    """Whoever stops a run of the guard stops the guard. Raises ``KeyboardInterrupt``."""
-    if any(fold(journal.records(run)).status == "paused" for run in runs):
-        raise KeyboardInterrupt

@@ -5,8 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
+
+from orchestrator import events as ev
+from orchestrator.cli.wiring import Tools
+from orchestrator.lease import claims, service_key
+from orchestrator.state import fold
 
 
 @contextmanager
@@ -26,3 +31,12 @@ def until_stopped() -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def stop_with_its_run(tools: Tools, plan: ev.Plan) -> None:
+    """Whoever stops a run that such a command leads stops the command too. Raises ``KeyboardInterrupt``."""
+    with closing(tools.journal()) as journal:
+        claimed = claims(journal)
+        owners = {claimed.get(service_key(plan, service)) for service in plan.services}
+        if any(run is not None and fold(journal.records(run)).status == "paused" for run in owners):
+            raise KeyboardInterrupt

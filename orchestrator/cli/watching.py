@@ -16,7 +16,7 @@ from orchestrator import events as ev
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
-from orchestrator.cli.stopping import until_stopped
+from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import say, say_error, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
@@ -210,7 +210,9 @@ class _Watcher:
         reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._wish.suspend_at:g}%"
         self._say(f"{service}: {reason}: replication is suspended")
         try:
-            self._code = lead_new(self._tools, self._plan(service, reason), as_json=self._as_json)
+            plan = self._plan(service, reason)
+            self._code = lead_new(self._tools, plan, as_json=self._as_json)
+            stop_with_its_run(self._tools, plan)
         except FailoverError as error:
             self._code = error.exit_code
             say_error(str(error), hint=error.hint)

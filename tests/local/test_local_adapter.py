@@ -11,6 +11,7 @@ from orchestrator.contract import Call, Effect, Failure
 from orchestrator.errors import AuthenticationFailed, CommandRejected, Forbidden
 from orchestrator.readings import ExternalFence
 from orchestrator.redact import SecretStore
+from tests.contract.laws import NO_NAMES
 from tests.local.conftest import Bench
 
 pytestmark = pytest.mark.realtime
@@ -144,6 +145,41 @@ def test_a_command_for_the_site_is_told_no_service(bench: Bench) -> None:
     assert bench.one("it").detail == "it ended well: for nobody at ny"
 
 
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_what_is_no_name_reaches_no_command(bench: Bench, name: str) -> None:
+    """Law: quotes, line ends, separators, markup, wildcards: nothing is run, and nothing is read."""
+    check = [bench.program("look", "exit 1"), "{service}"]
+    bench.command("cut", "exit 0", words=("{service}",), check=check, undo="open", per="service")
+    bench.command("open", "exit 0", words=("{service}",), per="service")
+    bench.fence = "cut"
+    results = [*bench.run("cut", name), *bench.set_fence("closed", name), *bench.set_fence("open", name)]
+    assert {result.effect for result in results} == {Effect.NOT_SENT}
+    assert isinstance(bench.fence_of(name)[name], Failure)
+    assert bench.diary == []
+
+
+def test_what_was_sent_is_what_was_declared(bench: Bench) -> None:
+    """Law: a plan shows exactly the command that is run then."""
+    bench.with_switch(per="service", words=("{service}", "{site}"))
+    adapter = bench.adapter()
+    for action, args in (("set_external_fence", {"state": "closed"}), ("run", {"command": "open"})):
+        call = Call("A B", args)
+        [result] = adapter.apply(action, [call], bench.permit)
+        assert (result.effect, list(result.sent)) == (Effect.ACCEPTED, adapter.actions[action].commands(call))
+
+
+def test_nobody_asked_nothing_answered(bench: Bench) -> None:
+    """Law: no call, no result; a service asked for twice has one answer; closing is never an error."""
+    bench.with_switch()
+    adapter = bench.adapter()
+    adapter.close()
+    assert [list(adapter.apply(action, [], bench.permit)) for action in adapter.actions] == [[]] * len(
+        adapter.actions
+    )
+    assert set(adapter.probe("external_fence", ["A", "A"])) == {"A"}
+    adapter.close()
+
+
 # --- its check ------------------------------------------------------------------------------------------------------
 
 
@@ -206,6 +242,14 @@ def test_a_fence_takes_its_time(bench: Bench) -> None:
     bench.fence = "cut"
     assert bench.set_fence("closed")[0].effect is Effect.ACCEPTED
     assert bench.fence_of() == {"Trading_VPN": ExternalFence(closed=False)}
+
+
+@pytest.mark.parametrize("state", ["clsoed", "", "closed\nend", "OPEN"])
+def test_a_slip_opens_no_fence(bench: Bench, state: str) -> None:
+    """Law (promise 8): what is neither word is refused, and nothing is run."""
+    bench.with_switch()
+    [result] = bench.set_fence(state)
+    assert (result.effect, bench.diary) == (Effect.REJECTED, [])
 
 
 def test_a_fence_without_an_undo_is_a_persons_to_open(bench: Bench) -> None:

@@ -62,7 +62,7 @@ class Played:
 
 @dataclass(slots=True)
 class Stage:
-    """A scenario's world and everything around it. ``inventory`` None: the world itself, in process."""
+    """A scenario's world and everything around it. ``settles_max``: the most that is waited before the account."""
 
     scenario: Scenario
     clock: Clock
@@ -72,6 +72,7 @@ class Stage:
     registry: Registry = field(default_factory=Registry)
     secrets: SecretStore = field(default_factory=lambda: SecretStore(None))
     fleet: FleetMaker = inline
+    settles_max: float = 1e9
     runs: int = 0
 
     def play(self, phase: Phase) -> Played:
@@ -86,7 +87,7 @@ class Stage:
         else:
             self.runs += 1
             run = self._begin(how, notes)
-        self.clock.sleep(how.settle)
+        self.clock.sleep(min(how.settle, self.settles_max))
         records = tuple(self.journal.records(self.run))
         return Played(
             phase=phase,

@@ -73,8 +73,12 @@ def fence_lines() -> list[str]:
 def _fence(node: Node) -> NodeFence:
     reader = node.reader
     up = flag_in(reader.one(BROKER, select=(_BACKBONE,)).data, _BACKBONE)
-    listed = list(reader.all(path_of("monitor", "msgVpns"), select=_DOOR))
-    return NodeFence(node=node.device.name, backbone_up=up, clients=_clients(reader, listed), active=_active(listed))
+    name = node.device.name
+    try:
+        listed = list(reader.all(path_of("monitor", "msgVpns"), select=_DOOR))
+    except (CommandRejected, NoSuchService):
+        return NodeFence(node=name, backbone_up=up)
+    return NodeFence(node=name, backbone_up=up, clients=_clients(reader, listed), active=_active(listed))
 
 
 def _clients(reader: SempReader, listed: Sequence[Item]) -> int | None:
