@@ -15,7 +15,7 @@ from orchestrator import events as ev
 from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Telling, guilty, tell
 from tests.crash.stories import FuseAt, evenly, story
 
-MOST = 1_000_000 if os.environ.get("FAILOVER_ALL_KILLS") else 90
+MOST = 1_000_000 if os.environ.get("FAILOVER_ALL_KILLS") else 60
 DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
 
 # Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.
@@ -30,10 +30,14 @@ STORIES = [
     ("commit-late", 0, [DONE]),
     ("one-of-three-fails", 0, [ev.Outcome.REFUSED]),
     ("uncontrolled-dark", 0, [DONE]),
+    ("isolated-and-back", 0, [DONE]),
+    ("isolated-nobody-accepts", 0, [REVERTED]),
+    ("long-outage", 1, [DONE]),
+    ("long-outage", 2, [DONE]),
 ]
 
 
-@pytest.mark.parametrize(("name", "phase", "ends"), STORIES, ids=[name for name, *_ in STORIES])
+@pytest.mark.parametrize(("name", "phase", "ends"), STORIES, ids=[f"{name}-{phase + 1}" for name, phase, _ in STORIES])
 def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path: Path) -> None:
     """Whenever it is killed, resume leads to a named end, nothing is sent twice, and every promise is kept."""
     told = story(name, tmp_path, *ends, phase=phase)
