@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from tests.architecture.source import Source, imports_of
+from tests.architecture.source import PRODUCT, Source, imports_of
 
 # Lowest first. A name is a module or a package of orchestrator/; imports go down, or stay on the floor.
 FLOORS: tuple[frozenset[str], ...] = (
@@ -46,7 +46,7 @@ def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[t
     known = frozenset(source.module for source in sources)
     for source in sources:
         for one in imports_of(source):
-            is_ours = one.level == 0 and one.top in ("orchestrator", "adapters", "pipeline")
+            is_ours = one.level == 0 and one.top in PRODUCT
             if is_ours and not (at_run_time and one.for_types):
                 yield source, one.line, one.target(known)
 
@@ -86,7 +86,7 @@ def upward(sources: Sequence[Source]) -> list[str]:
             continue
         own = floor_of(source.module)
         where = f"{source.path}:{line}: floor {own} imports {target}"
-        if target.startswith(("adapters", "pipeline")):
+        if target.startswith(("adapters", "pipeline", "proof")):
             if own != len(FLOORS) - 1:
                 found.append(f"{where}; only the command line knows every name")
         elif target != "orchestrator":
@@ -132,6 +132,22 @@ def trespassing(sources: Sequence[Source]) -> list[str]:
                 found.append(f"{where}; families never see each other")
             elif family == "mock" and not source.is_under("adapters/mock/lab/"):
                 found.append(f"{where}; only the lab serves real ports")
-        elif parts[0] == "pipeline":
-            found.append(f"{where}; the pipeline reads exports and is read by nobody")
+        elif parts[0] in ("pipeline", "proof"):
+            found.append(f"{where}; the pipeline reads exports, the proof plays runs, and both are read by nobody")
+    return found
+
+
+def partial(sources: Sequence[Source]) -> list[str]:
+    """Imports of proof/ that see the command line, or that make its judge share code with what it judges."""
+    found = []
+    for source, line, target in edges(sources):
+        if not source.module.startswith("proof."):
+            continue
+        where = f"{source.path}:{line}: imports {target}"
+        if target.startswith("orchestrator.cli"):
+            found.append(f"{where}; a proof plays runs below the command line")
+        elif source.module.startswith("proof.promises") and not target.startswith("proof.promises"):
+            found.append(f"{where}; the judge of the promises shares no code with the engine or the world")
+        elif target.startswith("adapters") and not target.startswith("adapters.mock"):
+            found.append(f"{where}; a proof knows no vendor's words, only the world")
     return found

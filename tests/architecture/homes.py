@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.architecture.source import Source, imports_of
+from tests.architecture.source import PRODUCT, Source, imports_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Home:
     package: str = ""  # what it is called where it is installed from, if not by its import name
 
 
-EVERYWHERE = ("orchestrator/", "adapters/", "pipeline/")
+EVERYWHERE = ("orchestrator/", "adapters/", "pipeline/", "proof/")
 
 HOMES: Mapping[str, Home] = {
     "pydantic": Home(EVERYWHERE, "the language in which data is declared"),
@@ -60,7 +60,7 @@ def strays(sources: Iterable[Source], homes: Mapping[str, Home] = HOMES) -> list
     found = []
     for source in sources:
         for one in imports_of(source):
-            if one.level or one.top in sys.stdlib_module_names or one.top in ("orchestrator", "adapters", "pipeline"):
+            if one.level or one.top in sys.stdlib_module_names or one.top in PRODUCT:
                 continue
             home = homes.get(one.top)
             if home is None:

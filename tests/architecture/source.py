@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Python files are looked for under these; .ci is the one hidden directory that belongs to the project.
-PRODUCT = ("orchestrator", "adapters", "pipeline")
+PRODUCT = ("orchestrator", "adapters", "pipeline", "proof")
 HIDDEN_OURS = frozenset({".ci", ".gitignore"})
 
 

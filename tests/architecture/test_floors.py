@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.floors import FLOORS, cycles, hidden_imports, homeless, trespassing, upward
+from tests.architecture.floors import FLOORS, cycles, hidden_imports, homeless, partial, trespassing, upward
 from tests.architecture.source import PRODUCT, ROOT, Source, code, listed, python_files
 
 _FOR_TYPES = ("from typing import TYPE_CHECKING", "if TYPE_CHECKING:", "    from adapters.mock import a")
@@ -38,6 +38,11 @@ def test_no_circles(product: list[Source]) -> None:
 def test_adapters_keep_apart(product: list[Source]) -> None:
     """Adapters see the nouns, the seam, redaction and retrying; families share sessions and nothing else."""
     assert not (found := trespassing(product)), listed(found)
+
+
+def test_proof_is_impartial(product: list[Source]) -> None:
+    """The proof plays runs below the command line, and its judge of the promises shares no code with the engine."""
+    assert not (found := partial(product)), listed(found)
 
 
 @pytest.mark.parametrize("floor", range(len(FLOORS)))
@@ -89,6 +94,21 @@ def test_control_adapters(path: str, line: str, reason: str) -> None:
     """The adapter checker finds each kind of trespass, even where the imported file is not at hand."""
     engine = code("orchestrator/engine.py", "")
     (found,) = trespassing([code(path, line), engine])
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "reason"),
+    [
+        ("proof/a.py", "from orchestrator.cli import wiring", "below the command line"),
+        ("proof/promises/a.py", "from orchestrator.decide import decide", "shares no code"),
+        ("proof/promises/a.py", "from adapters.mock.world import World", "shares no code"),
+        ("proof/a.py", "import adapters.solace.tables", "no vendor"),
+    ],
+)
+def test_control_proof(path: str, line: str, reason: str) -> None:
+    """The checker of proof/ finds a judge that leans on what it judges."""
+    (found,) = partial([code(path, line)])
     assert reason in found
 
 

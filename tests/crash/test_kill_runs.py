@@ -37,7 +37,9 @@ STORIES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "phase", "ends"), STORIES, ids=[f"{name}-{phase + 1}" for name, phase, _ in STORIES])
+@pytest.mark.parametrize(
+    ("name", "phase", "ends"), STORIES, ids=[f"{name}-{phase + 1}" for name, phase, _ in STORIES]
+)
 def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path: Path) -> None:
     """Whenever it is killed, resume leads to a named end, nothing is sent twice, and every promise is kept."""
     told = story(name, tmp_path, *ends, phase=phase)
