@@ -127,7 +127,7 @@ class SimulatedAppliance:
                 config_sync_up=other.connects and centres[self._site].connects,
                 config_sync_group_up=None if mate is None else mate.up,
                 mate_router=next(iter(other.nodes)),
-                clock=self._world.epoch(now),
+                clock=self._world.clock_time(),
             )
 
     def complete_transaction(self, vpn: str, xid: str, outcome: Outcome) -> None:
