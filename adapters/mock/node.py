@@ -118,7 +118,7 @@ class SimulatedAppliance:
     def platform(self) -> PlatformView:
         with self._world.request():
             self._reach()
-            now, centres = self._world.now(), self._world.centres
+            centres = self._world.centres
             other = next(centre for name, centre in centres.items() if name != self._site)
             mate = centres[self._site].mate(self._node)
             return PlatformView(
