@@ -102,7 +102,8 @@ def journal_text(entries: Iterable[Logged]) -> bytes:
 def sow_text(records: Iterable[Kept], file: str = "sow/orders.sow") -> bytes:
     """A whole dump of one SOW file."""
     kept = list(records)
-    summary = f"File                  : {file}\nVersion               : amps-sow-v3.0\nValid Keys            : {len(kept)}\n"
+    fields = {"File": file, "Version": "amps-sow-v3.0", "Valid Keys": len(kept)}
+    summary = "".join(f"{name:<21} : {value}\n" for name, value in fields.items())
     detail = "Slab Detail\n    size              : 5259264\n"
     return b"\n".join(one.text() for one in kept) + (summary + detail).encode()
 

@@ -61,6 +61,6 @@ def test_a_file_that_breaks_while_it_is_read(spark: SparkSession, tmp_path: Path
     """A packed dump that is damaged ends in one sentence, not in half a table or a page of traceback."""
     packed = gzip.compress(journal_text(Logged(n, "9", n, b"x") for n in range(50)), mtime=0)
     name = write(tmp_path / "torn.txt.gz", packed[: len(packed) // 2])
-    with pytest.raises(ComputationFailed, match="a reader failed: .*EOFError") as caught, spark_faults():
+    with pytest.raises(ComputationFailed, match=r"a reader failed: .*EOFError") as caught, spark_faults():
         journal_entries(spark, [Place.of(name)]).collect()
     assert "\n" not in str(caught.value)
