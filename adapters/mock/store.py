@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.errors import ConnectionLost, Unreachable
 
-_FORMAT = "failover world 1"
+_FORMAT = "failover world 2"
 
 
 class WorldFile:
