@@ -75,14 +75,15 @@ class Counterexample:
 class Exploration:
     """What a walk found. ``depth``: of the farthest state that was looked at, in transitions from a start.
 
-    ``disturbances``: everything with at most so many of them was looked at. ``is_exhausted``: with any number.
+    ``disturbances``: everything with at most so many of them was looked at; -1: nothing is complete. ``is_exhausted``:
+    with any number of them.
     """
 
     runbook: str
     states: int = 0
     transitions: int = 0
     depth: int = 0
-    disturbances: int = 0
+    disturbances: int = -1
     is_exhausted: bool = True
     ends: Counter[str] = field(default_factory=Counter)
     found: list[Counterexample] = field(default_factory=list)
@@ -161,9 +162,11 @@ class _Walk:
         disturbed: deque[Arrival] = deque()
         while queue and not self._is_full:
             self._spread(queue, disturbed)
-            if self._is_full or self._result.disturbances == self._bounds.disturbances:
+            if self._is_full:
                 break
             self._result.disturbances += 1
+            if self._result.disturbances == self._bounds.disturbances:
+                break
             for origin, way in disturbed:
                 self._arrive(queue, origin, way)
             disturbed.clear()
