@@ -53,12 +53,15 @@ def open_log(
     unread = quarantine(rows)
     good = readable(rows)
     messages = good.where(F.col("kind").isNotNull()).select(*columns, "kind")
-    told = good.agg(
-        *[F.count("*").alias("entries"), F.min("txid").alias("first"), F.max("txid").alias("last")],
+    is_good = F.col("reason").isNull()
+    told = rows.agg(
+        *[F.count(F.when(is_good, 1)).alias("entries"), F.count(F.when(~is_good, 1)).alias("unread")],
+        F.count(F.when(is_good & F.isnull("kind"), 1)).alias("others"),
+        *[F.min("txid").alias("first"), F.max("txid").alias("last")],
         *[F.min("micros").alias("from"), F.max("micros").alias("to")],
     ).first()
     assert told is not None  # an aggregation without groups has one row
-    others = good.where(F.col("kind").isNull()).groupBy("type").count().limit(_UNREAD_FILES_MAX).collect()
+    others = good.where(F.col("kind").isNull()).groupBy("type").count().limit(_UNREAD_FILES_MAX)
     report = LogReport(
         name=name,
         files=len(files),
@@ -67,8 +70,8 @@ def open_log(
         last_txid=told["last"],
         first_at=_seconds(told["from"]),
         last_at=_seconds(told["to"]),
-        unread=unread_of(unread),
-        other_types={row["type"]: row["count"] for row in others},
+        unread=unread_of(unread) if told["unread"] else (),
+        other_types={row["type"]: row["count"] for row in others.collect()} if told["others"] else {},
     )
     return Log(messages, unread, report, (rows,))
 
@@ -78,14 +81,6 @@ def unread_of(unread: DataFrame) -> tuple[Unread, ...]:
     counted = unread.groupBy("file", "reason").agg(F.count("*").alias("pieces"), F.sum("length").alias("bytes"))
     rows = counted.orderBy("file", "reason").limit(_UNREAD_FILES_MAX).collect()
     return tuple(Unread(file=r["file"], reason=r["reason"], pieces=r["pieces"], bytes=r["bytes"] or 0) for r in rows)
-
-
-def same(names: Sequence[str], one: str, other: str) -> Column:
-    """The columns ``names`` of two aliased tables are equal."""
-    found = F.lit(True)
-    for name in names:
-        found = found & (F.col(f"{one}.{name}") == F.col(f"{other}.{name}"))
-    return found
 
 
 def highest_sequences(messages: DataFrame) -> DataFrame:

@@ -16,7 +16,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.amps.log import DELETION, PART, TOPIC
-from pipeline.amps.report import LogReport
 
 RECORD = (*TOPIC, "key")
 # A record whose key fields are not known or not there goes by AMPS's own key, which no log tells.
@@ -31,12 +30,6 @@ class Bounds:
     log_last: int | None
     sow_last: int | None
     is_log_whole: bool
-
-    @classmethod
-    def of(cls, log: LogReport, records: DataFrame) -> Bounds:
-        """Of a log and its SOW's records."""
-        last = records.agg(F.max("txid").alias("last")).first()
-        return cls(log.first_txid, log.last_txid, None if last is None else last["last"], log.is_whole)
 
 
 def last_operations(messages: DataFrame) -> DataFrame:

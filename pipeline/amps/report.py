@@ -136,8 +136,8 @@ class KeptTopic(_Strict):
     keys: tuple[str, ...] | None
     is_rebuilt: bool
     records: int
-    rebuilt: int
-    same: int
+    rebuilt: int = 0
+    same: int = 0
     unverified: int = 0
     differences: dict[str, int] = Field(default_factory=dict)
 

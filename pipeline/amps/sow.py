@@ -6,9 +6,10 @@ processed all of them, and in the same order. Each difference is explained by wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -21,11 +22,12 @@ from pipeline.amps.keys import Definition, Definitions, common_fields, is_readab
 from pipeline.amps.log import TOPIC, Log, open_log, unread_of
 from pipeline.amps.pairing import paired
 from pipeline.amps.reader import quarantine, readable, sow_records
-from pipeline.amps.rebuild import NO_FIELDS, Bounds, against_log
+from pipeline.amps.rebuild import NO_FIELDS, RECORD, Bounds, against_log
 from pipeline.amps.report import InstanceReport, KeptTopic, PairedTopic, SowReport, SowSample
 
-_SAMPLES_A_CAUSE = 3
-_CAUSES_SHOWN = 12
+_HELD = StorageLevel.MEMORY_AND_DISK
+_DIFFERENCE = ("where", "which", *RECORD, "cause", "other_sow_key")
+_WHERE: tuple[Literal["left", "right", "pair"], ...] = ("left", "right", "pair")
 Say = Callable[[str], None]
 
 
@@ -57,42 +59,48 @@ def compare_sows(
     """Compare two instances' SOW topics. ``skew_s``: how far their clocks may be apart. Inside of ``spark_faults``."""
     say("reading the dumps")
     sides = [_Side(spark, one, other) for one, other in ((left, right), (right, left))]
-    say("rebuilding each SOW from its log")
     topics = sorted({*left.instance.sow} & {*right.instance.sow})
     unlike = [topic for topic in topics if _fields(left, topic) != _fields(right, topic)]
     apart = [topic for topic in unlike if _fields(left, topic) and _fields(right, topic)]
-    reports = [side.report() for side in sides]
+    say("rebuilding each SOW from its log")
+    counts = [side.counted() for side in sides]
     say("comparing the two")
-    pairs = paired(
-        *[side.for_pairing(is_pair_key=bool(unlike)) for side in sides],
-        apart=apart,
-        skew_micros=round(skew_s * 1e6),
-    )
-    pairs = pairs.join(F.broadcast(_topics_table(spark, topics)), list(TOPIC), "left_semi").persist(_HELD)
-    differences = _differences(sides, pairs)
+    states = [side.for_pairing(is_pair_key=bool(unlike)) for side in sides]
+    pairs = paired(states[0], states[1], apart=apart, skew_micros=round(skew_s * 1e6)).where(_is_one_of(topics))
+    found = [side.differences(name) for side, name in zip(sides, ("left", "right"), strict=True)]
+    judged = reduce(DataFrame.unionByName, [*found, _as_differences(pairs)]).persist(_HELD)
+    tallies = _tallied(judged)
     report = SowReport(
         created_at=clock.now(),
-        left=reports[0],
-        right=reports[1],
-        topics=_paired_topics(pairs, topics),
-        samples=_samples(differences),
+        left=sides[0].report(counts[0], tallies["left"]),
+        right=sides[1].report(counts[1], tallies["right"]),
+        topics=tuple(_paired_topic(topic, tallies["pair"]) for topic in topics),
+        samples=tuple(_samples(tallies)),
     )
-    other_keys = pairs.where("other_sow_key").groupBy(*TOPIC).count().collect()
-    found = findings_of_sow(
-        report, left, right, {Topic(r["topic"], r["message_type"]): r["count"] for r in other_keys}
-    )
-    report = report.model_copy(update={"findings": tuple(found)})
+    other_keys = {topic: sum(one.other_keys for one in tallies["pair"] if one.topic == topic) for topic in topics}
+    report = report.model_copy(update={"findings": tuple(findings_of_sow(report, left, right, other_keys))})
 
     def close() -> None:
-        pairs.unpersist()
+        judged.unpersist()
         for side in sides:
             side.close()
 
+    differences = judged.where("cause IS NOT NULL").drop("other_sow_key")
     unread = reduce(DataFrame.unionByName, [table for side in sides for table in side.unread])
     return SowOutcome(report, differences, unread, close)
 
 
-_HELD = StorageLevel.MEMORY_AND_DISK
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """How many records of a topic are alike: ``which`` side has them, ``cause`` None for those that agree, and two of
+    their keys."""
+
+    topic: Topic
+    which: str
+    cause: str | None
+    records: int
+    other_keys: int
+    keys: tuple[str, ...]
 
 
 class _Side:
@@ -117,7 +125,11 @@ class _Side:
         ).drop("keys")
         self._raw = _records(spark, own.instance, own_key, pair_key).persist(_HELD)
         self._records = readable(self._raw)
-        self.bounds = Bounds.of(self.log.report, self._records)
+        told = self._raw.agg(F.max("txid").alias("last"), F.count("reason").alias("unread")).first()
+        assert told is not None  # an aggregation without groups has one row
+        log = self.log.report
+        self.bounds = Bounds(log.first_txid, log.last_txid, told["last"], log.is_whole)
+        self._is_unread = told["unread"] > 0
         self.judged = against_log(self._records, self._messages, self.bounds).persist(_HELD)
         self.unread = (self.log.unread, quarantine(self._raw))
 
@@ -132,55 +144,43 @@ class _Side:
 
     def differences(self, where: str) -> DataFrame:
         """Where this instance's SOW is not what its log makes of it."""
-        rebuilt = F.lit(False)
-        for topic in self._fields:
-            rebuilt = rebuilt | ((F.col("topic") == topic.name) & (F.col("message_type") == topic.message_type))
-        found = self.judged.where(F.col("cause").isNotNull() & rebuilt & self._is_dumped())
-        return found.select(F.lit(where).alias("where"), *TOPIC, "key", "cause")
+        told = [topic for topic in self._fields if topic in self._own.instance.sow]
+        found = self.judged.where(F.col("cause").isNotNull() & _is_one_of(told))
+        named = found.withColumns({"where": F.lit(where), "which": F.lit(""), "other_sow_key": F.lit(False)})
+        return named.select(*_DIFFERENCE)
 
-    def _is_dumped(self) -> Column:
-        dumped = F.lit(False)
-        for topic in self._own.instance.sow:
-            dumped = dumped | ((F.col("topic") == topic.name) & (F.col("message_type") == topic.message_type))
-        return dumped
+    def counted(self) -> dict[Topic, Row]:
+        """Records that are there, that the log gives, that agree, and whose content could not be compared."""
+        has, rebuilt, agrees = F.col("has"), F.col("is_rebuilt"), F.isnull("cause")
+        counted = self.judged.groupBy(*TOPIC).agg(
+            F.count(F.when(has, 1)).alias("records"),
+            F.count(F.when(rebuilt, 1)).alias("rebuilt"),
+            F.count(F.when(has & rebuilt & agrees & ~F.col("is_unverified"), 1)).alias("same"),
+            F.count(F.when(agrees & F.col("is_unverified"), 1)).alias("unverified"),
+        )
+        return {Topic(row["topic"], row["message_type"]): row for row in counted.collect()}
 
-    def report(self) -> InstanceReport:
+    def report(self, counted: Mapping[Topic, Row], tallies: Sequence[_Tally]) -> InstanceReport:
         """What is told of this instance alone."""
-        has, rebuilt = F.col("has"), F.col("is_rebuilt")
-        counts = {
-            Topic(row["topic"], row["message_type"]): row
-            for row in self.judged.groupBy(*TOPIC)
-            .agg(
-                F.count(F.when(has, 1)).alias("records"),
-                F.count(F.when(rebuilt, 1)).alias("rebuilt"),
-                F.count(F.when(has & rebuilt & F.isnull("cause") & ~F.col("is_unverified"), 1)).alias("same"),
-                F.count(F.when(F.col("is_unverified") & F.isnull("cause"), 1)).alias("unverified"),
-            )
-            .collect()
-        }
-        causes: dict[Topic, dict[str, int]] = {}
-        for row in self.differences("").groupBy(*TOPIC, "cause").count().collect():
-            causes.setdefault(Topic(row["topic"], row["message_type"]), {})[row["cause"]] = row["count"]
         return InstanceReport(
             log=self.log.report,
             sow_files=len(self._own.instance.sow),
-            unread=unread_of(self.unread[1]),
-            topics=tuple(self._topic(topic, counts.get(topic), causes) for topic in sorted(self._own.instance.sow)),
+            unread=unread_of(self.unread[1]) if self._is_unread else (),
+            topics=tuple(self._topic(topic, counted.get(topic), tallies) for topic in sorted(self._own.instance.sow)),
         )
 
-    def _topic(self, topic: Topic, row: Row | None, causes: dict[Topic, dict[str, int]]) -> KeptTopic:
+    def _topic(self, topic: Topic, row: Row | None, tallies: Sequence[_Tally]) -> KeptTopic:
         definition = self._own.keys_of(topic)
         is_rebuilt = topic in self._fields
+        numbers = {name: row[name] for name in ("rebuilt", "same", "unverified")} if row and is_rebuilt else {}
         return KeptTopic(
             topic=topic.name,
             message_type=topic.message_type,
             keys=None if definition is None else definition.fields,
             is_rebuilt=is_rebuilt,
             records=row["records"] if row else 0,
-            rebuilt=row["rebuilt"] if row and is_rebuilt else 0,
-            same=row["same"] if row and is_rebuilt else 0,
-            unverified=row["unverified"] if row and is_rebuilt else 0,
-            differences=causes.get(topic, {}),
+            differences={one.cause: one.records for one in tallies if one.topic == topic and one.cause},
+            **numbers,
         )
 
     def close(self) -> None:
@@ -192,7 +192,9 @@ class _Side:
 
 def _records(spark: SparkSession, instance: Instance, own_key: Column, pair_key: Column) -> DataFrame:
     """The records of all dumps, each with the topic that its file's name says; without their payloads."""
-    told = [part for t, place in instance.sow.items() for part in (F.lit(place.name), F.struct(F.lit(t[0]), F.lit(t[1])))]
+    told = [
+        part for t, place in instance.sow.items() for part in (F.lit(place.name), F.struct(F.lit(t[0]), F.lit(t[1])))
+    ]
     rows = sow_records(spark, list(instance.sow.values())).withColumnRenamed("key", "sow_key")
     topic = F.element_at(F.create_map(*told), F.col("file")) if told else F.struct(F.lit(""), F.lit(""))
     rows = rows.withColumn("of", topic).withColumns({"topic": F.col("of.col1"), "message_type": F.col("of.col2")})
@@ -211,48 +213,57 @@ def _fields(side: SowSide, topic: Topic) -> tuple[str, ...]:
     return definition.fields if definition else ()
 
 
-def _topics_table(spark: SparkSession, topics: Sequence[Topic]) -> DataFrame:
-    return spark.createDataFrame([tuple(topic) for topic in topics], "topic string, message_type string")
+def _is_one_of(topics: Iterable[Topic]) -> Column:
+    found = F.lit(False)
+    for topic in topics:
+        found = found | ((F.col("topic") == topic.name) & (F.col("message_type") == topic.message_type))
+    return found
 
 
-def _differences(sides: Sequence[_Side], pairs: DataFrame) -> DataFrame:
-    between = pairs.where("cause IS NOT NULL").select(F.lit("pair").alias("where"), *TOPIC, "key", "cause")
-    alone = [side.differences(name) for side, name in zip(sides, ("left", "right"), strict=True)]
-    return reduce(DataFrame.unionByName, [*alone, between])
+def _as_differences(pairs: DataFrame) -> DataFrame:
+    which = F.when(F.col("has_l") & F.col("has_r"), "differing").when(F.col("has_l"), "only_left")
+    named = pairs.withColumns({"where": F.lit("pair"), "which": which.otherwise("only_right")})
+    return named.select(*_DIFFERENCE)
 
 
-def _paired_topics(pairs: DataFrame, topics: Sequence[Topic]) -> tuple[PairedTopic, ...]:
-    only = (
-        F.when(F.col("has_l") & F.col("has_r"), "differing").when(F.col("has_l"), "only_left").otherwise("only_right")
+def _tallied(judged: DataFrame) -> dict[str, list[_Tally]]:
+    """By left, right and pair; one pass over everything that was judged."""
+    rows = judged.groupBy("where", *TOPIC, "which", "cause").agg(
+        *[F.count("*").alias("records"), F.count(F.when(F.col("other_sow_key"), 1)).alias("other_keys")],
+        *[F.min("key").alias("one"), F.max("key").alias("another")],
     )
-    counted: dict[Topic, dict[str, dict[str, int]]] = {}
-    same: dict[Topic, int] = {}
-    for row in pairs.groupBy(*TOPIC, only.alias("which"), "cause").count().collect():
+    found: dict[str, list[_Tally]] = {"left": [], "right": [], "pair": []}
+    for row in rows.orderBy("where", *TOPIC, "which", "cause").collect():
         topic = Topic(row["topic"], row["message_type"])
-        if row["cause"] is None:
-            same[topic] = row["count"]
-        else:
-            counted.setdefault(topic, {}).setdefault(row["which"], {})[row["cause"]] = row["count"]
-    return tuple(
-        PairedTopic(
-            topic=topic.name,
-            message_type=topic.message_type,
-            same=same.get(topic, 0),
-            **counted.get(topic, {}),
-        )
-        for topic in topics
+        keys = tuple(sorted({row["one"], row["another"]}))
+        tally = _Tally(topic, row["which"], row["cause"], row["records"], row["other_keys"], keys)
+        found[row["where"]].append(tally)
+    return found
+
+
+def _paired_topic(topic: Topic, tallies: Sequence[_Tally]) -> PairedTopic:
+    counts: dict[str, dict[str, int]] = {}
+    own = [one for one in tallies if one.topic == topic]
+    for one in own:
+        if one.cause is not None:
+            counts.setdefault(one.which, {})[one.cause] = one.records
+    same = sum(one.records for one in own if one.cause is None)
+    return PairedTopic(
+        topic=topic.name,
+        message_type=topic.message_type,
+        same=same,
+        only_left=counts.get("only_left", {}),
+        only_right=counts.get("only_right", {}),
+        differing=counts.get("differing", {}),
     )
 
 
-def _samples(differences: DataFrame) -> tuple[SowSample, ...]:
-    kinds = (
-        differences.select("where", "cause").distinct().orderBy("where", "cause").limit(3 * _CAUSES_SHOWN).collect()
-    )
-    some = [
-        differences.where((F.col("where") == kind["where"]) & (F.col("cause") == kind["cause"])).limit(
-            _SAMPLES_A_CAUSE
-        )
-        for kind in kinds
-    ]
-    rows = reduce(DataFrame.unionByName, some).collect() if some else []
-    return tuple(SowSample(where=r["where"], topic=r["topic"], key=r["key"], cause=r["cause"]) for r in rows)
+def _samples(tallies: Mapping[str, Sequence[_Tally]]) -> Iterator[SowSample]:
+    """Two records of each cause, wherever it was met first."""
+    seen: set[tuple[str, str]] = set()
+    for where in _WHERE:
+        for one in tallies[where]:
+            if one.cause is not None and (where, one.cause) not in seen:
+                seen.add((where, one.cause))
+                for key in one.keys:
+                    yield SowSample(where=where, topic=one.topic.name, key=key, cause=one.cause)
