@@ -1,7 +1,7 @@
 """Taking a reading from an adapter so that a failure is data, and the one reading that no adapter has to offer.
 
-``reachability`` is made here, from ``replication``: that nobody answers is an answer too, and the first thing to know
-about a site that is said to be lost.
+``reachability`` is made here, from ``replication``, or from ``instance`` where there are no roles: that nobody answers
+is an answer too, and the first thing to know about a site that is said to be lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orchestrator.errors import AdapterError
 from orchestrator.readings import Reachability, Reading, ReplicationStatus
 
 REACHABILITY = "reachability"
-_SOURCE = "replication"
+_SOURCES = ("replication", "instance")
 # How a site that is gone looks; every other failure came from something that answered.
 _SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
 
@@ -22,22 +22,31 @@ _SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
 class Probed(Protocol):
     """The reading half of an adapter."""
 
+    @property
+    def readings(self) -> Mapping[str, ReadingSpec]: ...
+
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]: ...
 
 
 def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
     """One answer for each of ``services``, whatever happens to the request."""
     if reading == REACHABILITY:
-        return {service: _reach(found) for service, found in _ask(site, _SOURCE, services).items()}
+        source = _source_of(site.readings) or _SOURCES[0]
+        return {service: _reach(found) for service, found in _ask(site, source, services).items()}
     return _ask(site, reading, services)
 
 
 def with_reachability(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
     """What a runbook may read of an adapter that declares ``readings``."""
-    if _SOURCE not in readings:
+    source = _source_of(readings)
+    if source is None:
         return readings
-    spec = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[_SOURCE].commands)
+    spec = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[source].commands)
     return {**readings, REACHABILITY: spec}
+
+
+def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
+    return next((name for name in _SOURCES if name in readings), None)
 
 
 def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:

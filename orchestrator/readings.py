@@ -14,6 +14,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.reading import ReadingModel, all_of
+from orchestrator.readings_amps import (
+    Bootstrap,
+    Clients,
+    Instance,
+    Links,
+    Permissions,
+    Queues,
+    TransactionLog,
+    Transports,
+)
+
 
 class Role(StrEnum):
     """Who serves clients: at most one site of a pair may be active."""
@@ -40,11 +52,7 @@ class TransactionState(StrEnum):
     COMPLETE = "complete"
 
 
-class _Reading(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReplicationStatus(_Reading):
+class ReplicationStatus(ReadingModel):
     """``replication``: one service's replication state as one site sees it.
 
     ``bridge`` means something on the standby only; ``queue_bound``, ``remote_bridge_up`` and ``sync_eligible`` on the
@@ -62,7 +70,7 @@ class ReplicationStatus(_Reading):
     transaction_mode: Literal["sync", "async"] | None = None
 
 
-class QueueDepth(_Reading):
+class QueueDepth(ReadingModel):
     """``replication_queue``: what the site holds for its mate.
 
     ``messages`` is the number spooled now, including those delivered and not yet acknowledged; never a rate and never
@@ -89,7 +97,7 @@ class QueueDepth(_Reading):
         return None if self.messages is None else self.messages == 0
 
 
-class Transaction(_Reading):
+class Transaction(ReadingModel):
     """One transaction as the device lists it. ``in_state_s``: seconds since its last change of state."""
 
     xid: str
@@ -107,14 +115,14 @@ class Transaction(_Reading):
         return self.xid
 
 
-class Transactions(_Reading):
+class Transactions(ReadingModel):
     """``transactions``: every transaction of one service at one site."""
 
     kind: Literal["transactions"] = "transactions"
     items: tuple[Transaction, ...] = ()
 
 
-class DeviceHealth(_Reading):
+class DeviceHealth(ReadingModel):
     """``health``: which node serves, and whether its message spool does. ``node`` is its inventory name."""
 
     kind: Literal["health"] = "health"
@@ -125,7 +133,7 @@ class DeviceHealth(_Reading):
     redundancy_up: bool | None = None
 
 
-class NodeFence(_Reading):
+class NodeFence(ReadingModel):
     """One node's door to clients. ``backbone_up`` false: it takes no client, on any port. ``clients`` are connected
     now, its own internal ones not counted. ``active`` replicated services have activity on it, and would serve whoever
     comes in."""
@@ -143,7 +151,7 @@ class NodeFence(_Reading):
         return None if self.clients is None else self.clients == 0
 
 
-class Fence(_Reading):
+class Fence(ReadingModel):
     """``fence``: can clients reach this site? Judged over every node the inventory lists, serving or not.
 
     ``closed`` is true only when every node was read with its backbone down and no client; a node that does not answer
@@ -156,27 +164,20 @@ class Fence(_Reading):
     @property
     def closed(self) -> bool | None:
         """No client is on any node, and none can come."""
-        return _all([node.closed for node in self.nodes])
+        return all_of([node.closed for node in self.nodes])
 
     @property
     def open(self) -> bool | None:
         """Every node lets clients in."""
-        return _all([node.backbone_up for node in self.nodes])
+        return all_of([node.backbone_up for node in self.nodes])
 
     @property
     def idle(self) -> bool | None:
         """No service has activity here: whoever comes in is served by nobody. The door is that of all services."""
-        return _all([None if node.active is None else node.active == 0 for node in self.nodes])
+        return all_of([None if node.active is None else node.active == 0 for node in self.nodes])
 
 
-def _all(states: Sequence[bool | None]) -> bool | None:
-    """Three-valued and: False if one is, unknown if one is or there is none, else True."""
-    if False in states:
-        return False
-    return None if not states or None in states else True
-
-
-class ExternalFence(_Reading):
+class ExternalFence(ReadingModel):
     """``external_fence``: are clients kept off this site by a means outside of its devices? The word of the check that
     belongs to the command of the site's fence plan; ``output`` is what it said besides, cut and without secrets."""
 
@@ -185,7 +186,7 @@ class ExternalFence(_Reading):
     output: str = ""
 
 
-class EndpointDepth(_Reading):
+class EndpointDepth(ReadingModel):
     """One queue or topic endpoint. ``oldest_at``: when its oldest message was spooled, by the broker's clock, seconds
     since the epoch; None when it is empty or was not told."""
 
@@ -200,14 +201,14 @@ class EndpointDepth(_Reading):
         return f"{self.endpoint}:{self.name}"
 
 
-class Endpoints(_Reading):
+class Endpoints(ReadingModel):
     """``endpoints``: every durable endpoint that may hold replicated messages; the replication queue is not one."""
 
     kind: Literal["endpoints"] = "endpoints"
     items: tuple[EndpointDepth, ...] = ()
 
 
-class Platform(_Reading):
+class Platform(ReadingModel):
     """``platform``: what must fit between mates before a move, as the serving node tells it.
 
     ``level`` is the account's own global access level. ``clock_offset_s``: the node's clock minus ours, seconds.
@@ -224,9 +225,9 @@ class Platform(_Reading):
     clock_offset_s: float | None = None
 
 
-class Reachability(_Reading):
+class Reachability(ReadingModel):
     """``reachability``: does the site's management answer at all, and if so with which role? Always had: that nobody
-    answers is an answer. Made by the fleet from the reading ``replication``, for every adapter."""
+    answers is an answer. Made by the fleet from the reading ``replication`` or ``instance``, for every adapter."""
 
     kind: Literal["reachability"] = "reachability"
     answers: bool
@@ -248,11 +249,19 @@ Reading = Annotated[
     | ExternalFence
     | Endpoints
     | Platform
-    | Reachability,
+    | Reachability
+    | Instance
+    | Transports
+    | Clients
+    | Links
+    | Queues
+    | TransactionLog
+    | Bootstrap
+    | Permissions,
     Field(discriminator="kind"),
 ]
 
-READINGS: Mapping[str, type[_Reading]] = {
+READINGS: Mapping[str, type[ReadingModel]] = {
     "replication": ReplicationStatus,
     "replication_queue": QueueDepth,
     "transactions": Transactions,
@@ -262,6 +271,14 @@ READINGS: Mapping[str, type[_Reading]] = {
     "endpoints": Endpoints,
     "platform": Platform,
     "reachability": Reachability,
+    "instance": Instance,
+    "transports": Transports,
+    "clients": Clients,
+    "links": Links,
+    "queues": Queues,
+    "transaction_log": TransactionLog,
+    "bootstrap": Bootstrap,
+    "permissions": Permissions,
 }
 
 Scalar = bool | int | float | str
@@ -290,12 +307,12 @@ def item_field_names(reading: str) -> frozenset[str]:
     return _names(Transaction) - {"key"} if READINGS[reading] is Transactions else frozenset()
 
 
-def _names(model: type[_Reading]) -> frozenset[str]:
-    derived = {name for name in vars(model) if isinstance(vars(model)[name], property)}
+def _names(model: type[ReadingModel]) -> frozenset[str]:
+    derived = {name for name, value in vars(model).items() if isinstance(value, property) and name[0] != "_"}
     return frozenset(model.model_fields) | derived
 
 
-def matches(subject: _Reading, where: Where) -> bool | None:
+def matches(subject: ReadingModel, where: Where) -> bool | None:
     """Does the reading (or item) fit ``where``? None when a value that matters is unknown and none is wrong."""
     verdict: bool | None = True
     for name, wanted in where.items():
@@ -320,7 +337,7 @@ def _fits(value: object, wanted: WhereValue) -> bool | None:
     return value == wanted
 
 
-def describe(subject: _Reading, names: Sequence[str]) -> str:
+def describe(subject: ReadingModel, names: Sequence[str]) -> str:
     """``role standby, bridge unknown``: the values of ``names`` for a sentence."""
     return ", ".join(f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.buckets import STREAM, ends_of_clusters, on
+from pipeline.order import steps_back
 from pipeline.rows import NOT_REPLICATED, PENDING
 from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
 
@@ -22,8 +23,6 @@ CLASSES = ("missing", "extra", "duplicate", "changed")
 
 # Endpoints are left out by name up to so many; a longer list costs more than it saves.
 _NAMED_MAX = 500
-# The order of a stream is judged in pieces of so many positions, so that one large endpoint is not one task.
-_PIECE_LOG2 = 16
 
 
 def rows_to_drill(rows: DataFrame, table: DataFrame, endpoints: Collection[str], *, everything: bool) -> DataFrame:
@@ -122,30 +121,14 @@ def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
     legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back.
     """
     common = messages.where((F.col("n_l") > 0) & (F.col("n_r") > 0))
-    rows = common.select(*STREAM, F.col("place_l").alias("l"), F.col("place_r").alias("r"))
-    piece = [*STREAM, "piece"]
-    in_piece = rows.withColumn("piece", F.shiftright("l", _PIECE_LOG2))
-    # A cluster that is not looked at closer may lie inside a piece, and cuts it in two.
+    places = (F.col("place_l").alias("along"), F.col("place_r").alias("value"), F.col("place_r").alias("to_value"))
+    rows = common.select(*STREAM, *places)
+    # A cluster that is not looked at closer keeps its order inside, and its two ends stand for it.
     ends = ends_of_clusters(table.join(F.broadcast(_streams_in_question(table)), list(STREAM), "left_semi"))
-    marks = ends.select(
-        *STREAM,
-        F.shiftright("first_l", _PIECE_LOG2).alias("piece"),
-        F.col("first_l").alias("l"),
-        F.col("first_r").alias("r"),
-        F.col("last_l").alias("to_l"),
-        F.col("last_r").alias("to_r"),
-    )
-    rows = in_piece.withColumn("to_l", F.col("l")).withColumn("to_r", F.col("r")).unionByName(marks)
-    along = Window.partitionBy(*piece).orderBy("l")
-    inside = rows.withColumn("is_back", F.lag("to_r").over(along) > F.col("r"))
-    pieces = inside.groupBy(*piece).agg(
-        F.count(F.when(F.col("is_back"), 1)).alias("backs"),
-        F.min_by("r", "l").alias("begins"),
-        F.max_by("to_r", "l").alias("ends"),
-    )
-    between = Window.partitionBy(*STREAM).orderBy("piece")
-    steps = F.col("backs") + F.coalesce((F.lag("ends").over(between) > F.col("begins")).cast("int"), F.lit(0))
-    return pieces.select(*KEY, steps.alias("steps")).groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
+    values = (F.col("first_r").alias("value"), F.col("last_r").alias("to_value"))
+    marks = ends.select(*STREAM, F.col("first_l").alias("along"), *values)
+    steps = steps_back(rows.unionByName(marks), STREAM)
+    return steps.groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
 
 
 def _streams_in_question(table: DataFrame) -> DataFrame:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 
 from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
 
 _FILE = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.parquet)|([a-z0-9]+://[^\s'\"`]+\.parquet)")
 _COLUMN = re.compile(r"[Cc]olumn:? \[?`?([A-Za-z_]+)")
+_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Corrupt)\b.*")
 _CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
 
 
@@ -40,8 +41,16 @@ def fault_of(error: Exception) -> FailoverError:
         return ComputationFailed("Spark ran out of memory", hint="give it more with --memory, or more partitions")
     if isinstance(error, Py4JNetworkError):
         return ComputationFailed("Spark's JVM went away", hint="it may have run out of memory: try --memory")
+    if isinstance(error, PythonException):
+        return ComputationFailed(f"a reader failed: {_last_line(text)}", hint="is the file readable on every worker?")
     cause = _CAUSE.findall(text)
     return ComputationFailed(f"Spark could not finish: {cause[-1] if cause else text.strip().splitlines()[0]}"[:500])
+
+
+def _last_line(text: str) -> str:
+    """The exception itself, of a traceback."""
+    lines = [line.strip() for line in text.splitlines()]
+    return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[0])
 
 
 def _whole_text(error: Exception) -> str:

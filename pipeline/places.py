@@ -66,6 +66,17 @@ class Place:
         found: bool = self.system.get_file_info(self.path).type != fs.FileType.NotFound
         return found
 
+    def is_directory(self) -> bool:
+        """Does it hold others?"""
+        found: bool = self.system.get_file_info(self.path).type == fs.FileType.Directory
+        return found
+
+    def files(self) -> list[Place]:
+        """The files in this directory, by name, but for hidden ones and those that begin with an underscore."""
+        found = self.system.get_file_info(fs.FileSelector(self.path))
+        names = sorted(one.base_name for one in found if one.type == fs.FileType.File)
+        return [self.child(name) for name in names if not name.startswith((".", "_"))]
+
     def open_input(self) -> pa.NativeFile:
         """For reading at any offset. Raises ``OSError``."""
         return self.system.open_input_file(self.path)

@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.errors import ConnectionLost, Unreachable
 
-_FORMAT = "failover world 1"
+_FORMAT = "failover world 2"
 # No link is followed to another file, and nothing is waited for that is no file at all.
 _OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 

@@ -126,7 +126,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "semp-v1-elements": (lambda at: _xml(b"<a>" + b"<b/>" * 10_000_000 + b"</a>"), "MalformedXml"),
     "world-depth": (lambda at: world(at, "[" * 1_000_000), "Unreachable"),
     "world-inner-depth": (
-        lambda at: world(at, '{"format": "failover world 1", "layout": ' + "[" * 500_000),
+        lambda at: world(at, '{"format": "failover world 2", "layout": ' + "[" * 500_000),
         "Unreachable",
     ),
     "export-depth": (lambda at: export(at, "[" * 1_000_000), "DefinitionError"),

@@ -65,7 +65,12 @@ def test_every_text_is_free_or_a_name(model: Any) -> None:
 
 
 # Values of readings: what a device calls its things.
-READINGS = frozenset({"node", "mate_node", "mate", "xid", "client", "name", "level", "version"})
+READINGS = frozenset(
+    {
+        *("node", "mate_node", "mate", "xid", "client", "name", "level", "version"),
+        *("group", "destination", "type", "message_type", "names", "sources", "denied"),
+    }
+)
 
 
 def test_free_texts_are_scrubbed_at_any_depth() -> None:

@@ -1,0 +1,115 @@
+"""Reads the text of ``amps_sow_dump -v``: one record of a SOW topic after the other.
+
+Layout: 60East's server documentation, "Dump SOW File", verbose output. A block of ``name = value`` lines for each
+record that begins with ``key``; ``data size`` says how many bytes ``data`` has in its brackets; a summary of
+``name : value`` lines is behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of
+
+_BEGINS = re.compile(rb"\s*key\s*=\s*\d+\s*")
+_FIELD = re.compile(rb"\s*([^=:\[\]]+?)\s*=\s?(.*)", re.DOTALL)
+_SUMMARY = re.compile(rb"\s*([^=:]+?)\s*:\s*(.*?)\s*", re.DOTALL)
+_HEADINGS = re.compile(rb"\s*(Slab Detail|#.*)\s*")
+_KEY_DIGITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SowRecord:
+    """One record. ``key`` is the SowKey as a decimal text; ``txid`` names the journal entry it is from, on this
+    instance only; ``micros``: microseconds since the epoch; ``expiration`` as the dump has it."""
+
+    offset: int
+    key: str
+    txid: int
+    micros: int | None
+    expiration: int
+    size: int
+    data: bytes
+
+
+class SowDump:
+    """The records of one dump. ``summary`` (of its first file) is there when the iteration has ended."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._lines = Lines(stream)
+        self.summary: dict[str, str] = {}
+        self._totals: list[int] = []
+
+    def __iter__(self) -> Iterator[SowRecord | Quarantined]:
+        lines = self._lines
+        while line := lines.take():
+            if _BEGINS.fullmatch(line):
+                lines.put_back(line)
+                yield self._record_or_not()
+            elif found := _SUMMARY.fullmatch(line):
+                name, value = text_of(found[1]), text_of(found[2])
+                self.summary.setdefault(name, value)
+                if name == "Valid Keys" and value.isdecimal():
+                    self._totals.append(int(value))
+            elif line.strip() and not _HEADINGS.fullmatch(line):
+                yield skipped(lines, [line], lines.offset - len(line), "neither a record nor a field", _is_border)
+
+    @property
+    def total(self) -> int | None:
+        """How many records the dump says that there are, in all the files it is of; None when it does not say."""
+        return sum(self._totals) if self._totals else None
+
+    def _record_or_not(self) -> SowRecord | Quarantined:
+        start = self._lines.offset
+        taken: list[bytes] = []
+        try:
+            return _record(self._lines, taken, start)
+        except Corrupt as error:
+            return skipped(self._lines, taken, start, str(error), _is_border)
+
+
+def _is_border(line: bytes) -> bool:
+    return bool(_BEGINS.fullmatch(line) or line.startswith(b"File "))
+
+
+def _record(lines: Lines, taken: list[bytes], offset: int) -> SowRecord:
+    """From its ``key`` to the end of its ``data``, which is the last field."""
+    fields: dict[str, str] = {}
+    while line := lines.take():
+        if taken and _is_border(line):
+            lines.put_back(line)
+            break
+        taken.append(line)
+        found = _FIELD.fullmatch(line)
+        if found is None:
+            # The two texts in brackets have no length of their own, and may hold anything, line breaks too.
+            if line.strip() and not {"string key", "correlation id"} & fields.keys():
+                raise Corrupt("a line that is no field")
+            continue
+        name = text_of(found[1])
+        if name == "data":
+            return _finished(lines, found[2], fields, offset)
+        fields.setdefault(name, text_of(found[2]).strip())
+    raise Corrupt("there is no field data")
+
+
+def _finished(lines: Lines, value: bytes, fields: dict[str, str], offset: int) -> SowRecord:
+    size = number(fields, "data size")
+    begun = value.lstrip(b" ")
+    if not begun.startswith(b"["):
+        raise Corrupt("data is not in brackets")
+    key = fields["key"]
+    if len(key) > _KEY_DIGITS:
+        raise Corrupt(f"key is larger than 64 bits: {key[:40]}")
+    return SowRecord(
+        offset=offset,
+        key=key,
+        txid=number(fields, "local txid"),
+        micros=micros_of(fields.get("iso8601 timestamp")),
+        expiration=number(fields, "expiration") if "expiration" in fields else 0,
+        size=size,
+        data=lines.take_bytes(begun[1:], size),
+    )

@@ -1,0 +1,125 @@
+"""Reads text dumps byte by byte: lines with their offsets, values in brackets of known length.
+
+A payload may hold line breaks, brackets and whole records that look like the dump's own; where the dump tells how many
+bytes a value has, exactly these are taken and nothing in them is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO
+
+Matcher = Callable[[bytes], bool]
+
+# Enough to recognise a record by, and no more: what is corrupt may be large.
+EXCERPT_BYTES = 2048
+# A line is taken in parts of at most so many bytes: a file without line breaks must not fill the memory.
+LINE_MAX = 1 << 20
+# A length beyond this is taken for damage.
+VALUE_MAX = 256 << 20
+_ISO = re.compile(r"(\d{8}T\d{6})(?:\.(\d+))?Z")
+
+
+class Corrupt(Exception):
+    """This record cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A piece of a dump that could not be read: where, how long, why, and how it begins."""
+
+    offset: int
+    length: int
+    reason: str
+    excerpt: bytes
+
+
+class Lines:
+    """Lines of a stream, which may be put back."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept: list[bytes] = []  # the next one comes last
+        self._offset = 0
+
+    @property
+    def offset(self) -> int:
+        """Where the next line begins."""
+        return self._offset
+
+    def take(self) -> bytes:
+        """The next line with its end; empty at the end of the stream."""
+        line = self._kept.pop() if self._kept else self._stream.readline(LINE_MAX)
+        self._offset += len(line)
+        return line
+
+    def put_back(self, line: bytes) -> None:
+        """Let the line just taken be the next one again."""
+        self._kept.append(line)
+        self._offset -= len(line)
+
+    def take_bytes(self, begun: bytes, length: int) -> bytes:
+        """``length`` bytes of a value of which ``begun`` was taken with its line.
+
+        Raises ``Corrupt`` when the value does not end in a bracket right there, and that ends the line. What was taken
+        is put back then: a length that is wrong must not cost the records behind it.
+        """
+        if length > VALUE_MAX:
+            raise Corrupt(f"a value of {length:,} bytes, more than can be held")
+        parts, have, is_cut = [begun], len(begun), False
+        while have <= length and not is_cut:
+            line = self.take()
+            parts.append(line)
+            have += len(line)
+            is_cut = not line
+        whole = b"".join(parts)
+        if not is_cut and whole[length:].rstrip() == b"]":
+            return whole[:length]
+        for line in reversed(parts[1:]):
+            self.put_back(line)
+        what = "the file ends in a value of" if is_cut else "a value does not end after its"
+        raise Corrupt(f"{what} {length:,} bytes")
+
+
+def skipped(lines: Lines, begun: Sequence[bytes], start: int, reason: str, begins: Matcher) -> Quarantined:
+    """Go on to the next line that ``begins`` accepts, and say what was left out. ``begun``: lines taken already."""
+    excerpt, size = list(begun), sum(map(len, begun))
+    while (line := lines.take()) and not begins(line):
+        if size < EXCERPT_BYTES:
+            excerpt.append(line)
+            size += len(line)
+    lines.put_back(line)
+    return Quarantined(start, lines.offset - start, reason, b"".join(excerpt)[:EXCERPT_BYTES])
+
+
+def number(fields: Mapping[str, str], name: str) -> int:
+    """A field that must be a whole number of at most 63 bits. Raises ``Corrupt``."""
+    text = fields.get(name)
+    if text is None:
+        raise Corrupt(f"there is no field {name}")
+    if not (text.isascii() and text.isdecimal()):
+        raise Corrupt(f"{name} is no number: {text[:40]!r}")
+    value = int(text) if len(text) < 20 else 1 << 63
+    if value >= 1 << 63:
+        raise Corrupt(f"{name} is larger than 63 bits: {text[:40]}")
+    return value
+
+
+def micros_of(iso8601: str | None) -> int | None:
+    """Microseconds since the epoch of ``20240321T220952.535075Z``; None for a local time or anything else."""
+    found = _ISO.fullmatch(iso8601 or "")
+    if found is None:
+        return None
+    try:
+        moment = datetime.strptime(found[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 1_000_000 + int((found[2] or "").ljust(6, "0")[:6])
+
+
+def text_of(raw: bytes) -> str:
+    """As text; what is none is replaced, since names are for people."""
+    return raw.decode("utf-8", errors="replace")

@@ -1,0 +1,66 @@
+"""Dumps as Spark tables: every record of every file, and a row in quarantine for whatever could not be read."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from orchestrator.errors import ComputationFailed, DefinitionError
+from pipeline.amps.reader import CUT_OFF, OTHER_TOTAL, journal_entries, quarantine, readable, sow_records
+from pipeline.faults import spark_faults
+from pipeline.places import Place
+from pipeline.rows import digest_of
+from tests.spark.dumps import Kept, Logged, journal_text, sow_text, write
+
+
+def test_files_together_and_packed(spark: SparkSession, tmp_path: Path) -> None:
+    """Several dumps, one packed, are one table; a payload over several lines is one value; nothing is set aside."""
+    plain = journal_text(Logged(n, "9", n, b'{\n"id":%d\n}' % n) for n in range(3))
+    packed = gzip.compress(journal_text([Logged(3, "9", 3, b"]\nentry : 4\n")]), mtime=0)
+    names = [write(tmp_path / "a b.txt", plain), write(tmp_path / "second.txt.gz", packed)]
+    rows = journal_entries(spark, [Place.of(name) for name in names])
+    found = {row["txid"]: row for row in readable(rows).collect()}
+    assert sorted(found) == [0, 1, 2, 3]
+    assert bytes(found[1]["data"]) == b'{\n"id":1\n}'
+    assert bytes(found[3]["digest"]) == digest_of(b"]\nentry : 4\n")
+    assert {row["file"] for row in found.values()} == set(names)
+    assert quarantine(rows).collect() == []
+
+
+def test_what_cannot_be_read_is_in_quarantine(spark: SparkSession, tmp_path: Path) -> None:
+    """A corrupt record is a row with file, offset and bytes, the dump's own total is checked, and the rest is read."""
+    text = sow_text([Kept(1, 1, b"one"), Kept(2, 2, b"two"), Kept(3, 3, b"three")])
+    broken = text.replace(b"data size         = 3\n    expiration        = 0", b"data size         = 9\n", 1)
+    name = write(tmp_path / "orders.txt", broken)
+    cut = write(tmp_path / "cut.txt", text[: text.index(b"three")])
+    rows = sow_records(spark, [Place.of(name), Place.of(cut)])
+    assert sorted((row["file"], row["key"]) for row in readable(rows).collect()) == sorted(
+        [(name, "2"), (name, "3"), (cut, "1"), (cut, "2")]
+    )
+    kept = {(row["file"], row["offset"]): row for row in quarantine(rows).collect()}
+    assert kept[name, 0]["reason"] == "a value does not end after its 9 bytes"
+    assert broken.startswith(bytes(kept[name, 0]["excerpt"]))
+    assert kept[name, None]["reason"] == OTHER_TOTAL.format(told=3, found=2)
+    assert kept[cut, None]["reason"] == CUT_OFF
+    assert kept[cut, text.index(b"key                   = 3")]["reason"] == "the file ends in a value of 5 bytes"
+    assert len(kept) == 4
+
+
+def test_no_dump_and_a_dump_that_is_away(spark: SparkSession, tmp_path: Path) -> None:
+    """No file at all is an empty table; a file that is not there is named, before anything runs."""
+    assert sow_records(spark, []).collect() == []
+    with pytest.raises(DefinitionError, match="there is no such dump") as caught:
+        journal_entries(spark, [Place.of(str(tmp_path / "away.txt"))])
+    assert caught.value.file is not None and caught.value.file.endswith("away.txt")
+
+
+def test_a_file_that_breaks_while_it_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A packed dump that is damaged ends in one sentence, not in half a table or a page of traceback."""
+    packed = gzip.compress(journal_text(Logged(n, "9", n, b"x") for n in range(50)), mtime=0)
+    name = write(tmp_path / "torn.txt.gz", packed[: len(packed) // 2])
+    with pytest.raises(ComputationFailed, match=r"a reader failed: .*EOFError") as caught, spark_faults():
+        journal_entries(spark, [Place.of(name)]).collect()
+    assert "\n" not in str(caught.value)
