@@ -44,6 +44,7 @@ _MOVE_HEAD = (
     )
     .values(seq=sa.bindparam("new_seq"), head=sa.bindparam("new_head"))
 )
+_EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == sa.bindparam("b_run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def mapped_errors(doing: str) -> Iterator[None]:
 class _Prepared:
     """A statement compiled once for a database: half of what a commit of one record costs is compiling it."""
 
-    def __init__(self, statement: sa.Update | sa.Insert, dialect: sa.Dialect, names: Sequence[str]) -> None:
+    def __init__(
+        self, statement: sa.Update | sa.Insert | sa.Select[Any], dialect: sa.Dialect, names: Sequence[str]
+    ) -> None:
         compiled = statement.compile(dialect=dialect, column_keys=names)
         self.text = str(compiled)
         self._order = getattr(compiled, "positiontup", None)
@@ -108,6 +111,7 @@ class Journal:
         self.reader = self.engine.execution_options(reading=True)
         self._move_head = _Prepared(_MOVE_HEAD, self.engine.dialect, ("seq", "head"))
         self._insert = _Prepared(sa.insert(EVENTS), self.engine.dialect, EVENTS.columns.keys())
+        self._epoch = _Prepared(_EPOCH, self.engine.dialect, ())
         self._writing: sa.Connection | None = None
 
     @classmethod
@@ -211,6 +215,17 @@ class Journal:
         """One run's line. Raises ``NoSuchRun``."""
         with mapped_errors("be read"), self.reader.connect() as connection:
             return _run_row(_head(connection, run))
+
+    def epoch(self, run: str) -> int:
+        """The epoch under which ``run`` is led now. Any thread may ask; it is asked before each command leaves.
+
+        Raises ``NoSuchRun``, ``JournalUnavailable``.
+        """
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            found = connection.exec_driver_sql(self._epoch.text, self._epoch.bind({"b_run": run})).scalar()
+        if found is None:
+            raise NoSuchRun(f"there is no run {run}")
+        return int(found)
 
     def writer(self, run: str) -> Writer:
         """The state of the chain of ``run`` as it is now, for a process that just took its lease."""

@@ -3,7 +3,11 @@
 A *claim* ties a service to one unfinished run, so that two runs never move the same service. A *lease* says which
 process leads a run. Taking it raises the epoch; the journal refuses every append under a lower one, and the permit
 stops a command at the last moment before it leaves. A process that slept through its lease can therefore change
-nothing: its permit has run out by its own clock, and its intents no longer get on disk.
+nothing: its permit has run out by its own clock, the journal tells it of the higher epoch even where clocks differ,
+and its intents no longer get on disk.
+
+What this cannot do: take back a command that has left. A process that is stopped between the answer of its permit and
+the write to its socket sends that one command when it goes on; no device knows of epochs.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.errors import Forbidden, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
+from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
 from orchestrator.journal import Journal, RunRow, Writer, mapped_errors
 from orchestrator.site import Site
 from orchestrator.tables import CLAIMS, DELIVERIES, IDEMPOTENCY, RUNS
@@ -101,7 +105,22 @@ class Lease:
         self.expires_at = expires_at
 
     def check(self) -> None:
-        """Permit: return if a command may leave now, by this process's own clock. Raises ``Forbidden``."""
+        """Permit: return if a command may leave now. Raises ``Forbidden``.
+
+        By this process's own clock, and by the journal: whoever took over may have done so by a clock that is ahead
+        of ours. The clock is asked last, since the journal may take its time to answer. Any thread may ask.
+        """
+        try:
+            epoch = self._journal.epoch(self.run)
+        except JournalError as error:
+            raise Forbidden(
+                f"whether run {self.run} is still ours is not known, so the command was not sent: {error}"
+            ) from error
+        if epoch != self.epoch:
+            raise Forbidden(
+                f"run {self.run} is led by another process now, so the command was not sent",
+                hint=f"see who leads it: `failover runs show {self.run}`",
+            )
         if self._clock.now() > self.expires_at - _MARGIN:
             raise Forbidden(
                 f"the lease on run {self.run} has run out, so the command was not sent",

@@ -118,7 +118,7 @@ class SimulatedAppliance:
     def platform(self) -> PlatformView:
         with self._world.request():
             self._reach()
-            now, centres = self._world.now(), self._world.centres
+            centres = self._world.centres
             other = next(centre for name, centre in centres.items() if name != self._site)
             mate = centres[self._site].mate(self._node)
             return PlatformView(
@@ -127,7 +127,7 @@ class SimulatedAppliance:
                 config_sync_up=other.connects and centres[self._site].connects,
                 config_sync_group_up=None if mate is None else mate.up,
                 mate_router=next(iter(other.nodes)),
-                clock=self._world.epoch(now),
+                clock=self._world.clock_time(),
             )
 
     def complete_transaction(self, vpn: str, xid: str, outcome: Outcome) -> None:

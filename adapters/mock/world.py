@@ -24,12 +24,14 @@ from adapters.mock.faults import AnswerFault, Fault
 from adapters.mock.layout import WorldLayout, layout_from
 from adapters.mock.mischief import Mischief, Seen
 from adapters.mock.node import SimulatedAppliance
+from adapters.mock.pauses import Pauses
 from adapters.mock.store import WorldFile
 from adapters.mock.vpn import Vpn
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError, Unreachable
 
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, DefinitionError)  # of a file somebody edited
+_PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
 
 Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, details
 
@@ -45,6 +47,7 @@ class World:
         self._obeyed = False
         self._file = None if path is None else WorldFile(path)
         self._base, self._base_clock = 0.0, clock.now()
+        self._pauses = Pauses(0.0, self._base_clock)
         self.moment = 0.0  # world time as far as events have been let happen
         self._happening = False
         self._events: list[Event] = []
@@ -92,8 +95,12 @@ class World:
         return self.moment if self._depth else self._running_time()
 
     def epoch(self, moment: float) -> float:
-        """A moment of world time in seconds since the Unix epoch, by the clock of both sites."""
-        return self._base_clock + moment - self._base
+        """A past moment of world time in seconds since the Unix epoch, by the clock of both sites then."""
+        return self._pauses.epoch(moment)
+
+    def clock_time(self) -> float:
+        """The clock of both sites, in seconds since the Unix epoch."""
+        return self._base_clock + self.now() - self._base
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -288,8 +295,10 @@ class World:
         return max(0.0, min(now - stamp, now - self._base_clock))
 
     def _dump(self) -> dict[str, Any]:
+        self._pauses.forget(min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment))
         return {
             "clock": self._base_clock + self.moment - self._base,
+            "pauses": self._pauses.dump(),
             "time": self.moment,
             "layout": asdict(self.layout),
             "centres": {name: centre.dump() for name, centre in self.centres.items()},
@@ -313,3 +322,6 @@ class World:
         self._mischief.restore(data["faults"])
         self.moment = float(data["time"])
         self._base, self._base_clock = self.moment + elapsed, self.clock.now()
+        self._pauses = Pauses.load(data["pauses"])
+        if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:
+            self._pauses.go_on(self.moment, self._base_clock - elapsed)

@@ -159,6 +159,28 @@ def test_a_revoked_lease_permits_nothing(opened: Opener, clock: VirtualClock) ->
         lease.check()
 
 
+def test_a_permit_knows_of_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:
+    """Promise 5 where clocks differ: whoever took over by a clock that is ahead of ours has taken our permit with it,
+    though by our own clock there is time left."""
+    lease, _ = a_run(opened(), clock)
+    take(opened(), VirtualClock(clock.now() + LEASE_SECONDS + 0.001), "run-1", KEYS)
+    with pytest.raises(Forbidden, match="led by another process now, so the command was not sent"):
+        lease.check()
+
+
+def test_a_permit_that_cannot_be_asked_is_none(opened: Opener, clock: VirtualClock) -> None:
+    """While the journal cannot tell who leads the run no command leaves, whatever our own clock says."""
+    journal = opened()
+    lease, _ = a_run(journal, clock)
+    with journal.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE runs RENAME TO runs_away")
+    with pytest.raises(Forbidden, match="so the command was not sent: the journal could not be read"):
+        lease.check()
+    with journal.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE runs_away RENAME TO runs")
+    lease.check()
+
+
 # --- one run for a service -----------------------------------------------------------------------------------------
 
 
