@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -48,7 +48,7 @@ Bring a lost site back as standby: its clients stay out until it is, and it is s
 \b
 Examples:
   failover restore --vpn Trading_VPN --site ny
-  failover restore --all --site ny --yes --xa decisions.yaml --spool-lost
+  failover restore --all --site ny --yes --xa decisions.yaml --spool lost
   failover restore --service orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
@@ -70,6 +70,7 @@ Attest = Annotated[
 Reason = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="Why to go on without a proven fence; recorded.")
 ]
+Spool = Literal["kept", "lost"]
 AcceptLoss = Annotated[
     str | None,
     typer.Option("--accept-loss", metavar="TEXT", help="AMPS across an async link: why messages may be given up."),
@@ -141,9 +142,9 @@ def restore(
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
-    spool_lost: Annotated[
-        bool, typer.Option("--spool-lost", help="It came back without its message spool; recorded.")
-    ] = False,
+    spool: Annotated[
+        Spool, typer.Option("--spool", help="Did it come back without its message spool? Recorded.")
+    ] = "kept",
     bootstrap: Annotated[
         bool, typer.Option("--bootstrap", help="AMPS: it lost its data, and fetches its state from its mate.")
     ] = False,
@@ -173,8 +174,8 @@ def restore(
     tools = tools_of(context)
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
-    if spool_lost:
-        only_for(family, SOLACE, "--spool-lost")
+    if spool == "lost":
+        only_for(family, SOLACE, "--spool lost")
     if bootstrap:
         only_for(family, AMPS, "--bootstrap")
     if attest is not None:
@@ -184,7 +185,7 @@ def restore(
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, site, policy))
     if yes and not dry_run:
         see_answered(plan)
-    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
+    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
         start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
