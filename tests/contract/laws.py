@@ -14,6 +14,7 @@ arrived is the device's own account.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -413,10 +414,21 @@ class Laws:
 
 
 def _is_declared(spec: ActionSpec, result: Result) -> bool:
-    """Was exactly that sent which the plan showed? Only what has a ``place`` of its own may go to several devices."""
+    """Was exactly that sent which the plan showed? ``<words>`` in it stand for what only the device tells, such as an
+    id; where they do, and where the action has a ``place`` of its own, it may be several of the same."""
     declared = tuple(spec.commands(result.call))
+    is_many = bool(spec.place) or any(_UNTOLD.search(line) for line in declared)
     times = len(result.sent) // len(declared)
-    return result.sent == declared * times and (times == 1 or (bool(spec.place) and times > 1))
+    fits = all(map(_is_line_of, declared * times, result.sent)) and len(result.sent) == len(declared) * times
+    return fits and (times == 1 or (is_many and times > 1))
+
+
+_UNTOLD = re.compile(r"<[^<>]+>")
+
+
+def _is_line_of(declared: str, sent: str) -> bool:
+    pattern = r"[^/\s]+".join(re.escape(part) for part in _UNTOLD.split(declared))
+    return re.fullmatch(pattern, sent) is not None
 
 
 def _is_of_services(bench: Bench, action: str) -> bool:
