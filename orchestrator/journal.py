@@ -169,20 +169,15 @@ class Journal:
             row, head = self._chain(writer.run, seq, at, lane, event, head)
             rows.append(row)
         move = {"b_run": writer.run, "b_epoch": writer.epoch, "b_seq": writer.seq, "new_seq": seq, "new_head": head}
-        signed = self._signed(writer.run, seq, head) if rows else ()
         with mapped_errors("be written"):
-            self._write(writer.run, move, rows, signed, taken)
+            self._write(writer.run, move, rows, taken)
         return Writer(writer.run, writer.epoch, seq, head)
 
     def _write(
-        self,
-        run: str,
-        move: Mapping[str, Any],
-        rows: Sequence[Mapping[str, Any]],
-        signed: Sequence[Mapping[str, Any]],
-        taken: Sequence[int],
+        self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
     ) -> None:
         """One transaction: this is what a device waits for."""
+        signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
         with self._connected() as connection, connection.begin():
             moved = connection.exec_driver_sql(self._move_head.text, self._move_head.bind(move))
             if moved.rowcount != 1:
