@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from orchestrator.signing import Signer
 
 _BATCH = 1000
+# How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
+_IDLE_MS = 15_000
 _TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
 
 _MOVE_HEAD = (
@@ -323,6 +325,8 @@ def _engine(url: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_connect)
         sa.event.listen(engine, "begin", _sqlite_begin)
+    if engine.dialect.name == "postgresql":
+        sa.event.listen(engine, "connect", _postgresql_connect)
     return engine
 
 
@@ -342,6 +346,14 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA busy_timeout=5000")
     cursor.close()
+
+
+def _postgresql_connect(connection: Any, _: Any) -> None:
+    # A process that is stopped in the middle of a commit must not keep its run from whoever takes over.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE_MS}")
+        cursor.execute(f"SET lock_timeout = {_IDLE_MS * 2}")
+    connection.commit()
 
 
 def _sqlite_begin(connection: sa.Connection) -> None:

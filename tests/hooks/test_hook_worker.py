@@ -158,7 +158,7 @@ def test_a_failure_at_the_very_end(journal, clock, path, at) -> None:
     end(hooks)
     assert run.outcome is ev.Outcome.DONE
     lines = list(follow_exported(journal.lines(RUN)))
-    assert json.loads(lines[-1]["event"])["kind"] == "run.finished"
+    assert json.loads(lines[-1][1].event)["kind"] == "run.finished"
     assert Counter(kinds(journal))["observer.failed"] == (1 if at == "lane.ended" else 0)
 
 
