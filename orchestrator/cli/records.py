@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,6 +22,8 @@ from orchestrator.lease import is_led
 from orchestrator.reports.report import RunReport, build
 from orchestrator.reports.words import sentence
 from orchestrator.state import Run, fold
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 def print_list(tools: Tools, limit: int, *, as_json: bool) -> int:
@@ -123,7 +126,8 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
                 show_stored(line)
             return
         try:
-            with output.open("w", encoding="utf-8") as file:
+            # For its owner only, as the journal is: plans, names and reasons are nobody else's business.
+            with os.fdopen(os.open(output, _NEW, 0o600), "w", encoding="utf-8") as file:
                 file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in exported(journal, name))
         except OSError as error:
             raise DefinitionError(f"{output} cannot be written: {error.strerror}") from error

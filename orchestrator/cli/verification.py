@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic_core import from_json
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 State = Literal["unsigned", "signed", "not checked"]
 
+# The first record of a run has its inventory and its runbook in it, a megabyte each at most; texts grow when quoted.
+_LINE_MAX = 16 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
@@ -37,6 +40,9 @@ class Doubts:
     trusted: Verifier | None
     is_demanded: bool
     head: tuple[int, str] | None = None
+
+
+NO_DOUBTS = Doubts(None, False)
 
 
 @dataclass(slots=True)
@@ -65,7 +71,7 @@ def verify(
         file = Path(name)
     doubts = Doubts(_trusted(tools, keys), bool(keys), None if head is None else _parse_head(head))
     bad = 0
-    for verdict in [_of_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
+    for verdict in [verify_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
         bad += bool(verdict.problem)
         _print(verdict, as_json=as_json)
     return 4 if bad else 0
@@ -118,13 +124,14 @@ def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verd
             yield verdict_of(Verdict(f"run {run}"), Stored(journal, run), doubts)
 
 
-def _of_file(path: Path, doubts: Doubts) -> Verdict:
+def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
+    """Does this exported run prove itself? Raises ``DefinitionError`` for a file that is none."""
     try:
         with path.open("rb") as file:
             return verdict_of(Verdict(str(path)), Exported(file), doubts)
     except OSError as error:
         raise DefinitionError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DefinitionError(f"{path} is not an exported run: {error}") from error
 
 
@@ -148,8 +155,8 @@ class Stored:
 class Exported:
     """The lines of a file. ``signature``: the one over the last line that was read and has one."""
 
-    def __init__(self, lines: Iterator[bytes]) -> None:
-        self._lines = lines
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self.at_first = None
         self.signature: Signature | None = None
 
@@ -157,8 +164,13 @@ class Exported:
         return follow_exported(self._read())
 
     def _read(self) -> Iterator[Mapping[str, Any]]:
-        for text in self._lines:
+        """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
+        while text := self._file.readline(_LINE_MAX + 1):
+            if len(text) > _LINE_MAX:
+                raise ValueError(f"a line is longer than {_LINE_MAX // 1_048_576} MB")
             line = from_json(text)
+            if not isinstance(line, dict):
+                raise TypeError("a line is no object")
             signed = line.get("signature")
             if signed is not None:
                 self.signature = Signature(int(line["seq"]), str(signed["key"]), str(signed["value"]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -272,8 +273,8 @@ def test_a_process_without_the_key_goes_on_unsigned_and_is_told(
 
 
 def judged_problem(journal: Journal) -> str:
-    lines = (json.dumps(line).encode() for line in lines_of(journal))
-    return verdict_of(Verdict("file"), Exported(lines), NOBODY).problem
+    lines = b"".join(json.dumps(line).encode() + b"\n" for line in lines_of(journal))
+    return verdict_of(Verdict("file"), Exported(BytesIO(lines)), NOBODY).problem
 
 
 def test_a_signed_run_is_verified_while_it_is_written(
