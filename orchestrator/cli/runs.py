@@ -10,7 +10,9 @@ import typer
 from orchestrator.cli.options import AsJson, PastRunName
 from orchestrator.errors import DefinitionError
 
-_APP = typer.Typer(help="The record of runs: list, show, report, export, verify, keygen, schema.", no_args_is_help=True)
+_APP = typer.Typer(
+    help="The record of runs: list, show, report, export, verify, keygen, schema.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
