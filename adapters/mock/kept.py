@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from adapters.mock.pauses import Pauses
 from adapters.mock.store import WorldFile
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
 
 # Of a file that somebody edited.
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, DefinitionError)
+
+_PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
 
 
 class Kept:
@@ -31,6 +34,7 @@ class Kept:
         self._obeyed = False
         self._file = None if path is None else WorldFile(path)
         self._base, self._base_clock = 0.0, clock.now()
+        self._pauses = Pauses(0.0, self._base_clock)
 
     @property
     def path(self) -> Path | None:
@@ -40,6 +44,14 @@ class Kept:
     def now(self) -> float:
         """World time, in seconds since the world began; it stands still inside a ``request``."""
         return self.moment if self._depth else self._running_time()
+
+    def epoch(self, moment: float) -> float:
+        """A past moment of world time in seconds since the Unix epoch, by the clock of every site then."""
+        return self._pauses.epoch(moment)
+
+    def clock_time(self) -> float:
+        """The clock of every site, in seconds since the Unix epoch."""
+        return self._base_clock + self.now() - self._base
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -84,7 +96,7 @@ class Kept:
         raise NotImplementedError
 
     def _dump(self) -> dict[str, Any]:
-        """Plain data for the file; ``clock`` is ``_clock_now``."""
+        """Plain data for the file, ``_dump_time`` among it."""
         raise NotImplementedError
 
     def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
@@ -96,15 +108,22 @@ class Kept:
     def _running_time(self) -> float:
         return self._base + self.clock.now() - self._base_clock
 
-    @property
-    def _clock_now(self) -> float:
-        """What the clock said at the present moment of world time."""
-        return self._base_clock + self.moment - self._base
+    def _dump_time(self, oldest: float) -> dict[str, Any]:
+        """The part of ``_dump`` that tells the time. Nobody will ask for a moment before ``oldest``."""
+        self._pauses.forget(oldest)
+        return {
+            "clock": self._base_clock + self.moment - self._base,
+            "pauses": self._pauses.dump(),
+            "time": self.moment,
+        }
 
-    def _go_on(self, moment: float, elapsed: float) -> None:
-        """World time was ``moment`` ``elapsed`` seconds ago, and goes on from there."""
-        self.moment = moment
-        self._base, self._base_clock = moment + elapsed, self.clock.now()
+    def _restore_time(self, data: Mapping[str, Any], elapsed: float) -> None:
+        """World time was as ``_dump_time`` wrote ``elapsed`` seconds ago, and goes on from there."""
+        self.moment = float(data["time"])
+        self._base, self._base_clock = self.moment + elapsed, self.clock.now()
+        self._pauses = Pauses.load(data["pauses"])
+        if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:
+            self._pauses.go_on(self.moment, self._base_clock - elapsed)
 
     def _enter(self) -> None:
         file = self._file

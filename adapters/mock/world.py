@@ -24,13 +24,10 @@ from adapters.mock.kept import DAMAGE, Kept
 from adapters.mock.layout import WorldLayout, layout_from
 from adapters.mock.mischief import Mischief, Seen
 from adapters.mock.node import SimulatedAppliance
-from adapters.mock.pauses import Pauses
 from adapters.mock.store import WorldFile
 from adapters.mock.vpn import Vpn
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError, Unreachable
-
-_PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
 
 Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, details
 
@@ -41,7 +38,6 @@ class World(Kept):
     def __init__(self, layout: WorldLayout, clock: Clock, *, path: Path | None = None) -> None:
         super().__init__(clock, path)
         self.layout = layout
-        self._pauses = Pauses(0.0, self._base_clock)
         self._happening = False
         self._events: list[Event] = []
         self._arrivals = 0
@@ -77,14 +73,6 @@ class World(Kept):
     def has_vpn(self, name: str) -> bool:
         """Is there such a message VPN?"""
         return name in self._vpns
-
-    def epoch(self, moment: float) -> float:
-        """A past moment of world time in seconds since the Unix epoch, by the clock of both sites then."""
-        return self._pauses.epoch(moment)
-
-    def clock_time(self) -> float:
-        """The clock of both sites, in seconds since the Unix epoch."""
-        return self._base_clock + self.now() - self._base
 
     def appliance(self, site: str, node: str) -> SimulatedAppliance:
         """One node, as its management shows it. Raises ``DefinitionError`` for a node that is not there."""
@@ -207,11 +195,9 @@ class World(Kept):
             self.plan(self.moment + self.layout.takeover, "serve", [site, node])
 
     def _dump(self) -> dict[str, Any]:
-        self._pauses.forget(min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment))
+        oldest = min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment)
         return {
-            "clock": self._clock_now,
-            "pauses": self._pauses.dump(),
-            "time": self.moment,
+            **self._dump_time(oldest),
             "layout": asdict(self.layout),
             "centres": {name: centre.dump() for name, centre in self.centres.items()},
             "vpns": {name: vpn.dump() for name, vpn in self._vpns.items()},
@@ -232,7 +218,4 @@ class World(Kept):
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
         self._mischief.restore(data["faults"])
-        self._go_on(float(data["time"]), elapsed)
-        self._pauses = Pauses.load(data["pauses"])
-        if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:
-            self._pauses.go_on(self.moment, self._base_clock - elapsed)
+        self._restore_time(data, elapsed)
