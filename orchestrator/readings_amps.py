@@ -172,30 +172,30 @@ class Queue(ReadingModel):
 
 
 class Queues(ReadingModel):
-    """``queues``: every queue of the instance."""
+    """``queues``: every queue of the instance; None as a whole when they could not be told."""
 
     kind: Literal["queues"] = "queues"
-    items: tuple[Queue, ...] = ()
+    items: tuple[Queue, ...] | None = None
 
     @property
-    def present(self) -> bool:
+    def present(self) -> bool | None:
         """Has the instance any queue?"""
-        return bool(self.items)
+        return None if self.items is None else bool(self.items)
 
     @property
     def owned(self) -> int | None:
         """Messages owned here, in all queues."""
-        return sum_of(one.owned for one in self.items)
+        return None if self.items is None else sum_of(one.owned for one in self.items)
 
     @property
     def proxied(self) -> bool | None:
         """Is proxied transfer on for every queue? Unknown when there is none."""
-        return all_of([one.proxied for one in self.items])
+        return all_of([one.proxied for one in self.items or ()])
 
     @property
     def unproxied(self) -> bool | None:
         """Is proxied transfer off for every queue?"""
-        return none_of(one.proxied for one in self.items)
+        return None if self.items is None else none_of(one.proxied for one in self.items)
 
 
 class TransactionLog(ReadingModel):

@@ -38,11 +38,12 @@ class CommandCount:
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """A site took or gave up activity."""
+    """A site took or gave up activity: ``by`` a command, or by somebody else's hands."""
 
     moment: float
     site: str
     role: str
+    by: str = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,9 @@ class Ledger:
         if not self.activity or self.activity[-1][1] != sites:
             self.activity.append((moment, sites))
 
-    def note_role(self, moment: float, site: str, role: str) -> None:
+    def note_role(self, moment: float, site: str, role: str, by: str = "command") -> None:
         """A site's role changed."""
-        self.roles.append(RoleChange(moment, site, role))
+        self.roles.append(RoleChange(moment, site, role, by))
 
     def note_completion(self, moment: float, site: str, xid: str, outcome: str, by: str) -> None:
         """A transaction ended at a site."""
@@ -181,7 +182,7 @@ class Ledger:
             "duplicated": self.duplicated,
             "out_of_order": self.out_of_order,
             "activity": [[moment, list(sites)] for moment, sites in self.activity],
-            "roles": [[one.moment, one.site, one.role] for one in self.roles],
+            "roles": [[one.moment, one.site, one.role, one.by] for one in self.roles],
             "completions": [[c.moment, c.site, c.xid, c.outcome, c.by] for c in self.completions],
             "commands": [
                 [key.site, key.action, [list(arg) for arg in key.args], count.received, count.effects]
@@ -198,7 +199,7 @@ class Ledger:
         ledger.duplicated = int(data["duplicated"])
         ledger.out_of_order = int(data["out_of_order"])
         ledger.activity = [(float(moment), tuple(sites)) for moment, sites in data["activity"]]
-        ledger.roles = [RoleChange(float(moment), site, role) for moment, site, role in data["roles"]]
+        ledger.roles = [RoleChange(float(moment), site, role, by) for moment, site, role, by in data["roles"]]
         ledger.completions = [
             Completion(float(m), site, xid, end, by) for m, site, xid, end, by in data["completions"]
         ]

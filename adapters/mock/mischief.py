@@ -144,7 +144,7 @@ class Mischief:
             case BridgeFault():
                 vpn.conditions.slow_until, vpn.conditions.slow_factor = _until(now, what.lasts), what.factor
             case RoleFault():
-                vpn.set_role(what.site, what.role)
+                vpn.set_role(what.site, what.role, by="somebody")
             case ManagerFault(verb="prepares"):
                 vpn.manager_prepares(what.xid)
             case ManagerFault():

@@ -221,13 +221,13 @@ class Vpn:
 
     # Commands
 
-    def set_role(self, site: str, role: RoleName) -> bool:
+    def set_role(self, site: str, role: RoleName, *, by: str = "command") -> bool:
         """Change the role at one site; False when it had that role already."""
         side = self.sides[site]
         if side.role == role:
             return False
         side.role = role
-        self.ledger.note_role(self.at, site, role)
+        self.ledger.note_role(self.at, site, role, by)
         if role == "active":
             self.last_active = site
             if self.layout.manager.outcomes:

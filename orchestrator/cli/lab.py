@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class LabAdapter(StrEnum):
+    """What an inventory of the lab speaks to the sites with."""
+
+    both = "both"
+    semp = "solace-semp"
+    cli = "solace-cli"
+
 
 _APP = typer.Typer(help="The simulated sites: serve them on real ports, reset them.", no_args_is_help=True)
 
@@ -28,23 +38,33 @@ def up(
     latency: Annotated[
         float, typer.Option("--latency", metavar="MS", min=0, help="Milliseconds before each answer.")
     ] = 0.0,
+    adapter: Annotated[
+        LabAdapter,
+        typer.Option("--adapter", metavar="NAME", help="What the inventory uses: both, solace-semp or solace-cli."),
+    ] = LabAdapter.both,
+    plain_http: Annotated[bool, typer.Option("--http", help="SEMP without TLS.")] = False,
     ha: Annotated[bool, typer.Option("--ha", help="Two nodes a site: HA pairs.")] = False,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
     ] = None,
 ) -> None:
-    """Serve both simulated sites as Solace appliances over SSH on loopback ports, until Ctrl-C.
+    """Serve both simulated sites as Solace appliances over SSH and SEMP on loopback ports, until Ctrl-C.
+
+    The inventory moves services over SEMP, and over SSH what SEMP cannot do.
 
     \b
-    Example, in two terminals:
+    Examples, each in two terminals:
       failover lab up
       failover controlled --inventory lab.yaml --vpn Trading_VPN
+    \b
+      failover lab up --adapter solace-cli
+      failover status --inventory lab.yaml
     """
     from orchestrator.cli.simulation import LabWish, serve_lab
     from orchestrator.cli.wiring import tools as tools_of
 
-    serve_lab(tools_of(context), LabWish(directory, inventory, latency, ha, fault or ()))
+    serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
 
 
 @_APP.command("reset")

@@ -24,6 +24,7 @@ from orchestrator.cli import (
     pipeline,
     rehearse,
     runs,
+    simulate,
     status,
     unplanned,
     validate,
@@ -65,6 +66,7 @@ definitions.register(app)
 validate.register(app)
 hooks.register(app)
 lab.register(app)
+simulate.register(app)
 pipeline.register(app)
 
 

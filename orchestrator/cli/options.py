@@ -68,7 +68,10 @@ Key = Annotated[
     ),
 ]
 NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="With a key whose run is still going on: print how it stands now.")
+    bool,
+    typer.Option(
+        "--no-wait/--wait", help="Return once a process of its own leads the run, instead of waiting for its end."
+    ),
 ]
 RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
 RunName = Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from orchestrator.cli.options import AsJson, PastRunName
 
-_APP = typer.Typer(help="The record of runs: list, show, report, export, verify.", no_args_is_help=True)
+_APP = typer.Typer(help="The record of runs: list, show, report, export, verify, schema.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +43,14 @@ def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = 
     from orchestrator.cli.wiring import tools as tools_of
 
     print_run(tools_of(context), run, as_json=as_json)
+
+
+@_APP.command("schema")
+def run_schema() -> None:
+    """The JSON Schema of what `failover runs show --json` prints."""
+    from orchestrator.cli.documents import print_schema
+
+    print_schema("run")
 
 
 @_APP.command("report")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.mock.embedded import embedded_layout, embedded_world
 from adapters.mock.faults import Fault, parse_fault, read_faults
@@ -18,47 +19,97 @@ from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
 
+if TYPE_CHECKING:
+    from adapters.mock.lab.semp_server import Scheme
+    from adapters.mock.lab.server import Lab
+
 
 @dataclass(frozen=True, slots=True)
 class LabWish:
-    """What a person typed. ``latency_ms``: before each answer. ``directory`` holds what the lab makes."""
+    """What a person typed. ``latency_ms``: before each answer. ``directory`` holds what the lab makes.
+
+    ``adapter``: ``both``, or the name of the one that the inventory uses; SEMP is served when it is used.
+    """
 
     directory: Path
     inventory: Path
     latency_ms: float
+    adapter: str
+    plain_http: bool
     ha: bool
     faults: Sequence[str]
 
 
 def serve_lab(tools: Tools, wish: LabWish) -> None:
     """Serve both sites until a signal comes."""
-    from adapters.mock.lab.server import Lab, LabSettings
+    from adapters.mock.lab.of_world import serve_world
+    from adapters.mock.lab.server import LabSettings
 
     faults = _faults(wish.faults)
+    if wish.plain_http and wish.adapter == "solace-cli":
+        raise DefinitionError("--http is about SEMP, and --adapter solace-cli serves none")
     world = _lab_world(tools, wish)
     world.afflict(faults)
-    nodes = [(site.name, node) for site in world.layout.sites for node in site.nodes]
+    semp: Scheme | None = "http" if wish.plain_http else "https"
     settings = LabSettings(
         latency_s=wish.latency_ms / 1000,
         clock=tools.clock,
-        hold=world.request,
-        reachable=world.reachable,
         with_log_files=True,
+        semp=None if wish.adapter == "solace-cli" else semp,
     )
-    appliances = {key: world.appliance(*key) for key in nodes}
-    with Lab.start(appliances, directory=wish.directory, settings=settings) as lab, ExitStack() as stack:
+    with serve_world(world, directory=wish.directory, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
-        _write_copy(lab.inventory_path, wish.inventory)
+        _write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
         show("SIMULATED  the lab is up:")
         for site, node in lab.nodes:
-            host, port = lab.address(site, node)
-            show(f"  {site}  {node}  ssh -p {port} {lab.credentials.username}@{host}")
-        show(f"The password is in {lab.inventory_path.with_name('password')}. Try, in another terminal:")
-        show(f"  failover status --inventory {wish.inventory}")
-        show(f"  failover controlled --inventory {wish.inventory} --vpn {world.vpn_names[0]}")
-        show("Ctrl-C ends the lab; the sites keep their state.")
+            for line in _doors(lab, site, node, settings.semp):
+                show(f"  {site}  {node}  {line}")
+        for line in _hints(lab, wish, world.vpn_names[0], has_semp=settings.semp is not None):
+            show(line)
         _wait_for_signal()
     say("the lab is down")
+
+
+def _inventory_of(lab: Lab, adapter: str) -> Path:
+    match adapter:
+        case "solace-cli":
+            return lab.inventory_path
+        case "solace-semp":
+            return lab.semp_inventory_path
+        case _:
+            return lab.joint_inventory_path
+
+
+def _doors(lab: Lab, site: str, node: str, semp: Scheme | None) -> list[str]:
+    """How a person reaches a node: over SSH, and over SEMP where that is served."""
+    host, port = lab.address(site, node)
+    lines = [f"ssh -p {port} {lab.credentials.username}@{host}"]
+    if semp is not None:
+        host, port = lab.semp_address(site, node)
+        lines.append(f"{semp}://{host}:{port}/SEMP/v2/monitor")
+    return lines
+
+
+def _hints(lab: Lab, wish: LabWish, vpn: str, *, has_semp: bool) -> list[str]:
+    home = lab.inventory_path.parent
+    where = [f"The password is in {home / 'password'}."]
+    if has_semp:
+        where.append(f"A bearer token is in {home / 'token'}.")
+        where += [] if wish.plain_http else [f"The certificate authority is {home / 'lab-ca.pem'}."]
+    return [
+        *where,
+        f"{wish.inventory} uses {_WORDS[wish.adapter]}. Try, in another terminal:",
+        f"  failover status --inventory {wish.inventory}",
+        f"  failover controlled --inventory {wish.inventory} --vpn {vpn}",
+        "Ctrl-C ends the lab; the sites keep their state.",
+    ]
+
+
+_WORDS = {
+    "both": "SEMP, and the CLI over SSH for what SEMP cannot do",
+    "solace-semp": "SEMP",
+    "solace-cli": "the CLI over SSH",
+}
 
 
 def _lab_world(tools: Tools, wish: LabWish) -> World:

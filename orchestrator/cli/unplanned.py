@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -47,7 +47,7 @@ Bring a lost site back as standby: its clients stay out until it is, and it is s
 \b
 Examples:
   failover restore --vpn Trading_VPN --site ny
-  failover restore --all --site ny --yes --xa decisions.yaml --spool-lost
+  failover restore --all --site ny --yes --xa decisions.yaml --spool lost
 """
 _FAILBACK = """\
 Give activity back to a restored site, once that is shown to be safe.
@@ -68,6 +68,7 @@ Attest = Annotated[
 Reason = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="Why to go on without a proven fence; recorded.")
 ]
+Spool = Literal["kept", "lost"]
 FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]
 
 
@@ -127,9 +128,9 @@ def restore(
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
-    spool_lost: Annotated[
-        bool, typer.Option("--spool-lost", help="It came back without its message spool; recorded.")
-    ] = False,
+    spool: Annotated[
+        Spool, typer.Option("--spool", help="Did it come back without its message spool? Recorded.")
+    ] = "kept",
     dry_run: DryRun = False,
     as_json: EventsAsJson = False,
     yes: Yes = False,
@@ -151,7 +152,7 @@ def restore(
     tools = tools_of(context)
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(when_restored, inventory, vpn or (), everything, pair, site, policy))
-    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
+    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
         start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)

@@ -18,10 +18,14 @@ from orchestrator.state import Lane
 
 
 def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, attended: bool) -> Next:
-    """List; leave the items to others for a while if asked to; get a decision for each; act; list again."""
+    """List; leave the items to others for a while if asked to; get a decision for each; act; list again.
+
+    What the step requires is read only where there is something to act on: most moves have no such items, and each
+    round of readings is part of the outage.
+    """
     assert step.do is not None  # by the runbook's model
     listing = Check(on=each.on, reading=each.reading, where=each.where)
-    request = observe(lane, (listing, *step.require))
+    request = observe(lane, (listing,))
     if not fresh(lane):
         return Next(requests=(request,))
     seen = lane.reading(each.on, each.reading)
@@ -43,6 +47,9 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
         waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
         if waiting is not None:
             return waiting
+    request = observe(lane, (listing, *step.require))
+    if any(lane.reading(check.on, check.reading) is None for check in step.require):
+        return Next(requests=(request,))
     allowed = judge(plan, lane, step.require)
     if allowed.holds is None and not lane.waived:
         return patience(lane, step, allowed, request, now, undo=False)

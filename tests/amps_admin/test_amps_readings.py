@@ -89,7 +89,9 @@ def test_open_and_closed_speak_of_client_transports() -> None:
 def test_what_is_owned_is_a_sum() -> None:
     """One queue that does not tell makes the sum unknown; an instance without queues owns nothing."""
     one, other = Queue(name="JOBS", owned=2, proxied=False), Queue(name="MAIL", owned=None, proxied=None)
-    assert (Queues().owned, Queues().unproxied, Queues().proxied) == (0, True, None)
+    none, unknown = Queues(items=()), Queues()
+    assert (none.present, none.owned, none.unproxied, none.proxied) == (False, 0, True, None)
+    assert (unknown.present, unknown.owned, unknown.unproxied, unknown.proxied) == (None,) * 4
     assert (Queues(items=(one,)).owned, Queues(items=(one,)).unproxied) == (2, True)
     assert (Queues(items=(one, other)).owned, Queues(items=(one, other)).unproxied) == (None, None)
 

@@ -125,6 +125,10 @@ class Bench:
     def world(self) -> World:
         return World.load(self.world_file, SystemClock())
 
+    def lab_world(self) -> World:
+        """The world of ``lab up``, as it was left."""
+        return World.load(self.folder / "lab" / "world.json", SystemClock())
+
     def tally(self, vpn: str = "V") -> Tally:
         return self.world().tally(vpn)
 

@@ -150,21 +150,6 @@ def test_a_result_that_has_no_room(bench: Bench) -> None:
     moved(bench)
 
 
-def test_the_lab(make_bench: MakeBench) -> None:
-    """Law: `lab up` serves the simulated sites on real ports, with an inventory to use; Ctrl-C ends it."""
-    bench = make_bench(environment={"FAILOVER_INVENTORY": "lab.yaml"})
-    lab = bench.start("lab", "up")
-    assert lab.stdout is not None
-    assert any("Ctrl-C ends the lab" in line for line in lab.stdout)
-    status = bench.run("status")
-    assert (status.code, status.out.splitlines()[0]) == (0, "SIMULATED"), status.err
-    lab.send_signal(signal.SIGINT)
-    _, err = lab.communicate(timeout=PATIENCE_S)
-    assert (lab.returncode, err) == (0, "the lab is down\n")
-    away = bench.run("controlled", "--vpn", "Trading_VPN", "--dry-run")
-    assert (away.code, "nothing was changed" in away.complaint) == (3, True)
-
-
 def test_a_read_only_folder(bench: Bench) -> None:
     """Law: a state directory that cannot be used is said to be that, in one sentence, before anything begins."""
     bench.environment = {"FAILOVER_STATE": "/proc/nowhere"}

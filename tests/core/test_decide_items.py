@@ -32,6 +32,8 @@ from tests.core.builders import (
 A, B = a_transaction("1-a-a"), a_transaction("1-a-b")
 COMMIT = ev.Ruling(choice="commit", reason="all other branches are committed", by="ann")
 ROLLBACK = ev.Ruling(choice="rollback", reason="another branch is rolled back", by="ann")
+STANDBY = {"on": "source", "reading": "replication", "where": {"role": "standby"}}
+GUARDED = a_plan({**COMPLETE, "require": [STANDBY]})
 PLAN = a_plan(COMPLETE, DELETE_AT_SOURCE, DELETE_AT_TARGET)
 
 
@@ -278,12 +280,16 @@ def test_after_a_retry_a_doubt_still_waits_for_its_settle() -> None:
 )
 def test_preconditions_are_read_with_the_list(source: ev.Seen | None, expected: list[str]) -> None:
     """An item is acted on only if the step's preconditions hold in the very round that lists it."""
-    require = [{"on": "source", "reading": "replication", "where": {"role": "standby"}}]
-    plan = a_plan({**COMPLETE, "require": require})
-    lane = working(rulings=ruled(a=COMMIT))
-    assert asked(decide(plan, lane, T0, attended=False)) == [("source", "transactions"), ("source", "replication")]
+    lane = see(working(rulings=ruled(a=COMMIT)), listing(A))
+    assert asked(decide(GUARDED, lane, T0, attended=False)) == [("source", "transactions"), ("source", "replication")]
     lane = see(lane, listing(A), source or unread("source", "replication"))
-    assert kinds(decide(plan, lane, T0, attended=False)) == expected
+    assert kinds(decide(GUARDED, lane, T0, attended=False)) == expected
+
+
+def test_preconditions_are_not_read_for_nothing() -> None:
+    """With nothing to act on there is nothing to permit: no round of readings is spent on it."""
+    assert asked(decide(GUARDED, working(), T0, attended=False)) == [("source", "transactions")]
+    assert next_of(working(), plan=GUARDED).events == (ev.StepDone(step="transactions", note="there are none"),)
 
 
 # --- deleting ------------------------------------------------------------------------------------------------------

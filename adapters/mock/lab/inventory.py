@@ -1,6 +1,6 @@
-"""The files of a running lab: an inventory that names its nodes, and the password the inventory refers to.
+"""The files of a running lab: inventories that name its nodes, and the password that they refer to.
 
-Both are written whole or not at all, and are readable by their owner only. The YAML is written as text, every value
+All are written whole or not at all, and are readable by their owner only. The YAML is written as text, every value
 in double quotes (JSON strings are YAML), because this package must not import a YAML library.
 """
 
@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ADAPTER, SEMP_ADAPTER = "solace-cli", "solace-semp"
@@ -18,10 +18,7 @@ PAIR = "trading"
 
 _HEAD = """\
 # The SIMULATED sites of a lab. It wrote this file when it started; the ports answer while it runs.
-# Host keys are pinned: a stranger on one of these ports is refused.
-"""
-_SEMP_HEAD = """\
-# The SIMULATED sites of a lab over SEMP. It wrote this file when it started; the ports answer while it runs.
+# Host keys and the certificate authority are pinned: a stranger on one of these ports is refused.
 """
 
 
@@ -36,64 +33,61 @@ class Node:
     router_name: str
 
 
-def inventory_text(
-    sites: Mapping[str, Sequence[Node]], services: Sequence[str], *, username: str, password_file: Path
-) -> str:
-    """The inventory as YAML. The first site is the home site of the pair."""
-    return _inventory(_HEAD, ADAPTER, sites, services, username=username, password_file=password_file, options={})
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How both sites are spoken to by one adapter. ``options`` say how its ports are spoken to."""
+
+    adapter: str
+    sites: Mapping[str, Sequence[Node]]
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
-def semp_inventory_text(
-    sites: Mapping[str, Sequence[Node]],
-    services: Sequence[str],
-    *,
-    username: str,
-    password_file: Path,
-    options: Mapping[str, str],
-) -> str:
-    """The same for SEMP; ``options`` say how its ports are spoken to."""
-    return _inventory(
-        _SEMP_HEAD, SEMP_ADAPTER, sites, services, username=username, password_file=password_file, options=options
-    )
+def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: str, password_file: Path) -> str:
+    """The inventory as YAML. The first site is the home site of the pair, the first way the one that is asked first.
 
-
-def _inventory(
-    head: str,
-    adapter: str,
-    sites: Mapping[str, Sequence[Node]],
-    services: Sequence[str],
-    *,
-    username: str,
-    password_file: Path,
-    options: Mapping[str, str],
-) -> str:
-    lines = [head + "sites:"]
-    for site, nodes in sites.items():
-        lines += [f"  {_quoted(site)}:", f"    adapter: {_quoted(adapter)}", "    simulated: true", "    devices:"]
-        for node in nodes:
-            lines += [
-                f"      - name: {_quoted(node.name)}",
-                f"        address: {_quoted(node.address)}",
-                f"        port: {node.port}",
-                *([f"        host_key: {_quoted(node.host_key)}"] if node.host_key else []),
-                f"        router_name: {_quoted(node.router_name)}",
-            ]
+    Where SEMP is among the ways, a fence can be proven by reading it, and the sites have a fence plan.
+    """
+    first, *further = ways
+    has_fence = any(way.adapter == SEMP_ADAPTER for way in ways)
+    lines = [_HEAD + "sites:"]
+    for site in first.sites:
         lines += [
+            f"  {_quoted(site)}:",
+            f"    adapter: {_quoted(first.adapter)}",
+            "    simulated: true",
+            *_spoken_to(first, site, "    "),
             "    login:",
             f"      username: {_quoted(username)}",
             "      password:",
             f"        file: {_quoted(str(password_file))}",
-            *(["    options:"] if options else []),
-            *(f"      {name}: {_quoted(value)}" for name, value in options.items()),
+            *(["    also:"] if further else []),
         ]
+        for way in further:
+            lines += [f"      - adapter: {_quoted(way.adapter)}", *_spoken_to(way, site, "        ")]
+        lines += ["    fence:", "      - {backbone: true}"] if has_fence else []
     lines += [
         "pairs:",
         f"  - name: {_quoted(PAIR)}",
-        f"    sites: [{', '.join(_quoted(site) for site in sites)}]",
+        f"    sites: [{', '.join(_quoted(site) for site in first.sites)}]",
         "    services:",
         *(f"      - {_quoted(service)}" for service in services),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _spoken_to(way: Way, site: str, indent: str) -> list[str]:
+    lines = ["devices:"]
+    for node in way.sites[site]:
+        lines += [
+            f"  - name: {_quoted(node.name)}",
+            f"    address: {_quoted(node.address)}",
+            f"    port: {node.port}",
+            *([f"    host_key: {_quoted(node.host_key)}"] if node.host_key else []),
+            f"    router_name: {_quoted(node.router_name)}",
+        ]
+    if way.options:
+        lines += ["options:", *(f"  {name}: {_quoted(value)}" for name, value in way.options.items())]
+    return [indent + line for line in lines]
 
 
 def _quoted(value: str) -> str:

@@ -21,7 +21,7 @@ from adapters.mock.appliance import Appliance
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.edition import SEED, Edition
-from adapters.mock.lab.inventory import Node, inventory_text, semp_inventory_text, write_private
+from adapters.mock.lab.inventory import ADAPTER, SEMP_ADAPTER, Node, Way, inventory_text, write_private
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp_server import Scheme, SempAccount, SempServer, Surroundings
 from adapters.mock.lab.sockets import SocketServer
@@ -57,7 +57,7 @@ class LabSettings:
     ``services`` are listed in the inventory's pair; None means every message VPN that all nodes know. ``latency_s``
     passes before each answer. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files`` keeps
     the command logs in the directory as JSON Lines. ``semp`` serves SEMP as well, with TLS or without, on
-    ``semp_ports`` or free ones, and writes an inventory for that too (``lab-semp.yaml``).
+    ``semp_ports`` or free ones, and writes inventories for that (``lab-semp.yaml``) and for both (``lab-both.yaml``).
 
     ``hold`` is entered around everything done to an appliance; without one, a lock of the lab keeps sessions apart. A
     node that is not ``reachable`` turns clients away and breaks their sessions; a site that does not ``approve``
@@ -153,6 +153,11 @@ class Lab:
         return self.inventory_path.with_name("lab-semp.yaml")
 
     @property
+    def joint_inventory_path(self) -> Path:
+        """The inventory that uses SEMP, and SSH for what SEMP cannot; there only when SEMP is served."""
+        return self.inventory_path.with_name("lab-both.yaml")
+
+    @property
     def nodes(self) -> tuple[NodeKey, ...]:
         """Site and name of every node, the home site first."""
         return tuple(self._nodes)
@@ -194,39 +199,35 @@ class Lab:
         self._nodes[site, node].start()
 
     def _write_files(self, appliances: Mapping[NodeKey, Appliance], services: Sequence[str] | None) -> None:
-        sites: dict[str, list[Node]] = {}
-        for (site, name), server in self._nodes.items():
-            host, port = server.ssh.address
-            router = appliances[site, name].router_name
-            sites.setdefault(site, []).append(Node(name, host, port, server.ssh.host_key_line, router))
-        password_file = self.inventory_path.with_name("password")
-        write_private(password_file, self.credentials.password)
-        text = inventory_text(
-            sites,
-            services if services is not None else _common_vpns(appliances),
-            username=self.credentials.username,
-            password_file=password_file,
-        )
-        write_private(self.inventory_path, text)
-        if all(server.semp is not None for server in self._nodes.values()):
-            self._write_semp(appliances, services)
-
-    def _write_semp(self, appliances: Mapping[NodeKey, Appliance], services: Sequence[str] | None) -> None:
-        sites: dict[str, list[Node]] = {}
-        for (site, name), server in self._nodes.items():
-            host, port = server.served_semp.address
-            sites.setdefault(site, []).append(Node(name, host, port, "", appliances[site, name].router_name))
         home = self.inventory_path.parent
-        is_plain = next(iter(self._nodes.values())).semp_scheme == "http"
-        text = semp_inventory_text(
-            sites,
-            services if services is not None else _common_vpns(appliances),
-            username=self.credentials.username,
-            password_file=home / "password",
-            options={"scheme": "http"} if is_plain else {"ca_file": str(home / "lab-ca.pem")},
+        listed = services if services is not None else _common_vpns(appliances)
+        write_private(home / "password", self.credentials.password)
+
+        def write(path: Path, *ways: Way) -> None:
+            who = self.credentials.username
+            write_private(path, inventory_text(ways, listed, username=who, password_file=home / "password"))
+
+        ssh = Way(ADAPTER, self._listed(appliances, lambda node: (*node.ssh.address, node.ssh.host_key_line)))
+        write(self.inventory_path, ssh)
+        if any(node.semp is None for node in self._nodes.values()):
+            return
+        is_plain = any(node.semp_scheme == "http" for node in self._nodes.values())
+        semp = Way(
+            SEMP_ADAPTER,
+            self._listed(appliances, lambda node: (*node.served_semp.address, "")),
+            {"scheme": "http"} if is_plain else {"ca_file": str(home / "lab-ca.pem")},
         )
         write_private(home / "token", self.credentials.token)
-        write_private(self.semp_inventory_path, text)
+        write(self.semp_inventory_path, semp)
+        write(self.joint_inventory_path, semp, ssh)
+
+    def _listed(
+        self, appliances: Mapping[NodeKey, Appliance], where: Callable[[_NodeServer], tuple[str, int, str]]
+    ) -> Mapping[str, Sequence[Node]]:
+        sites: dict[str, list[Node]] = {}
+        for (site, name), server in self._nodes.items():
+            sites.setdefault(site, []).append(Node(name, *where(server), appliances[site, name].router_name))
+        return sites
 
 
 class _NodeServer:

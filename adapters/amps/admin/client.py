@@ -1,0 +1,95 @@
+"""Requests to one instance: looks that may be repeated, and actions that never are.
+
+``AdminReader`` has no method with which an action path could be asked for, and its session refuses whatever is not a
+look. Nothing is fetched ahead and no link of an answer is followed: a GET may change something here (DOC:18686).
+"""
+
+from __future__ import annotations
+
+from adapters.amps.admin.document import Node, instance_in, yes_or_no
+from adapters.amps.admin.paths import CONFIGURATION, is_look, look_at, may
+from adapters.http.session import HttpSession, Reply, Request
+from adapters.http.translate import printable
+from orchestrator.errors import (
+    AdapterError,
+    AuthenticationFailed,
+    CommandRejected,
+    Forbidden,
+    UnreadableReply,
+)
+from orchestrator.retrying import READ_MAY_RETRY, Retry
+
+_OK = range(200, 300)
+# The request was understood, and refused: it had no effect.
+_REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
+
+
+class AdminReader:
+    """Looks at one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last."""
+
+    def __init__(self, session: HttpSession, retry: Retry, *, within_s: float) -> None:
+        self._session = session
+        self._retry = retry
+        self._within_s = within_s
+
+    @property
+    def device(self) -> str:
+        """The instance's name in the inventory."""
+        return self._session.device
+
+    def node(self, name: str) -> Node:
+        """A node of the statistics below ``/amps/instance``, as the object around it. Raises ``AdapterError``."""
+        return instance_in(self._look(look_at(name)).body, self.device)
+
+    def configuration(self) -> str:
+        """The configuration file that the instance was started with (DOC:18886). Raises ``AdapterError``."""
+        return self._look(CONFIGURATION).text
+
+    def may(self, action: str, segment: str) -> bool | None:
+        """May the account ask for ``action``, a path? Asked of the entitlement check, which does nothing; None when
+        the instance does not tell."""
+        try:
+            return yes_or_no(self._look(may(action, segment)).body)
+        except (AuthenticationFailed, CommandRejected, UnreadableReply):
+            return None  # the check itself is refused, or spelled another way there
+
+    def close(self) -> None:
+        """End the session; never raises."""
+        self._session.close()
+
+    def _look(self, target: str) -> Reply:
+        if not is_look(target):
+            raise Forbidden(f"{target} is not asked for: it is no reading", device=self.device)
+
+        def attempt() -> Reply:
+            reply = self._session.exchange(Request("GET", target, is_read=True))
+            if reply.status not in _OK:
+                raise refusal_of(reply, self.device)
+            return reply
+
+        return self._retry.read(attempt, within_s=self._within_s, on=READ_MAY_RETRY)
+
+
+class AdminWriter(AdminReader):
+    """Looks and actions of one instance."""
+
+    def act(self, target: str) -> None:
+        """Ask for an action path, once. Raises ``AdapterError``; returning says that the instance took it, no more:
+        what it answers to an action is not documented."""
+        reply = self._session.exchange(Request("GET", target))
+        if reply.status not in _OK:
+            raise refusal_of(reply, self.device)
+
+
+def refusal_of(reply: Reply, device: str) -> AdapterError:
+    """The error that an answer other than a success stands for."""
+    said = printable(reply.text, 200)
+    if reply.status in (401, 403):
+        return AuthenticationFailed(
+            f"{device} does not let the account do that (HTTP {reply.status})",
+            device=device,
+            hint="look at the login in the inventory, and at Entitlement of Admin in the configuration of AMPS",
+        )
+    if reply.status in _REFUSED:
+        return CommandRejected(f"{device} refused (HTTP {reply.status}): {said}", device=device)
+    return UnreadableReply(f"{device} answered HTTP {reply.status}: {said}", text=reply.text[:4000], device=device)

@@ -1,0 +1,274 @@
+"""From the statistics of one instance to readings. None for whatever was not told, or may be older than our own action.
+
+Sources: facts of DOC:19232 ff. (fields), DOC:10046 (journals), seed 004 (bootstrap). Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adapters.amps.admin.actions import links_out, permission_paths
+from adapters.amps.admin.document import (
+    Node,
+    count_in,
+    flag_in,
+    list_in,
+    moment_in,
+    number_in,
+    text_in,
+    uptime_in,
+)
+from adapters.amps.admin.instances import AmpsInstance
+from adapters.amps.admin.paths import CONFIGURATION, look_at
+from adapters.amps.model import REPLICATION_TYPES
+from orchestrator.contract import ReadingSpec
+from orchestrator.readings import Reading
+from orchestrator.readings_amps import (
+    Bootstrap,
+    Clients,
+    Instance,
+    Link,
+    Links,
+    Permissions,
+    Queue,
+    Queues,
+    TransactionLog,
+    Transport,
+    Transports,
+)
+
+_NAMES_KEPT = 5
+# A sample that is taken while it is being read is read once more; AMPS takes them seconds apart.
+_LOOKS_AT_ONE_SAMPLE = 3
+
+
+def read_instance(instance: AmpsInstance, service: str) -> Instance:
+    """Who answers. Each value is a node of its own."""
+    reader = instance.reader
+    told = {name: reader.node(name) for name in ("name", "group", "version", "uptime", "timestamp")}
+    return Instance(
+        name=text_in(told["name"], "name"),
+        group=text_in(told["group"], "group"),
+        version=text_in(told["version"], "version"),
+        uptime_s=uptime_in(told["uptime"], "uptime"),
+        sampled_at=moment_in(told["timestamp"], "timestamp"),
+        recovered=_has_recovered(instance),
+    )
+
+
+def _has_recovered(instance: AmpsInstance) -> bool | None:
+    """True once it replicates: replication begins after recovery (seed 004). Nothing tells that it has not."""
+    links = links_out(instance.reader.node("replication"))
+    is_told = instance.assume.recovered_when_replicating and instance.samples.is_settled(instance.interval_s())
+    return True if is_told and any(flag_in(link, "is_connected") for link in links or ()) else None
+
+
+def read_transports(instance: AmpsInstance, service: str) -> Transports:
+    """Every incoming transport, those for clients as the inventory names them."""
+    nodes = _sampled(instance, "transports")
+    wanted = instance.of(service).client_transports
+    return Transports(items=tuple(_transport(node, wanted) for node in nodes or ()))
+
+
+def _transport(node: Node, wanted: Sequence[str] | None) -> Transport:
+    name, kind = text_in(node, "name") or text_in(node, "id") or "", text_in(node, "type")
+    is_for_clients = name in wanted if wanted is not None else kind not in REPLICATION_TYPES
+    return Transport(name=name, type=kind, replication=not is_for_clients, enabled=flag_in(node, "is_enabled"))
+
+
+def read_clients(instance: AmpsInstance, service: str) -> Clients:
+    """Applications that are connected: not other instances, and not those that the inventory leaves out."""
+    nodes = _sampled(instance, "clients")
+    if nodes is None:
+        return Clients()
+    names = [text_in(node, "client_name") or text_in(node, "connection_name") or "" for node in nodes]
+    names = [name for name in names if "amps-replication" not in name and instance.is_application(name)]
+    return Clients(count=len(names), names=tuple(sorted(names)[:_NAMES_KEPT]))
+
+
+def read_links(instance: AmpsInstance, service: str) -> Links:
+    """Every link out of the instance, with what its configuration says of it."""
+    stamp, node = _one_sample(instance, "replication")
+    interval_s = instance.interval_s()
+    if not instance.samples.is_settled(interval_s):
+        return Links(interval_s=interval_s)
+    served = instance.served()
+    items = []
+    for link in links_out(node) or ():
+        name = text_in(link, "name") or text_in(link, "destination_name") or text_in(link, "id") or ""
+        configured = served.destination(name, text_in(link, "destination_name")) if served else None
+        connected, behind_s = flag_in(link, "is_connected"), number_in(link, "seconds_behind")
+        is_calm = None if connected is None or behind_s is None else connected and behind_s == 0
+        items.append(
+            Link(
+                name=name,
+                destination=text_in(link, "destination_name"),
+                group=text_in(link, "destination_group_name"),
+                connected=connected,
+                sync=_is_sync(text_in(link, "replication_type")),
+                configured_sync=_is_sync(configured.sync_type) if configured else None,
+                behind_s=behind_s,
+                calm_s=instance.samples.calm_s(name, is_calm, stamp, interval_s),
+                messages_out=count_in(link, "messages_out"),
+            )
+        )
+    return Links(mate=_mate(items, instance.of(service).mate), interval_s=interval_s, items=tuple(items))
+
+
+def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
+    """The name of the link to the other site: the one that the inventory means, or the only one."""
+    if wanted is None:
+        return links[0].name if len(links) == 1 else None
+    fitting = [link.name for link in links if wanted in (link.name, link.destination)]
+    fitting = fitting or [link.name for link in links if wanted == link.group]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_sync(word: str | None) -> bool | None:
+    return {"sync": True, "async": False}.get(word or "")
+
+
+def read_queues(instance: AmpsInstance, service: str) -> Queues:
+    """Every queue. A list that is left out is empty only if the configuration has no queue either."""
+    nodes = _sampled(instance, "queues")
+    if nodes is None:
+        served = instance.served()
+        is_without = served is not None and not served.instance.queues
+        return Queues(items=() if is_without else None)
+    return Queues(items=tuple(_queue(node) for node in nodes))
+
+
+def _queue(node: Node) -> Queue:
+    return Queue(
+        name=text_in(node, "topic") or text_in(node, "id") or "",
+        message_type=text_in(node, "message_type"),
+        depth=count_in(node, "queue_depth"),
+        owned=count_in(node, "owned"),
+        proxied=flag_in(node, "proxied_transfer"),
+    )
+
+
+def read_transaction_log(instance: AmpsInstance, service: str) -> TransactionLog:
+    """The journals on disk, and how much there may be of them."""
+    log, journals = _log(instance)
+    served = instance.served()
+    size = None if served is None else served.journal_bytes
+    files = None if journals is None else sum(flag_in(one, "is_archived") is not True for one in journals)
+    oldest = _moments(log, journals, "min_timestamp")
+    newest = _moments(log, journals, "max_timestamp")
+    return TransactionLog(
+        files=files,
+        bytes=None if files is None or size is None else files * size,
+        capacity_bytes=instance.of(service).journal_capacity,
+        oldest_at=min(oldest, default=None),
+        newest_at=max(newest, default=None),
+        empty=_is_empty(log, journals),
+        outage_s=instance.outage_s,
+    )
+
+
+def _log(instance: AmpsInstance) -> tuple[Node, Sequence[Node] | None]:
+    node = instance.reader.node("transaction_log")
+    found = list_in(node, "transaction_log")
+    log: Node = found[0] if found else {}
+    return log, list_in(log, "journals")
+
+
+def _moments(log: Node, journals: Sequence[Node] | None, name: str) -> list[float]:
+    told = [moment_in(one, name) for one in (log, *(journals or ()))]
+    return [one for one in told if one is not None]
+
+
+def _is_empty(log: Node, journals: Sequence[Node] | None) -> bool | None:
+    """Does the log hold no message? Only if something is said of its newest one, and what is said is that there is
+    none."""
+    if _moments(log, journals, "max_timestamp"):
+        return False
+    said = [one["max_timestamp"] for one in (log, *(journals or ())) if "max_timestamp" in one]
+    is_none = [one in ("", "0", 0, None) for one in said]
+    return True if is_none and all(is_none) else None
+
+
+def read_bootstrap(instance: AmpsInstance, service: str) -> Bootstrap:
+    """Whether the instance would fetch its state from another one at its next start."""
+    served = instance.served()
+    log, journals = _log(instance)
+    found = None if served is None else served.instance.bootstrap
+    return Bootstrap(
+        configured=None if served is None else found is not None,
+        empty=_is_empty(log, journals),
+        sources=tuple(address.text for address in found.addresses) if found else (),
+    )
+
+
+def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
+    """What the entitlement check says of each action; asking does nothing."""
+    told = {
+        path: instance.reader.may(path, instance.assume.check_segment) for path in permission_paths(instance, service)
+    }
+    denied = tuple(path for path, granted in told.items() if granted is False)
+    return Permissions(denied=denied, known=bool(told) and None not in told.values())
+
+
+def _sampled(instance: AmpsInstance, name: str) -> Sequence[Node] | None:
+    """A collection; None when it was left out, or may be older than our last action."""
+    node = instance.reader.node(name)
+    if not instance.samples.is_settled(instance.interval_s()):
+        return None
+    nodes = list_in(node, name)
+    return [] if nodes is None and name not in node and instance.assume.missing_list_is_empty else nodes
+
+
+def _one_sample(instance: AmpsInstance, name: str) -> tuple[float | None, Node]:
+    """A node, and the moment of the sample it is from: the same before and after."""
+    stamp = _stamp(instance)
+    for _ in range(_LOOKS_AT_ONE_SAMPLE):
+        node, before = instance.reader.node(name), stamp
+        stamp = _stamp(instance)
+        if stamp == before:
+            break
+    return stamp, node
+
+
+def _stamp(instance: AmpsInstance) -> float | None:
+    return moment_in(instance.reader.node("timestamp"), "timestamp")
+
+
+Reads = Callable[[AmpsInstance, str], Reading]
+
+
+def _spec(name: str, summary: str, *targets: str) -> ReadingSpec:
+    lines = [f"GET {target}" for target in targets]
+    return ReadingSpec(name, summary, lambda services: lines)
+
+
+READERS: Mapping[str, Reads] = {
+    "instance": read_instance,
+    "transports": read_transports,
+    "clients": read_clients,
+    "links": read_links,
+    "queues": read_queues,
+    "transaction_log": read_transaction_log,
+    "bootstrap": read_bootstrap,
+    "permissions": read_permissions,
+}
+_WHO = [look_at(name) for name in ("name", "group", "version", "uptime", "timestamp", "replication")]
+_MAY = "/amps/administrator/authorization/entitlement/transport/amps-admin/check.json?path=<each action>"
+SPECS: Mapping[str, ReadingSpec] = {
+    one.name: one
+    for one in (
+        _spec("instance", "Who answers, since when, and whether it replicates", *_WHO),
+        _spec("transports", "Incoming transports, and whether they are enabled", look_at("transports")),
+        _spec("clients", "Applications that are connected", look_at("clients")),
+        _spec("links", "Links to other instances", look_at("timestamp"), look_at("replication"), CONFIGURATION),
+        _spec("queues", "Queues, and the messages that are owned here", look_at("queues")),
+        _spec("transaction_log", "Journals on disk", look_at("transaction_log"), CONFIGURATION),
+        _spec(
+            "bootstrap",
+            "Whether the state would be fetched from another instance",
+            look_at("transaction_log"),
+            CONFIGURATION,
+        ),
+        _spec("permissions", "What the account may do, by the entitlement check", _MAY),
+    )
+}

@@ -1,0 +1,148 @@
+"""What must hold when an event is on record: each one against those before it, and against the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proof.promises.facts import Broken, Case, LaneFacts, Plain, is_fenced, is_foreign
+
+_ENDS = frozenset({"done", "reverted", "escalated", "refused", "needs-operator", "stuck"})
+# By severity: a run is as good as the worst of its lanes.
+_WORST = ("done", "refused", "reverted", "escalated", "needs-operator", "stuck")
+
+
+def judge_record(case: Case, record: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Every promise that this event breaks; ``case`` has not taken it in yet."""
+    event = record["event"]
+    if record["seq"] != case.seq + 1:
+        yield Broken(11, f"record {record['seq']} follows {case.seq}")
+    if record["lane"] is None:
+        if event["kind"] == "run.finished":
+            yield from _misnamed(case, event)
+        return
+    lane = case.lanes[record["lane"]]
+    match event["kind"]:
+        case "action.intended":
+            yield from _out_of_order(case, lane, event)
+        case "action.ended":
+            yield from _ended_twice(lane, event)
+        case "step.done":
+            yield from _unproven(case, lane, event, world)
+        case "gate.decided":
+            yield from _not_to_be_decided(case, lane, event)
+        case "lane.escalated":
+            yield from _escalated(lane, event)
+        case "undo.done":
+            yield from _undo_order(lane, event)
+        case "revert.started":
+            yield from _undo_unknown(lane, event)
+        case "lane.ended" if event["outcome"] not in _ENDS:
+            yield Broken(4, f"{lane.service}: ended {event['outcome']}, which is no end")
+
+
+def _out_of_order(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 4: no doubt is left behind: an action is intended only once the last one is settled."""
+    number = event["intent"]
+    if number != max(lane.intents, default=0) + 1:
+        yield Broken(4, f"{lane.service}: intent {number} follows {max(lane.intents, default=0)}")
+    for earlier in lane.intents.values():
+        said = earlier.event
+        same = all(said[key] == event[key] for key in ("step", "on", "action", "args", "undo"))
+        may_have_obeyed = earlier.effect == "doubtful" and not earlier.is_disproved
+        if same and may_have_obeyed and case.steps[said["step"]].get("expect"):
+            yield Broken(4, f"{lane.service}: intent {number} repeats {said['intent']}, which is in doubt")
+    if event["undo"] and not lane.is_reverting:
+        yield Broken(1, f"{lane.service}: {event['step']} is taken back, and the lane is not turning back")
+    if event["undo"] and (not lane.reversible or lane.reversible[-1] != event["step"]):
+        yield Broken(1, f"{lane.service}: {event['step']} is taken back before what was done after it")
+
+
+def _ended_twice(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 4: an outcome belongs to one intent."""
+    intent = lane.intents.get(event["intent"])
+    if intent is None or intent.effect is not None:
+        yield Broken(4, f"{lane.service}: action {event['intent']} ends, and is not under way")
+
+
+def _unproven(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promises 1 and 8: what a step says is done, is so; it was read, and the world agrees."""
+    step = case.steps[event["step"]]
+    do = step.get("do")
+    if do is None or not step.get("expect") or event["step"] in lane.waived or world is None:
+        return
+    site = case.site(do["on"])
+    if do["action"] == "set_role":
+        role = world["services"][lane.service]["roles"][site]
+        if role != do["args"]["role"] and not is_foreign(case, lane, world, site):
+            yield Broken(1, f"{lane.service}: {step['id']} is done, and {site} is {role}")
+    closes = any(check["where"].get("closed") is True for check in step["expect"])
+    if do["action"] == "set_backbone" and closes and not is_fenced(world, site):
+        yield Broken(8, f"{lane.service}: {step['id']} is done, and clients can reach {site}")
+
+
+def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 3: decided by somebody, for a reason, and among what was asked; alone, as the runbook says."""
+    ruling, gate = event["ruling"], event["gate"]
+    if not ruling["by"] or not ruling["reason"]:
+        yield Broken(3, f"{lane.service}: {gate} is decided by {ruling['by']!r} for {ruling['reason']!r}")
+    opened = lane.gates.get((gate, event["item"]))
+    policy = case.plan["policy"]
+    if event["item"] is not None:
+        beforehand = policy["transactions"].get(event["item"])
+        if opened is None and (beforehand is None or beforehand["choice"] != ruling["choice"]):
+            yield Broken(7, f"{lane.service}: {event['item']} is decided, and nobody was asked")
+        return
+    if opened is None:
+        yield Broken(3, f"{lane.service}: {gate} is decided, and was not open")
+        return
+    if ruling["choice"] not in opened["choices"]:
+        yield Broken(3, f"{lane.service}: {gate} is decided {ruling['choice']}, which was not offered")
+    if ruling["by"] == "policy" and ruling["choice"] not in (policy["on_gate"].get(gate), _alone(case, opened)):
+        yield Broken(3, f"{lane.service}: nobody was there, and {gate} was decided {ruling['choice']}")
+
+
+def _alone(case: Case, opened: Plain) -> str:
+    """What the runbook says for when nobody can be asked; for questions that are not in it, what was said then."""
+    step = case.steps.get(opened["step"], {})
+    for key in ("when_guard_breaks", "when_stalled", "ask"):
+        rule = step.get(key)
+        if rule and rule["gate"] == opened["gate"]:
+            return str(rule["unattended"])
+    return str(opened["unattended"])
+
+
+def _escalated(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 3: a recorded decision, with the number of messages at risk where that was ever read."""
+    decisions = [ruling for gate, ruling in lane.decided if ruling["choice"] == "escalate"]
+    if not decisions or decisions[-1] != event["ruling"]:
+        yield Broken(3, f"{lane.service}: escalated without a recorded decision")
+    if event["at_risk"] is None and lane.has_gauge:
+        yield Broken(3, f"{lane.service}: escalated without the number of messages at risk")
+
+
+def _undo_order(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 1: the last change is taken back first."""
+    if not lane.reversible or lane.reversible[-1] != event["step"]:
+        yield Broken(1, f"{lane.service}: {event['step']} is taken back out of order")
+
+
+def _undo_unknown(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
+    """Promise 1: everything that was changed is taken back, in the order it was done; past the point, nothing is."""
+    undo = list(event["undo"])
+    if lane.is_committed:
+        yield Broken(1, f"{lane.service}: turns back after its point of no return")
+    if undo[: len(lane.reversible)] != lane.reversible:
+        yield Broken(1, f"{lane.service}: did {lane.reversible}, and means to take back {undo}")
+    tried = {one.event["step"] for one in lane.intents.values() if one.effect not in ("rejected", "not-sent")}
+    if any(step not in tried for step in undo[len(lane.reversible) :]):
+        yield Broken(1, f"{lane.service}: means to take back {undo}, and did {lane.reversible}")
+
+
+def _misnamed(case: Case, event: Plain) -> Iterator[Broken]:
+    """Promise 12: the run's end is the worst of its lanes' ends."""
+    ends = [lane.outcome for lane in case.lanes.values()]
+    named = [end for end in ends if end is not None]
+    if len(named) < len(ends):
+        yield Broken(4, "the run is finished, and not all lanes have an end")
+    elif event["outcome"] != max(named, key=_WORST.index):
+        yield Broken(12, f"the run ended {event['outcome']}, its lanes {', '.join(named)}")

@@ -1,0 +1,71 @@
+"""Draws what goes wrong in the world, in the words of its fault grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from adapters.mock.layout import WorldLayout
+from proof.simulation.story import Kind
+
+_LASTS = (" 1s", " 3s", " 5s", " 12s", "")
+_FOR_A_WHILE = (" 2s", " 6s", " 25s")
+_COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unfence", "any")
+_PHASES = ("demote", "drain", "transactions", "activate", "revert", "complete", "delete", "reads", "fence", "unfence")
+# Later than this it would come when nobody waits for it any more: a time-out of 5s, and 2s to settle.
+_LATE = ("500ms", "2s", "6s")
+
+
+def draw_faults(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> tuple[str, ...]:
+    """Some faults, as text. Most stories have few, so that each can do its harm."""
+    count = chance.choices((0, 1, 2, 3, 5), (15, 35, 25, 15, 10))[0]
+    return tuple(_fault(chance, layout, source, target) for _ in range(count))
+
+
+def _fault(chance: Random, layout: WorldLayout, source: str, target: str) -> str:
+    if chance.random() < 0.45:
+        return _of_answer(chance)
+    return f"{_when(chance)}: {_of_state(chance, layout, source, target)}"
+
+
+def _when(chance: Random) -> str:
+    """A moment, or something that is asked of a site."""
+    if chance.random() < 0.25:
+        return f"at {chance.choice((0.0, 0.05, 0.3, 1.0, 3.0, 7.0, 15.0)):g}s"
+    wait = chance.choice(("", "", " +100ms", " +1s", " +4s"))
+    return f"{chance.choice(_PHASES)}{wait}"
+
+
+def _of_answer(chance: Random) -> str:
+    """One answer, or all for a while."""
+    what = chance.choice(
+        ("refuse", "lose request", "lose reply", "lose reply", "late", "truncate reply", "garbage reply")
+    )
+    lasts = chance.choice(("", "", "", *_FOR_A_WHILE))
+    if what == "late":
+        return f"{chance.choice(_COMMANDS)}: late {chance.choice(_LATE)}"
+    if what == "refuse":
+        return f"{chance.choice(_COMMANDS)}: refuse{lasts}"
+    return f"{chance.choice((*_COMMANDS, 'drain', 'transactions', 'reads'))}: {what}{lasts}"
+
+
+def _of_state(chance: Random, layout: WorldLayout, source: str, target: str) -> str:
+    site = chance.choice((source, target))
+    nodes = next(one.nodes for one in layout.sites if one.name == site)
+    xids = [one.xid for vpn in layout.vpns for one in vpn.transactions]
+    lasts = chance.choice(_LASTS)
+    choices: list[Sequence[str]] = [
+        (f"bridge down{lasts}",) * 4,
+        (f"stall{lasts}",) * 2,
+        (f"slow {chance.choice((2, 10, 100))}x{lasts}",),
+        (f"spool full {site}{lasts}",),
+        (f"unreachable {site}{chance.choice(_FOR_A_WHILE)}",) * 2,
+        (f"node {site}/{chance.choice(nodes)} down{lasts}",) * 2,
+        (f"role {site} {chance.choice(('active', 'standby'))}",),
+        (f"tm prepares 9-{chance.randrange(256):02x}-00",),
+    ]
+    if len(nodes) > 1:
+        choices += [(f"ha switch {site}",) * 2, (f"ha split {site}{chance.choice(_FOR_A_WHILE)}",)]
+    if xids:
+        choices += [(f"tm {chance.choice(('commits', 'rolls back'))} {chance.choice(xids)}",) * 2]
+    return chance.choice([text for group in choices for text in group])

@@ -1,0 +1,47 @@
+"""The world as the judge is shown it: plain data, taken from the world itself, never from what anybody reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapters.mock.world import World
+
+
+def look(world: World, *, count: bool = False) -> dict[str, Any]:
+    """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape."""
+    with world.request():
+        return {
+            "moment": world.now(),
+            "sites": {
+                name: {"serves": centre.serves, "doors": [node.backbone for node in centre.nodes.values()]}
+                for name, centre in world.centres.items()
+            },
+            "services": {name: _service(world, name, count) for name in world.vpn_names},
+        }
+
+
+def _service(world: World, name: str, count: bool) -> dict[str, Any]:
+    vpn = world.vpn(name)
+    ledger = vpn.ledger
+    seen: dict[str, Any] = {
+        "roles": {site: side.role for site, side in vpn.sides.items()},
+        "queued": {site: side.queue.count for site, side in vpn.sides.items()},
+        "changes": [[one.moment, one.site, one.role, one.by] for one in ledger.roles],
+        "both_active": [
+            [moment, next((later for later, _ in ledger.activity[index + 1 :]), vpn.at)]
+            for index, (moment, sites) in enumerate(ledger.activity)
+            if len(sites) > 1
+        ],
+        "effects": [
+            [key.site, key.action, dict(key.args), counted.effects] for key, counted in ledger.commands.items()
+        ],
+        "transactions": {
+            site: {xid: held.state for xid, held in side.transactions.items()} for site, side in vpn.sides.items()
+        },
+        "manager_due": vpn.reconcile_at is not None,
+    }
+    if count:
+        tally = vpn.tally()
+        seen["lost"] = tally.lost
+        seen["received"] = [key.action for key, counted in ledger.commands.items() for _ in range(counted.received)]
+    return seen

@@ -1,0 +1,83 @@
+"""Many stories, over several processes if wanted, and what came of them all together."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+from proof.promises import Broken
+from proof.simulation.draw import draw
+from proof.simulation.night import play
+from proof.simulation.stores import Stores
+from proof.simulation.story import Kind
+
+_BATCH = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A seed whose story broke promises."""
+
+    seed: int
+    kind: Kind
+    broken: tuple[Broken, ...]
+
+
+@dataclass(slots=True)
+class Figures:
+    """What came of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given."""
+
+    seeds: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    hit: Counter[str] = field(default_factory=Counter)
+    faults: int = 0
+    instants: int = 0
+    failing: list[Failing] = field(default_factory=list)
+
+    def add(self, other: Figures) -> None:
+        """Take in what came of others."""
+        self.seeds += other.seeds
+        self.ends += other.ends
+        self.kinds += other.kinds
+        self.hit += other.hit
+        self.faults += other.faults
+        self.instants += other.instants
+        self.failing += other.failing
+
+
+def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
+    """These seeds, one after the other, in this process."""
+    figures = Figures()
+    stores = Stores()
+    try:
+        for seed in seeds:
+            story = draw(seed, kinds)
+            told = play(story, stores)
+            figures.seeds += 1
+            figures.ends[told.outcome or "no end"] += 1
+            figures.kinds[story.kind] += 1
+            figures.hit += told.hit
+            figures.faults += len(story.faults) + len(story.omissions)
+            figures.instants += told.instants
+            if told.broken:
+                figures.failing.append(Failing(seed, story.kind, told.broken))
+    finally:
+        stores.close()
+    return figures
+
+
+def play_many(seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1) -> Iterator[Figures]:
+    """The same in batches, in order, over ``jobs`` processes: what came of each batch as soon as it is known."""
+    batches = [seeds[begin : begin + _BATCH] for begin in range(0, len(seeds), _BATCH)]
+    if jobs == 1 or len(batches) == 1:
+        for batch in batches:
+            yield play_seeds(batch, kinds)
+        return
+    # Not forked: a fork of a process with threads may inherit a lock that nobody will open.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
+        yield from workers.map(play_seeds, batches, [kinds] * len(batches))

@@ -1,0 +1,360 @@
+"""Plays a story: processes that live and die one after the other over one world, until the run has its end.
+
+The engine, the fleet, the lease and the journal are the product's own, on the injected clock and on this thread. What
+one process does while another one is paused is played at that very instant, inside of it. Judges nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from adapters.mock.adapter import MockAdapter
+from adapters.mock.faults import parse_fault
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator import events as ev
+from orchestrator.contract import Adapter, Call, Setting
+from orchestrator.dryrun import ReadOnly, preview
+from orchestrator.engine import Engine
+from orchestrator.errors import FailoverError, JournalUnavailable, LeaseHeld, LeaseLost
+from orchestrator.fleet import InlineFleet
+from orchestrator.lease import create_run, service_key, take
+from orchestrator.redact import SecretStore
+from orchestrator.runbook import Side
+from orchestrator.state import Run, begin, fold
+from proof.promises import Broken, Judge
+from proof.simulation.afterwards import record_findings
+from proof.simulation.looks import look
+from proof.simulation.plans import plan_of
+from proof.simulation.process import (
+    Endless,
+    Killed,
+    NightAdapter,
+    NightClock,
+    NightDesk,
+    NightJournal,
+    OffsetClock,
+    Omissions,
+    Process,
+)
+from proof.simulation.stores import Stores, torn
+from proof.simulation.story import Story, Strike
+
+RUN = "night"
+_WORLD = "night"
+_SIDES: tuple[Side, Side] = ("source", "target")
+_SECRETS = SecretStore(None)
+_INSTANTS_MAX = 20_000
+_LIVES_MAX = 120
+_SETTLE_S = 30.0  # after the end: what was on its way arrives
+_DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
+
+
+@dataclass(slots=True)
+class Telling:
+    """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind."""
+
+    story: Story
+    outcome: str | None
+    ends: tuple[str, ...]
+    broken: tuple[Broken, ...]
+    instants: int
+    hit: Counter[str] = field(default_factory=Counter)
+
+
+def play(story: Story, stores: Stores) -> Telling:
+    """The story, once. What the product must never raise is a broken promise too."""
+    night = Night(story, stores)
+    try:
+        return night.play()
+    finally:
+        night.close()
+
+
+class Night:
+    """One playing of one story."""
+
+    def __init__(self, story: Story, stores: Stores) -> None:
+        self.story = story
+        self._clock = NightClock()
+        self._world = World(story.layout, self._clock)
+        self._reference = WORLDS.register(_WORLD, self._world)
+        self._on_disk = story.on_disk
+        self._store = stores.file() if story.on_disk else stores.memory()
+        self._strikes = {strike.at: strike for strike in story.strikes}
+        self._omissions = Omissions(story.omissions)
+        self._instants = 0
+        self._processes = 0
+        self._last: Strike | None = None
+        self._opened: NightJournal | None = None
+        self._hit: Counter[str] = Counter()
+        self._bugs: list[Broken] = []
+
+    def close(self) -> None:
+        """Make room for the next night."""
+        WORLDS.forget(_WORLD)
+        if self._on_disk:
+            self._store.close()
+
+    # The whole
+
+    def play(self) -> Telling:
+        """From the prelude to the verdict."""
+        self._world.afflict(parse_fault(text) for text in self.story.prelude)
+        self._clock.advance(self.story.wait)
+        self._plan = plan_of(self.story, self._reference, self._clock.now() + self.story.clock_s)
+        self._judge = Judge(self._plan.model_dump(mode="json"), look(self._world, count=True))
+        if self.story.rehearsed:
+            self._rehearse()
+        self._world.afflict(parse_fault(text) for text in self.story.faults)
+        run = None
+        try:
+            run = self._to_the_end()
+        except Endless as error:
+            self._bugs.append(Broken(4, str(error)))
+        except FailoverError as error:
+            self._bugs.append(Broken(4, f"the process ended in {type(error).__name__}: {error}"))
+        if run is not None:
+            self._clock.advance(_SETTLE_S)
+            self._catch_up(self._store)
+            self._judge.end(look(self._world, count=True))
+            self._bugs += record_findings(self._store, RUN, run, self.story.seed)
+        ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
+        outcome = None if run is None else str(run.outcome or run.status)
+        broken = (*self._judge.broken, *self._bugs)
+        return Telling(self.story, outcome, ends, broken, self._instants, self._hit)
+
+    def _rehearse(self) -> None:
+        """A dry run changes nothing."""
+        setting = Setting(clock=self._clock, secrets=_SECRETS, read_only=True)
+        sites = self._plan.inventory.sites
+        adapters = {side: MockAdapter(sites[self._plan.site_name(side)], setting) for side in _SIDES}
+        before = look(self._world, count=True)
+        preview(self._plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, self._clock)
+        self._judge.previewed(before, look(self._world, count=True))
+
+    def _to_the_end(self) -> Run:
+        """One process after the other, until nobody has to go on."""
+        run: Run | None = None
+        resumes, is_begun = self.story.resumes, False
+        offset, policy = self.story.clock_s, None
+        abort: ev.AbortAsked | None = None
+        for _ in range(_LIVES_MAX):
+            self._last = None
+            process = self._born(offset)
+            try:
+                run = self._lead(process, is_new=not is_begun, abort=abort, policy=policy)
+            except Killed:
+                offset, abort = self._bury_the_dead(offset)
+                run = self._ended()
+            except JournalUnavailable:
+                self._store.make_room()
+                self._clock.advance(self._last.seconds if self._last else 1.0)
+                run = self._ended()
+            except (LeaseHeld, LeaseLost):
+                self._clock.advance(_DEAD_LEASE_S)
+                run = self._ended()
+            is_begun = is_begun or self._has_begun()
+            if run is not None:
+                if run.outcome not in (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK) and run.status != "paused":
+                    return run
+                if not resumes:
+                    return run
+                resumes, policy, abort = resumes - 1, self.story.later, None
+        raise Endless(f"no end after {_LIVES_MAX} processes")
+
+    def _bury_the_dead(self, offset: float) -> tuple[float, ev.AbortAsked | None]:
+        """What the next process finds: the clock it has, and what it is told."""
+        strike = self._last
+        if strike is None:
+            return offset, None
+        self._clock.advance(strike.seconds)
+        if not strike.elsewhere:
+            self._store.bury(RUN)
+        asked = ev.AbortAsked(by="ann", reason="the night is over") if strike.choice == "abort" else None
+        return (strike.clock_s if not strike.elsewhere else offset), asked
+
+    def _has_begun(self) -> bool:
+        return any(row.run == RUN for row in self._store.runs())
+
+    def _ended(self) -> Run | None:
+        """The run, if another process has led it to its end meanwhile."""
+        if not self._has_begun():
+            return None
+        run = fold(self._store.records(RUN))
+        return run if run.status == "finished" else None
+
+    # One process
+
+    def _born(self, offset: float, lives: int | None = None) -> Process:
+        self._processes += 1
+        return Process(self._processes, OffsetClock(self._clock, offset), lives)
+
+    def _lead(
+        self,
+        process: Process,
+        *,
+        is_new: bool,
+        abort: ev.AbortAsked | None = None,
+        policy: ev.Policy | None = None,
+    ) -> Run:
+        """Take the run, as new or from its record, and lead it to its end, or to this process's."""
+        journal = self._opened = self._store.of(process, self)
+        try:
+            if is_new:
+                made = ev.RunCreated(plan=self._plan, by="ann", version="0")
+                lease, writer = create_run(journal, process.clock, RUN, made)
+                state = begin(ev.Record(run=RUN, seq=1, at=process.clock.now(), lane=None, event=made))
+            else:
+                state = fold(journal.records(RUN))
+                plan = state.plan
+                keys = {
+                    service_key(plan, lane.service): lane.service for lane in state.lanes.values() if not lane.settled
+                }
+                lease, writer = take(journal, process.clock, RUN, keys)
+                self._catch_up(journal)
+            process.epoch = lease.epoch
+            self._judge.lead(lease.epoch)
+            person = self.story.person
+            desk = None if person is None else NightDesk(person, process.clock)
+            fleet = InlineFleet(self._adapters(process), lease, process.clock, desk=desk)
+            engine = Engine(journal, lease, writer, state, fleet, process.clock, by="ann", attended=desk is not None)
+            return engine.run(abort=abort, policy=policy)
+        finally:
+            journal.leave()
+
+    def _adapters(self, process: Process) -> Mapping[Side, Adapter]:
+        setting = Setting(clock=process.clock, secrets=_SECRETS)
+        sites = self._plan.inventory.sites
+        found: dict[Side, Adapter] = {}
+        for side in _SIDES:
+            adapter = MockAdapter(sites[self._plan.site_name(side)], setting)
+            found[side] = cast("Adapter", NightAdapter(adapter, side, process, self))
+        return found
+
+    # What a process tells
+
+    def instant(self, process: Process, place: str) -> None:
+        """The process could die here, and perhaps it does."""
+        self._instants += 1
+        if self._instants > _INSTANTS_MAX:
+            raise Endless(f"still going on after {_INSTANTS_MAX} instants")
+        if process.lives is not None:
+            process.lives -= 1
+            if process.lives < 0:
+                raise Killed(place)
+        strike = self._strikes.pop(self._instants, None)
+        if strike is not None:
+            self._hit[strike.kind] += 1
+            self._strike(process, strike, place)
+
+    def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Events are on disk."""
+        seen = look(self._world)
+        for row in rows:
+            self._judge.written(row, seen, epoch=process.epoch)
+        self._judge.look(seen)
+
+    def leaving(self, process: Process, side: Side, action: str, call: Call) -> None:
+        """A command is on its way to a site."""
+        seen = look(self._world)
+        order = {
+            "service": call.service,
+            "on": side,
+            "site": self._plan.site_name(side),
+            "action": action,
+            "args": dict(call.args),
+            "epoch": process.epoch,
+            "moment": seen["moment"],
+        }
+        self._judge.order(order, seen)
+        self._judge.look(seen)
+
+    def omits(self, reading: str, field: str) -> bool:
+        """Does the family leave it out this time?"""
+        return self._omissions.omits(reading, field)
+
+    def _catch_up(self, journal: NightJournal) -> None:
+        """Let the judge hear what a process wrote and could not tell of any more."""
+        seen = look(self._world)
+        for line in journal.lines(RUN, after=self._judge.case.seq):
+            self._judge.written(line, seen)
+
+    # What happens to a process
+
+    def _strike(self, process: Process, strike: Strike, place: str) -> None:
+        match strike.kind:
+            case "kill":
+                self._kill(strike, place)
+            case "torn":
+                self._tear(process, strike, place)
+            case "pause":
+                self._clock.advance(strike.seconds)
+                self._another(process, strike)
+            case "race":
+                self._another(process, strike)
+                self._second_run(process)
+            case "step":
+                self._clock.advance(strike.seconds)
+            case "abort":
+                self._store.ask(RUN, {"kind": "abort", "by": "ann", "reason": "the night is over"})
+            case "answer":
+                self._answer(strike.choice)
+            case "disk full":
+                self._last = strike
+                self._store.fill_disk()
+
+    def _kill(self, strike: Strike, place: str) -> None:
+        self._last = strike
+        raise Killed(place)
+
+    def _tear(self, process: Process, strike: Strike, place: str) -> None:
+        """The power goes while the journal writes; elsewhere there is nothing to tear."""
+        if self._on_disk and place == "after writing" and self._processes == process.number:
+            self._torn_by(process, strike)
+        self._kill(strike, place)
+
+    def _torn_by(self, process: Process, strike: Strike) -> None:
+        opened = self._opened
+        if opened is not None and opened.process is process:
+            self._store.tail = opened.tail
+            opened.leave()
+            self._store = torn(self._store, strike.tear)
+
+    def _another(self, process: Process, strike: Strike) -> None:
+        """A second orchestrator wants the run, while this one stands still."""
+        heir = self._born(process.clock.offset + strike.clock_s, strike.lives)
+        try:
+            self._lead(heir, is_new=not self._has_begun())
+        except (Killed, LeaseHeld, LeaseLost, JournalUnavailable):
+            return
+
+    def _second_run(self, process: Process) -> None:
+        """Somebody types the same command once more."""
+        journal = self._store.of(self._born(process.clock.offset), self)
+        made = ev.RunCreated(plan=self._plan, by="bob", version="0")
+        open_services = [lane for lane in self._judge.case.lanes.values() if lane.outcome is None]
+        try:
+            create_run(journal, process.clock, "second", made)
+        except LeaseHeld:
+            return
+        finally:
+            journal.leave()
+        if open_services:
+            self._bugs.append(Broken(5, "a second run of the same services could begin"))
+
+    def _answer(self, choice: str) -> None:
+        for service, lane in self._judge.case.lanes.items():
+            for (gate, item), _ in lane.gates.items():
+                wish = {
+                    "kind": "decide",
+                    "lane": service,
+                    "gate": gate,
+                    "choice": choice,
+                    "by": "eve",
+                    "reason": "told to",
+                }
+                self._store.ask(RUN, wish if item is None else {**wish, "item": item})

@@ -1,0 +1,243 @@
+"""One simulated process of the orchestrator: its clock, its journal, its sessions, each with the instants it can die at.
+
+Everything the engine uses is the product's own; what is here stands around it and lets the theatre look on. Must never
+answer for a device, or change what is written.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.journal import Journal
+from orchestrator.readings import Reading
+from orchestrator.runbook import Choice, Side
+from proof.simulation.story import Omission, Person
+
+_NO_LIMIT = 1_073_741_823  # pages; SQLite's own greatest number
+_LONGEST_S = 3 * 86_400.0
+
+
+class Killed(BaseException):
+    """What ``kill -9`` is to a process: no handler of the product may catch it."""
+
+
+class Endless(BaseException):
+    """A run that waits for nothing, or goes in a circle."""
+
+
+class Onlooker(Protocol):
+    """What a process tells the theatre."""
+
+    def instant(self, process: Process, place: str) -> None: ...
+
+    def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None: ...
+
+    def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
+
+    def omits(self, reading: str, field: str) -> bool: ...
+
+
+class Process:
+    """Who it is: ``number`` in order of birth, ``epoch`` of its lease. ``lives``: instants until it dies."""
+
+    def __init__(self, number: int, clock: OffsetClock, lives: int | None = None) -> None:
+        self.number = number
+        self.clock = clock
+        self.lives = lives
+        self.epoch = 0
+
+
+class NightClock(VirtualClock):
+    """Virtual time that does not go on for ever. Raises ``Endless``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = self.now() + _LONGEST_S
+
+    def advance(self, seconds: float) -> None:
+        super().advance(seconds)
+        if self._now > self._last:
+            raise Endless("the run goes on for more than three days")
+
+
+class OffsetClock:
+    """The night's time as a machine has it whose clock is off."""
+
+    def __init__(self, base: VirtualClock, offset: float) -> None:
+        self._base = base
+        self.offset = offset
+
+    def now(self) -> float:
+        return self._base.now() + self.offset
+
+    def sleep(self, seconds: float) -> None:
+        self._base.sleep(seconds)
+
+
+class NightJournal(Journal):
+    """The product's journal, in memory or in a file. Its process may die right before or after each write."""
+
+    onlooker: Onlooker
+    process: Process
+
+    def __init__(self, path: Path | None = None) -> None:
+        super().__init__("sqlite://" if path is None else f"sqlite:///{path}")
+        self.path = path
+        self.tail = (0, 0)  # sizes of the write-ahead log around the last write
+
+    def of(self, process: Process, onlooker: Onlooker) -> NightJournal:
+        """The same store, as one process has it open."""
+        opened = copy.copy(self)
+        opened._writing = None
+        opened.process, opened.onlooker = process, onlooker
+        return opened
+
+    def leave(self) -> None:
+        """The process is gone; the store stays."""
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
+
+    def _write(
+        self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
+    ) -> None:
+        self.onlooker.instant(self.process, "before writing")
+        before = _size(self.path)
+        super()._write(run, move, rows, taken)
+        self.tail = (before, _size(self.path))
+        self.onlooker.instant(self.process, "after writing")
+        self.onlooker.written(self.process, rows)
+
+    def fill_disk(self) -> None:
+        """From now on the database cannot grow."""
+        with self._connected() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+            connection.rollback()
+
+    def make_room(self) -> None:
+        """It can grow again."""
+        with self._connected() as connection:
+            connection.exec_driver_sql(f"PRAGMA max_page_count={_NO_LIMIT}")
+            connection.rollback()
+
+    def bury(self, run: str) -> None:
+        """What the next process on that machine finds out by itself: the holder of the lease is dead."""
+        with self.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE runs SET expires_at = 0 WHERE run = ?", (run,))
+
+    def empty(self) -> None:
+        """As new, for the next story."""
+        tables = self._tables()
+        with self.engine.begin() as connection:
+            for table in tables:
+                connection.exec_driver_sql(f"DELETE FROM {table}")
+
+    def _tables(self) -> list[str]:
+        with self.reader.connect() as connection:
+            found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return [row[0] for row in found if not row[0].startswith("sqlite_")]
+
+
+def _size(path: Path | None) -> int:
+    """Of the write-ahead log."""
+    if path is None:
+        return 0
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+class NightAdapter:
+    """A site's adapter, watched. Calls go out one by one, so that a process can die between any two of them."""
+
+    def __init__(self, inner: Adapter, side: Side, process: Process, onlooker: Onlooker) -> None:
+        self._inner = inner
+        self._side = side
+        self._process = process
+        self._onlooker = onlooker
+        self.readings = inner.readings
+        self.actions = inner.actions
+        self.simulated = inner.simulated
+
+    def open(self) -> None:
+        self._inner.open()
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self._onlooker.instant(self._process, f"before reading {reading}")
+        answers = self._inner.probe(reading, services)
+        self._onlooker.instant(self._process, f"after reading {reading}")
+        return {service: self._told(reading, answer) for service, answer in answers.items()}
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        for call in calls:
+            self._onlooker.instant(self._process, f"before {action}")
+            watched = _WatchedPermit(permit, self, action, call)
+            yield from self._inner.apply(action, [call], watched)
+            self._onlooker.instant(self._process, f"after {action}")
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def leaving(self, action: str, call: Call) -> None:
+        """A command is on its way."""
+        self._onlooker.leaving(self._process, self._side, action, call)
+
+    def _told(self, reading: str, answer: Reading | Failure) -> Reading | Failure:
+        """The answer as this family gives it: some leave out what others tell."""
+        if isinstance(answer, Failure):
+            return answer
+        left_out = {name: None for name in type(answer).model_fields if self._onlooker.omits(reading, name)}
+        return answer.model_copy(update=left_out) if left_out else answer
+
+
+class _WatchedPermit:
+    """The permit itself, and then a word to the onlooker: from here on the command leaves."""
+
+    def __init__(self, inner: Permit, adapter: NightAdapter, action: str, call: Call) -> None:
+        self._inner, self._adapter, self._action, self._call = inner, adapter, action, call
+
+    def check(self) -> None:
+        self._inner.check()
+        self._adapter.leaving(self._action, self._call)
+
+
+class Omissions:
+    """Counts what a family leaves out."""
+
+    def __init__(self, omissions: Sequence[Omission]) -> None:
+        self._by_name = {(one.reading, one.field): [one.skip, one.times] for one in omissions}
+
+    def omits(self, reading: str, field: str) -> bool:
+        """Is it left out this time?"""
+        left = self._by_name.get((reading, field))
+        if left is None:
+            return False
+        if left[0]:
+            left[0] -= 1
+            return False
+        left[1] -= 1
+        return left[1] >= 0
+
+
+class NightDesk:
+    """A person who answers in turn, rightly, wrongly or late, and is then gone."""
+
+    def __init__(self, person: Person, clock: OffsetClock) -> None:
+        self._left = list(person.answers)
+        self._thinks = person.thinks
+        self._clock = clock
+
+    def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        if not self._left:
+            return None
+        self._clock.sleep(self._thinks)
+        choice = self._left.pop(0)
+        if choice == "first":
+            choice = gate.choices[0]
+        return ev.Ruling.model_construct(choice=cast("Choice", choice), reason="as agreed on the call", by="ann")

@@ -1,0 +1,53 @@
+"""Makes a failing story small: as little goes wrong in it as still breaks the same promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from proof.simulation.night import Telling, play
+from proof.simulation.stores import Stores
+from proof.simulation.story import Story
+
+_LISTS = ("faults", "strikes", "omissions")
+# What a story can do without, and what it then has.
+_PLAIN: tuple[dict[str, Any], ...] = (
+    {"rehearsed": False},
+    {"waves": None},
+    {"person": None},
+    {"resumes": 0, "later": None},
+    {"on_disk": False},
+    {"clock_s": 0.0},
+)
+
+
+def shrink(story: Story, stores: Stores) -> Telling:
+    """The smallest failing story that leaving things out leads to. Raises ``ValueError`` for one that does not fail."""
+    told = play(story, stores)
+    if not told.broken:
+        raise ValueError(f"seed {story.seed} breaks no promise")
+    promise = told.broken[0].promise
+    smaller: Telling | None = told
+    while smaller is not None:
+        told = smaller
+        smaller = _first_failing(told.story, promise, stores)
+    return told
+
+
+def _first_failing(story: Story, promise: int, stores: Stores) -> Telling | None:
+    for candidate in _smaller(story):
+        told = play(candidate, stores)
+        if any(one.promise == promise for one in told.broken):
+            return told
+    return None
+
+
+def _smaller(story: Story) -> Iterator[Story]:
+    """The story without one of the things that go wrong, or without one of its turns."""
+    for name in _LISTS:
+        items = getattr(story, name)
+        for index in range(len(items)):
+            yield story.model_copy(update={name: (*items[:index], *items[index + 1 :])})
+    for plain in _PLAIN:
+        if any(getattr(story, name) != value for name, value in plain.items()):
+            yield story.model_copy(update=plain)

@@ -1,0 +1,65 @@
+"""Where the journals of simulated nights are kept: one in memory for most of them, a real file for some."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from proof.simulation.process import NightJournal
+
+# Where there is one, a disk in memory: what is tried there is SQLite's own doing, not how long a disk takes.
+_FAST = Path("/dev/shm")
+
+
+class Stores:
+    """The stores of one worker. Close it at the end."""
+
+    def __init__(self) -> None:
+        self._memory: NightJournal | None = None
+        self._folder: Path | None = None
+
+    def memory(self) -> NightJournal:
+        """The store in memory, empty."""
+        if self._memory is None:
+            self._memory = NightJournal()
+        else:
+            self._memory.empty()
+        return self._memory
+
+    def file(self) -> NightJournal:
+        """A new store in a file."""
+        self.forget()
+        self._folder = Path(tempfile.mkdtemp(prefix="failover-night-", dir=_FAST if _FAST.is_dir() else None))
+        return NightJournal(self._folder / "journal-1.db")
+
+    def forget(self) -> None:
+        """Take the files away."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def close(self) -> None:
+        """End everything."""
+        self.forget()
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+
+def torn(store: NightJournal, tear: float) -> NightJournal:
+    """The store as the power left it: of the last write only the part ``tear`` (0 to 1) of it is on disk.
+
+    SQLite writes to its log first and moves that into the file later, so that the log's end is what may be missing.
+    """
+    assert store.path is not None  # only a file can be torn
+    before, after = store.tail
+    number = int(store.path.stem.rpartition("-")[2]) + 1
+    copied = store.path.with_name(f"journal-{number}.db")
+    shutil.copy(store.path, copied)
+    log = store.path.with_name(store.path.name + "-wal")
+    if log.exists():
+        kept = log.read_bytes()[: before + int(max(0, after - before) * tear)]
+        copied.with_name(copied.name + "-wal").write_bytes(kept)
+    store.close()
+    return NightJournal(copied)

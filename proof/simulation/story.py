@@ -1,0 +1,118 @@
+"""What a seed is drawn to: a world, a run in it, people, and everything that goes wrong. Plain data that can be kept.
+
+A kept story is played as it is, whatever a seed is drawn to by then. Nothing here runs or decides anything.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from adapters.mock.layout import WorldLayout
+from orchestrator.plan import Policy, Waves
+from orchestrator.runbook import Choice
+
+Kind = Literal[
+    "controlled", "uncontrolled", "uncontrolled-isolated", "restore", "failback", "guard", "guard-standby", "suspend"
+]
+KINDS: tuple[Kind, ...] = (
+    "controlled",
+    "uncontrolled",
+    "uncontrolled-isolated",
+    "restore",
+    "failback",
+    "guard",
+    "guard-standby",
+    "suspend",
+)
+StrikeKind = Literal["kill", "torn", "pause", "race", "step", "abort", "answer", "disk full"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Strike(_Strict):
+    """Something that happens to a process at an instant: before or after a write of the journal or a device's call.
+
+    ``at`` counts the instants of all processes from 1. What each kind does:
+
+    - ``kill``: the process is gone; ``torn``: so is a part of what it was writing. The next one comes ``seconds``
+      later, on the same machine (it can see that the holder of the lease is dead) or, ``elsewhere``, on another one,
+      its clock off by ``clock_s``; ``choice`` abort: it is told to call the run off.
+    - ``pause``: it is stopped for ``seconds``. Another one, its clock off by ``clock_s``, tries to take over
+      meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first one wakes up.
+    - ``race``: another one tries to take the run, and to begin a second one, right now.
+    - ``step``: the machine sleeps for ``seconds``.
+    - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere.
+    - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
+    """
+
+    at: int = Field(ge=1)
+    kind: StrikeKind
+    seconds: float = 0.1
+    elsewhere: bool = False
+    clock_s: float = 0.0
+    lives: int | None = None
+    choice: Choice | Literal["abort", ""] = ""
+    tear: float = 0.5  # which part of the last write is on disk
+
+
+class Omission(_Strict):
+    """A family's quirk: it does not tell ``field`` of ``reading``, ``times`` times after the first ``skip``."""
+
+    reading: str
+    field: str
+    skip: int = 0
+    times: int = 1
+
+
+class Person(_Strict):
+    """Somebody at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
+
+    answers: tuple[str, ...] = ()
+    thinks: float = 0.0
+
+
+class Story(_Strict):
+    """One simulated night.
+
+    ``prelude`` are faults that happen in the ``wait`` seconds before the run begins, ``faults`` begin with it.
+    ``haste``: waits of the runbook that take minutes are cut to seconds. ``outage_ago``: the fail-over a restore or a
+    fail-back comes after. ``resumes``: how often a run that needs an operator is taken up again, under ``later``.
+    ``on_disk``: the journal is a real file. ``rehearsed``: a dry run goes before.
+    """
+
+    seed: int
+    kind: Kind
+    layout: WorldLayout
+    source: str
+    services: tuple[str, ...]
+    prelude: tuple[str, ...] = ()
+    wait: float = 0.0
+    faults: tuple[str, ...] = ()
+    strikes: tuple[Strike, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    person: Person | None = None
+    policy: Policy = Policy()
+    later: Policy | None = None
+    resumes: int = 0
+    waves: Waves | None = None
+    haste: bool = True
+    outage_ago: float | None = None
+    suspended: bool | None = None
+    spool_lost: bool = False
+    on_disk: bool = False
+    rehearsed: bool = False
+    clock_s: float = 0.0
+
+    @property
+    def target(self) -> str:
+        """The site that takes over."""
+        return next(site.name for site in self.layout.sites if site.name != self.source)
+
+    @property
+    def troubles(self) -> int:
+        """How much goes wrong."""
+        return len(self.faults) + len(self.strikes) + len(self.omissions)

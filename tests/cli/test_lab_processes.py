@@ -1,0 +1,90 @@
+"""``failover lab up`` as a process, and the walk of README.md against it: over the CLI, over SEMP, over both."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.processes import PATIENCE_S, Bench
+from tests.cli.shell import roles_of
+
+pytestmark = pytest.mark.realtime
+
+MakeBench = Callable[..., Bench]
+
+
+def lab_up(bench: Bench, *options: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """A lab that serves, and what it said."""
+    lab = bench.start("lab", "up", *options)
+    assert lab.stdout is not None
+    said: list[str] = []
+    for line in lab.stdout:
+        said.append(line.rstrip("\n"))
+        if "Ctrl-C ends the lab" in line:
+            return lab, said
+    raise AssertionError(f"the lab did not come up: {said} {lab.stderr and lab.stderr.read()}")
+
+
+def changes(bench: Bench, site: str) -> list[tuple[str, str]]:
+    """What changed something at the first node of ``site``: over what it came, and the line."""
+    lines = (bench.folder / f"lab/{site}-{site.upper()}_Appliance1.commands.jsonl").read_text().splitlines()
+    heard: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return [(one["origin"].split()[0], one["line"]) for one in heard if one["kind"] == "change"]
+
+
+@pytest.mark.parametrize(
+    ("options", "adapter", "further", "over", "schemes"),
+    [
+        ((), "solace-semp", "solace-cli", "semp", {"ssh", "https"}),
+        (("--adapter", "solace-semp", "--http", "--ha"), "solace-semp", None, "semp", {"ssh", "http"}),
+        (("--adapter", "solace-cli"), "solace-cli", None, "ssh", {"ssh"}),
+    ],
+)
+def test_the_walk(
+    make_bench: MakeBench, options: tuple[str, ...], adapter: str, further: str | None, over: str, schemes: set[str]
+) -> None:
+    """Law: the sites are on real ports, the inventory uses the adapter asked for, and a service moves over it alone;
+    Ctrl-C ends the lab, and nothing moves then."""
+    bench = make_bench(environment={"FAILOVER_INVENTORY": "lab.yaml"})
+    lab, said = lab_up(bench, *options)
+    doors = [line.split()[2].split(":")[0] for line in said if line.startswith(("  ny ", "  nj "))]
+    assert (set(doors), said[0]) == (schemes, "SIMULATED  the lab is up:")
+    written = (bench.folder / "lab.yaml").read_text()
+    assert f'adapter: "{adapter}"' in written
+    assert ("also:" in written, f'- adapter: "{further}"' in written) == (bool(further), bool(further))
+    assert "  failover controlled --inventory lab.yaml --vpn Trading_VPN" in said, "the hint is the walk"
+    status = bench.here("status", "-i", str(bench.folder / "lab.yaml"))
+    assert (status.code, status.out.splitlines()[0]) == (0, "SIMULATED"), status.err
+    moved = bench.run("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", "stop", "--on-bridge-loss", "revert")
+    assert moved.code == 0, moved.err
+    assert {origin for site in ("ny", "nj") for origin, _ in changes(bench, site)} == {over}
+    lab.send_signal(signal.SIGINT)
+    _, err = lab.communicate(timeout=PATIENCE_S)
+    assert (lab.returncode, err) == (0, "the lab is down\n")
+    assert roles_of(bench.lab_world(), "Risk_VPN") == ("standby", "active")
+    away = bench.here("controlled", "-i", str(bench.folder / "lab.yaml"), "--vpn", "Trading_VPN", "--dry-run")
+    assert (away.code, "nothing was changed" in away.complaint) == (3, True)
+
+
+def test_faults_on_the_wire(make_bench: MakeBench) -> None:
+    """Law: what is to go wrong with an answer goes wrong on the wire; the doubt is settled by reading."""
+    bench = make_bench(environment={"FAILOVER_INVENTORY": "lab.yaml"})
+    lab_up(bench, "--fault", "demote: lose reply")
+    moved = bench.run("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", "stop", "--on-bridge-loss", "revert")
+    assert moved.code == 0, moved.err
+    assert len(changes(bench, "ny")) == 1, "sent once"
+    ended = [event["effect"] for event in bench.exported() if event["kind"] == "action.ended"]
+    assert ended == ["doubtful", "accepted"]
+
+
+def test_a_wish_that_contradicts_itself(make_bench: MakeBench) -> None:
+    """Law: an option without a meaning is refused before anything is made."""
+    bench = make_bench()
+    refused = bench.run("lab", "up", "--adapter", "solace-cli", "--http")
+    assert (refused.code, (bench.folder / "lab").exists()) == (2, False)
+    assert "--http is about SEMP" in refused.complaint
