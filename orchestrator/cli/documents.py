@@ -95,7 +95,7 @@ def print_graph(source: str) -> None:
                 show(f'    {node} -- "{rule.gate}" --> {node}_{gate}{{{answers}}}')
 
 
-def print_schema(kind: Literal["runbook", "inventory"]) -> None:
+def print_schema(kind: Literal["runbook", "inventory", "run"]) -> None:
     """The JSON Schema of a kind of file."""
     show_document(schemas()[f"{kind}.schema.json"].rstrip())
 
