@@ -130,22 +130,24 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         if output is None:
-            for line in _exported(journal, name):
+            for line in exported(journal, name):
                 show_stored(line)
             return
         try:
             # For its owner only, as the journal is: plans, names and reasons are nobody else's business.
             with os.fdopen(os.open(output, _NEW, 0o600), "w", encoding="utf-8") as file:
-                file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _exported(journal, name))
+                file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in exported(journal, name))
         except OSError as error:
             raise DefinitionError(f"{output} cannot be written: {error.strerror}") from error
     say(f"run {name} exported to {output}")
 
 
-def _exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
-    """The stored records, each with its time in words and whether the run was a simulation."""
+def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
+    """The stored records, each with its time in words, whether the run was a simulation, and its signature if any."""
     simulated = None
+    signed = {one.seq: {"key": one.key, "value": one.value} for one in journal.signatures(name)}
     for line in journal.lines(name):
         if simulated is None:
             simulated = bool(json.loads(line["event"])["plan"]["simulated"])
-        yield {**line, "time": iso(line["at"]), "simulated": simulated}
+        signature = {"signature": signed[line["seq"]]} if line["seq"] in signed else {}
+        yield {**line, "time": iso(line["at"]), "simulated": simulated, **signature}

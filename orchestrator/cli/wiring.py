@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
     from orchestrator.fleet import Desk, Fleet
     from orchestrator.journal import Journal
+    from orchestrator.signing import Signer
 
 STATE_VARIABLE = "FAILOVER_STATE"
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
 USER_VARIABLE = "FAILOVER_USER"
+SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
+# The name of the key in the state directory that signs if no other one is named.
+SIGNING_KEY = "signing.key"
 
 FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "Fleet"]
 
@@ -62,15 +66,26 @@ class Tools:
         if not url:
             path = self.state / "journal.sqlite"
             _make_private(path)
-            return Journal.at(path, scrub=scrub)
+            return Journal.at(path, scrub=scrub, signer=self.signer())
         self.secrets.redactor.learn(_password_of(url))
         try:
-            return Journal(url, scrub=scrub)
+            return Journal(url, scrub=scrub, signer=self.signer())
         except ImportError as error:
             raise DefinitionError(
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+
+    def signer(self) -> Signer | None:
+        """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
+        directory; None if there is neither. A key that was named is never done without."""
+        named = None if self.is_rehearsal else os.environ.get(SIGNING_VARIABLE)
+        path = Path(named).expanduser() if named else self.state / SIGNING_KEY
+        if not named and (self.is_rehearsal or not os.path.lexists(path)):
+            return None
+        from orchestrator.signing import Signer
+
+        return Signer(path)
 
     def inventory(self, path: Path | None) -> Inventory:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
