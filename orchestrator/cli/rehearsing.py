@@ -20,6 +20,7 @@ from adapters.mock.account_view import accounts
 from adapters.mock.layout import WorldLayout
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file, faults_for
+from orchestrator.cli.families import see_message_vpns
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import (
@@ -34,7 +35,7 @@ from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
@@ -86,6 +87,7 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     services, pair = services_of(
         inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, wish.site, ev.Policy())
     )
+    see_message_vpns(tools, inventory.sites[pair.sites[0]], "rehearse")
     source = _source(pair, wish.site)
     # What the others at a shared pair publish is not rehearsed: the copy has the services that were named.
     wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))
@@ -109,6 +111,8 @@ def _seed(wish: Wish, tools: Tools) -> int:
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
     """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
     parent = tools.state / "rehearsals"
+    if parent.is_symlink():
+        raise JournalUnavailable(f"{parent} is a link, which is not followed", hint="remove it")
     parent.mkdir(mode=0o700, exist_ok=True)
     path = Path(tempfile.mkdtemp(dir=parent))
     try:
@@ -144,6 +148,7 @@ class _Stage:
         with simulated_pair(layout, self._clock, file) as (world, reference):
             copy = copied_inventory(self._inventory, self._pair, self._wish.services, reference)
             path = self._directory / "inventory.yaml"
+            path.touch(mode=0o600)
             path.write_text(inventory_text(copy), encoding="utf-8")
             prelude = Prelude(self._tools, self._clock, world, path, self._wish.services, self._source)
             with self._clock.rushing() if isinstance(self._clock, ScaledClock) else nullcontext():
