@@ -6,6 +6,9 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    ApproveBy,
+    ApproveWithin,
+    BreakGlass,
     Canary,
     DryRun,
     EventsAsJson,
@@ -65,8 +68,12 @@ def controlled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
     runbook: RunbookName = "solace/controlled",
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.wiring import tools as tools_of
@@ -79,6 +86,7 @@ def controlled(
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("controlled", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
