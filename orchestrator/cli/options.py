@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 Vpn = Annotated[
-    list[str] | None, typer.Option("--vpn", metavar="NAME", help="A service to move; repeat for several.")
+    list[str] | None,
+    typer.Option("--vpn", "--service", metavar="NAME", help="A service to move; repeat for several."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every service of the pair.")]
 PairName = Annotated[
@@ -85,7 +86,10 @@ BreakGlass = Annotated[
     str | None,
     typer.Option("--break-glass", metavar="REASON", help="Begin without the approvals of others; recorded."),
 ]
-RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
+RunbookName = Annotated[
+    str | None,
+    typer.Option("--runbook", metavar="NAME|FILE", help="Another procedure than the usual one of this family."),
+]
 RunName = Annotated[
     str | None,
     typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the unfinished one)."),

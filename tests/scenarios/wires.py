@@ -48,6 +48,13 @@ class Wires(Registry):
         self.terminals, self.semp = terminals, semp
         self._kinds: dict[str, type[Adapter]] = {"solace-cli": Cli, "solace-semp": OverSemp}
 
+    @property
+    def changes(self) -> list[str]:
+        """Every line that was to change something, whichever node heard it."""
+        return [
+            line for logs in (self.terminals.logs, self.semp.logs) for log in logs.values() for line in log.changes
+        ]
+
     def get(self, name: str) -> type[Adapter]:
         return self._kinds[name]
 
