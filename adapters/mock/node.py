@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from adapters.mock.appliance import (
     BridgeName,
     ClientView,
+    EndpointKind,
     EndpointView,
+    MessageView,
     Outcome,
     PlatformView,
     QueueView,
@@ -132,6 +134,14 @@ class SimulatedAppliance:
                 return [replace(one, messages=0, usage_mb=0.0, oldest_id=None, oldest_at=None) for one in found]
             epoch = self._world.epoch
             return [one if one.oldest_at is None else replace(one, oldest_at=epoch(one.oldest_at)) for one in found]
+
+    def messages(
+        self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
+    ) -> Sequence[MessageView]:
+        with self._world.request():
+            found = self._read("endpoints", vpn).messages(self._site, kind, name, after, count)
+            epoch = self._world.epoch
+            return [replace(one, spooled_at=epoch(one.spooled_at)) for one in found] if self._serves else []
 
     def platform(self) -> PlatformView:
         with self._world.request():

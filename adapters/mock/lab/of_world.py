@@ -12,7 +12,9 @@ from pathlib import Path
 
 from adapters.mock.appliance import (
     ClientView,
+    EndpointKind,
     EndpointView,
+    MessageView,
     Outcome,
     PlatformView,
     QueueView,
@@ -107,6 +109,12 @@ class FaultyAppliance:
     def endpoints(self, vpn: str) -> Sequence[EndpointView]:
         self._read("endpoints", vpn)
         return self._node.endpoints(vpn)
+
+    def messages(
+        self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
+    ) -> Sequence[MessageView]:
+        self._read("endpoints", vpn)
+        return self._node.messages(vpn, kind, name, after, count)
 
     def platform(self) -> PlatformView:
         # Its clock stamps each answer, so this is nothing that somebody asked for.

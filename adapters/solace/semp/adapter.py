@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import ClassVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -18,7 +18,8 @@ from adapters.http.session import HttpSession, Limits, Request, Transport
 from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.names import checked_service
 from adapters.solace.semp.actions import ACTIONS, interface_change, perform
-from adapters.solace.semp.client import SempWriter, only_reads
+from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
+from adapters.solace.semp.client import SempReader, SempWriter, only_reads
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
@@ -41,7 +42,19 @@ from adapters.solace.semp.site_readings import (
 )
 from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, line_of
 from adapters.solace.serving import Nodes
-from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import (
+    ActionSpec,
+    Call,
+    Counted,
+    Effect,
+    Endpoint,
+    Failure,
+    Held,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+)
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -61,6 +74,7 @@ class SempOptions(HttpOptions):
     """What a site's ``options`` may say to this adapter."""
 
 
+T = TypeVar("T")
 Wire = Callable[[Device], Transport | None]
 _READERS = {
     "replication": read_replication,
@@ -187,6 +201,26 @@ class SolaceSempAdapter:
         if reading in _ONLY_WHILE_SERVING:
             self._nodes.confirm(node)
         return read
+
+    def durable_endpoints(self, service: str) -> Sequence[Endpoint]:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda reader: list_endpoints(reader, checked_service(service)))
+
+    def count(self, endpoint: Endpoint) -> Counted:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda reader: count_endpoint(reader, endpoint))
+
+    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+        """See ``contract.Browser``. Raises ``NotServing`` at the end if the node stopped serving meanwhile."""
+        node = self._nodes.serving(thorough=False)
+        yield from browse_endpoint(node.reader, endpoint, after)
+        self._nodes.confirm(node)
+
+    def _while_serving(self, read: Callable[[SempReader], T]) -> T:
+        node = self._nodes.serving(thorough=False)
+        found = read(node.reader)
+        self._nodes.confirm(node)
+        return found
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""

@@ -73,9 +73,12 @@ class SempReader:
             raise self._unreadable("a collection came where one object was asked for", reply)
         return Item(answer.data, answer.collections), reply
 
-    def all(self, path: str, *, select: Sequence[str] = ()) -> Iterator[Item]:
-        """Every object of a collection, page by page: a page may be short, or empty, and still not be the last."""
-        reply, answer = self._get(path, select, count=PAGE)
+    def all(self, path: str, *, select: Sequence[str] = (), where: str | None = None) -> Iterator[Item]:
+        """Every object of a collection, page by page: a page may be short, or empty, and still not be the last.
+
+        ``where`` is a wish: a broker that does not take it lists all.
+        """
+        reply, answer = self._get(path, select, count=PAGE, where=where)
         followed: set[str] = set()
         while True:
             yield from self._items(answer, reply)
@@ -109,10 +112,12 @@ class SempReader:
         except AdapterError:
             return  # it will expire
 
-    def _get(self, path: str, select: Sequence[str], *, count: int | None = None) -> tuple[Reply, Envelope]:
+    def _get(
+        self, path: str, select: Sequence[str], *, count: int | None = None, where: str | None = None
+    ) -> tuple[Reply, Envelope]:
         """Read ``path``; once more without ``select`` where the broker is older than one of its attributes."""
         if select:
-            reply = self._exchange(path + query_of(select=select, count=count))
+            reply = self._exchange(path + query_of(select=select, count=count, where=where))
             if not is_invalid_parameter(reply):
                 return reply, envelope_of(reply, self.device, is_read=True)
         return self._read(path + query_of(count=count))
