@@ -9,6 +9,9 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    ApproveBy,
+    ApproveWithin,
+    BreakGlass,
     Canary,
     DryRun,
     EventsAsJson,
@@ -107,7 +110,11 @@ def uncontrolled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
@@ -130,8 +137,9 @@ def uncontrolled(
     plan = with_instructions(without_waiver(plan) if fence_first else plan)
     plan = with_last_known(tools, plan)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("uncontrolled", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -163,7 +171,11 @@ def restore(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
@@ -187,8 +199,9 @@ def restore(
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("restore", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -219,7 +232,11 @@ def failback(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
@@ -237,8 +254,9 @@ def failback(
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("failback", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
