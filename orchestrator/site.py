@@ -75,6 +75,8 @@ HookEvent = Literal[
     "gate.withdrawn",
     "revert.started",
     "undo.done",
+    "approval.given",
+    "approval.refused",
 ]
 
 
@@ -221,6 +223,26 @@ def _part(own: Site, also: Also) -> Site:
     return own.model_copy(update=given)
 
 
+ApprovedCommand = Literal["controlled", "uncontrolled", "restore", "failback"]
+_ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback")
+
+
+class ApprovalPolicy(_Strict):
+    """Four eyes: so many other people have to agree to a run of these commands before it begins."""
+
+    needed: int = Field(ge=1, le=10)
+    within: Duration = 3600.0
+    commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
+    break_glass: bool = Field(default=True, description="one person may begin alone, by name and with a reason")
+
+    @field_validator("within")
+    @classmethod
+    def _some_time(cls, within: float) -> float:
+        if within <= 0:
+            raise ValueError("nobody can approve in no time")
+        return within
+
+
 class Pair(_Strict):
     """Two sites that replicate to each other. The first is the home site: a planned move starts from it.
 
@@ -231,6 +253,7 @@ class Pair(_Strict):
     name: SiteName
     sites: tuple[SiteName, SiteName]
     services: tuple[ServiceName, ...] = Field(min_length=1)
+    approval: ApprovalPolicy | None = None
 
     @field_validator("sites")
     @classmethod

@@ -85,11 +85,21 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
             took = "" if step.seconds is None else f" ({step.seconds:.2f}s)"
             show(f"    {step.status:<11} {step.title}{took}{': ' + step.note if step.note else ''}")
     for question in questions:
-        show(f"  OPEN QUESTION for {question.service}: {question.why}")
+        show(f"  OPEN QUESTION for {question.service or 'the whole run'}: {question.why}")
         show(f"    {question.answer}")
 
 
 def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
+    asked = run.approvals.gate
+    if asked is not None and run.status != "finished":
+        yield OpenQuestion(
+            service=None,
+            gate=asked.gate,
+            item=None,
+            why=asked.why,
+            choices=asked.choices,
+            answer=f"failover approve {name} --reason '…'",
+        )
     for lane in run.lanes.values():
         for gate in lane.gates:
             item = f" --item {gate.item}" if gate.item else ""

@@ -10,6 +10,9 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    ApproveBy,
+    ApproveWithin,
+    BreakGlass,
     Canary,
     DryRun,
     EventsAsJson,
@@ -109,7 +112,11 @@ def uncontrolled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
@@ -132,8 +139,9 @@ def uncontrolled(
     plan = with_instructions(without_waiver(plan) if fence_first else plan)
     plan = with_last_known(tools, plan)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("uncontrolled", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -165,7 +173,11 @@ def restore(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
@@ -189,8 +201,9 @@ def restore(
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("restore", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -230,7 +243,11 @@ def failback(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
@@ -250,8 +267,9 @@ def failback(
     if evidence is not None:
         plan = with_evidence(tools, plan, evidence, evidence_age)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("failback", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 

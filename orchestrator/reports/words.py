@@ -119,6 +119,10 @@ def _of_gate(event: ev.Event) -> str:
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""
             return f"decided by {event.ruling.by}: {item}{event.ruling.choice} ({event.ruling.reason})"
+        case ev.ApprovalGiven():
+            return f"approved by {event.by} on {event.host}" + (f": {event.reason}" if event.reason else "")
+        case ev.ApprovalRefused():
+            return f"the word of {event.by} on {event.host} does not count: {event.why}"
         case ev.GateWithdrawn():
             return f"no decision needed any more: {event.why}"
         case _:
