@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -60,6 +61,7 @@ Give activity back to a restored site, once that is shown to be safe.
 \b
 Examples:
   failover failback --vpn Trading_VPN --to ny
+  failover failback --all --to ny --yes --xa stop --evidence evidence/report.json
   failover failback --all --to ny --yes --xa stop --accept-risk "agreed with the desk: duplicates are dropped"
 """
 Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
@@ -219,6 +221,15 @@ def failback(
     accept_risk: Annotated[
         str | None, typer.Option("--accept-risk", metavar="TEXT", help="Go back though it is not shown to be safe.")
     ] = None,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(
+            "--evidence", metavar="REPORT", help="report.json of `pipeline reconcile` that shows it is safe."
+        ),
+    ] = None,
+    evidence_age: Annotated[
+        float, typer.Option("--evidence-age", metavar="SECONDS", min=0, help="How old its snapshots may be.")
+    ] = 900.0,
     dry_run: DryRun = False,
     as_json: EventsAsJson = False,
     yes: Yes = False,
@@ -240,7 +251,7 @@ def failback(
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
-    from orchestrator.cli.unplanning import site_to_leave, with_outage
+    from orchestrator.cli.unplanning import site_to_leave, with_evidence, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
@@ -253,6 +264,8 @@ def failback(
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
+    if evidence is not None:
+        plan = with_evidence(tools, plan, evidence, evidence_age)
     plan = in_waves(plan, wave, canary, max_failed)
     eyes = Eyes("failback", approve_by, approve_within, break_glass)
     raise typer.Exit(
