@@ -113,6 +113,8 @@ def _of_lane(event: ev.Event) -> str:
 
 def _of_gate(event: ev.Event) -> str:
     match event:
+        case ev.GateOpened() if event.approval is not None:
+            return f"decision needed: {event.why}: failover approve"
         case ev.GateOpened():
             risk = "" if event.at_risk is None else f" ({event.at_risk:,} messages at risk)"
             return f"decision needed: {event.why}{risk}: {' / '.join(event.choices)}"

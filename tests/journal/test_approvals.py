@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator import events as ev
-from orchestrator.clock import VirtualClock
+from orchestrator.cli.main import main
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.events import Outcome
 from orchestrator.journal import Journal
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
 from orchestrator.reports.report import build
 from orchestrator.state import Run, fold
+from tests.cli.processes import Bench, line_with
 from tests.core.builders import a_plan
 from tests.core.killing import Killed, bury, judge_pair
 from tests.core.leading import RUN, Lead, When, asking, pausing
@@ -267,3 +275,40 @@ def test_waves_begin_only_after_approval(opened: Opener, clock: VirtualClock, ot
     plan = the_plan(needed=1, services=("A", "B", "C"), waves=ev.Waves(size=1, canary="B"))
     run = lead.start(plan, observers=[When(ev.GateOpened, others.saying({"by": "bob"}))])
     assert (run.outcome, judged(lead, run), len(lead.events(ev.GateOpened))) == (Outcome.DONE, [], 1)
+
+
+# --- another account of the system ---------------------------------------------------------------------------------
+
+
+@pytest.mark.realtime
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")
+def test_another_account_approves_through_the_shared_journal(postgresql: str, tmp_path: Path) -> None:
+    """Two accounts with state directories of their own see the same run through the database that they share, and the
+    account that counts is that of the process."""
+    bench = Bench(tmp_path, environment={"FAILOVER_JOURNAL": postgresql})
+    journal = Journal(postgresql)
+    try:
+        process = bench.start("controlled", "--vpn", "V", "--yes", "--approve-by", "1")
+        line_with(process, "decision needed: the plan needs approval by another person")
+        child = os.fork()
+        if not child:
+            _approve_as_nobody(postgresql)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        process.communicate(timeout=60)
+        [row] = journal.runs()
+        report = build(journal.records(row.run))
+        assert report.approval is not None
+        assert (process.returncode, [one.by for one in report.approval.given]) == (0, [pwd.getpwuid(65534).pw_name])
+        assert report.approval.requester == pwd.getpwuid(0).pw_name
+    finally:
+        bench.close()
+        journal.close()
+
+
+def _approve_as_nobody(url: str) -> None:
+    """In a child: be another account for good, whatever the environment says, and approve."""
+    os.setgid(65534)
+    os.setuid(65534)
+    os.environ.update({"FAILOVER_JOURNAL": url, "FAILOVER_USER": "root", "USER": "root", "LOGNAME": "root"})
+    tools = Tools(Path("/nonexistent"), SystemClock(), SecretStore(None), Registry())
+    os._exit(main(["approve", "--yes"], tools))

@@ -70,6 +70,10 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
         "decided by ann: 1-a-b: commit (all other branches are committed)",
     ),
     (ev.GateWithdrawn(gate="g", why="it holds again"), "no decision needed any more: it holds again"),
+    (
+        question(approval=ev.ApprovalSought(needed=1, plan="0", expires_at=0.0)),
+        "decision needed: why: failover approve",
+    ),
     (ev.ApprovalGiven(by="bob", host="b2", plan="0", reason="change 4711"), "approved by bob on b2: change 4711"),
     (ev.ApprovalRefused(by="ann", host="b1", why="too late"), "the word of ann on b1 does not count: too late"),
     (
