@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import Next, Observe
-from orchestrator.runbook import Choice, Step
+from orchestrator.runbook import Answer, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
 from proof.exploration.looking import NOW
 from proof.exploration.slices import Live, live
@@ -118,7 +118,7 @@ class Lanes:
         intent = lane.outstanding[0].number
         return self._fold(lane, [ev.ActionEnded(intent=intent, effect=effect, detail="as the device said")])
 
-    def ruled(self, number: int, gate: ev.GateOpened, choice: Choice) -> Turn:
+    def ruled(self, number: int, gate: ev.GateOpened, choice: Answer) -> Turn:
         """A person chose."""
         lane = self.standings[number].lane
         ruling = ev.Ruling(choice=choice, reason="a reason", by="person")
