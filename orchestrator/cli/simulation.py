@@ -59,14 +59,14 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     )
     with serve_world(world, directory=wish.directory, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
-        _write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
+        write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
         show("SIMULATED  the lab is up:")
         for site, node in lab.nodes:
             for line in _doors(lab, site, node, settings.semp):
                 show(f"  {site}  {node}  {line}")
         for line in _hints(lab, wish, world.vpn_names[0], has_semp=settings.semp is not None):
             show(line)
-        _wait_for_signal()
+        wait_for_signal()
     say("the lab is down")
 
 
@@ -115,10 +115,7 @@ _WORDS = {
 def _lab_world(tools: Tools, wish: LabWish) -> World:
     """The world of the lab's directory, as it was left, or a new one."""
     world_file = wish.directory / "world.json"
-    try:
-        wish.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise DefinitionError(f"{wish.directory} cannot be used: {error.strerror}") from error
+    usable_folder(wish.directory)
     if not world_file.exists():
         world = World(embedded_layout(ha=wish.ha), tools.clock, path=world_file)
         world.save()
@@ -132,7 +129,16 @@ def _lab_world(tools: Tools, wish: LabWish) -> World:
     return world
 
 
-def _write_copy(written: Path, wanted: Path) -> None:
+def usable_folder(directory: Path) -> None:
+    """Make the lab's folder, if it is not there. Raises ``DefinitionError``."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DefinitionError(f"{directory} cannot be used: {error.strerror}") from error
+
+
+def write_copy(written: Path, wanted: Path) -> None:
+    """The same file once more, where the person wants it. Raises ``DefinitionError``."""
     from adapters.mock.lab.inventory import write_private
 
     if wanted.resolve() == written.resolve():
@@ -143,7 +149,8 @@ def _write_copy(written: Path, wanted: Path) -> None:
         raise DefinitionError(f"{wanted} cannot be written: {error.strerror}") from error
 
 
-def _wait_for_signal() -> None:
+def wait_for_signal() -> None:
+    """Until Ctrl-C, or until the process is told to end."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -168,15 +175,31 @@ def reset_embedded(tools: Tools) -> None:
 
 def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     """Give the simulated world of ``plan`` these faults. Raises ``DefinitionError`` for real devices."""
-    faults = _faults(texts)
-    reference = plan.inventory.sites[plan.source].options.get("world")
+    source = plan.inventory.sites[plan.source]
+    reference = source.options.get("world")
     if not isinstance(reference, str) or not plan.simulated:
         raise DefinitionError("--fault is for the simulated pair; these devices are not in this process's hands")
+    if source.adapter == "mock-amps":
+        _afflict_amps(tools, reference, texts)
+        return
+    faults = _faults(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
     finally:
         WORLDS.release(world)
+
+
+def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
+    from adapters.mock.amps.adapter import AMPS_WORLDS
+    from orchestrator.cli.amps_lab import amps_faults
+
+    faults = amps_faults(texts)
+    world = AMPS_WORLDS.acquire(reference, tools.clock)
+    try:
+        world.afflict(faults)
+    finally:
+        AMPS_WORLDS.release(world)
 
 
 def _faults(texts: Sequence[str]) -> list[Fault]:
