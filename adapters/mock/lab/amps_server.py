@@ -22,6 +22,7 @@ from orchestrator.errors import AdapterError, DefinitionError
 
 ADAPTER = "amps-admin"
 INVENTORY = "lab-amps.yaml"
+_CAPACITY = "1TB"  # no disk stands behind it
 _HEAD = """\
 # SIMULATED instances of AMPS. A lab wrote this file when it started; the ports answer while it runs.
 """
@@ -160,6 +161,7 @@ class AmpsLab:
                     f"        file: {_quoted(str(self.password_file))}",
                 ]
             lines += ["    options:", '      scheme: "http"', f"      link: {_quoted(self._link_of(names[0]))}"]
+            lines.append(f"      journal_capacity: {_quoted(_CAPACITY)}")
         first_two = list(sites)[:2]
         lines += [
             "pairs:",
