@@ -124,6 +124,14 @@ class FaultyAppliance:
         if self._arrives("set_backbone", "", {"state": "up" if up else "down"}):
             self._node.set_msg_backbone(up=up)
 
+    def interfaces(self) -> Mapping[str, bool]:
+        self._read("fence")
+        return self._node.interfaces()
+
+    def set_interface(self, name: str, *, up: bool) -> None:
+        if self._arrives("set_interface", "", {"state": "up" if up else "down"}):
+            self._node.set_interface(name, up=up)
+
     def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
         if self._arrives("set_reject_on_discard", vpn, {"enabled": "yes" if enabled else "no"}):
             self._node.set_reject_on_discard(vpn, enabled=enabled)
