@@ -10,7 +10,7 @@ from pathlib import Path
 from adapters.mock.amps.embedded import SERVICE, amps_world
 from adapters.mock.amps.faults import Fault, parse_amps_faults
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
-from orchestrator.cli.simulation import usable_folder, wait_for_signal, write_copy
+from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 

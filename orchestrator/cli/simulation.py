@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from adapters.mock.faults import Fault, parse_fault, read_faults
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
+from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
@@ -127,34 +126,6 @@ def _lab_world(tools: Tools, wish: LabWish) -> World:
             hint="give another --directory, or delete this one to start anew",
         )
     return world
-
-
-def usable_folder(directory: Path) -> None:
-    """Make the lab's folder, if it is not there. Raises ``DefinitionError``."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise DefinitionError(f"{directory} cannot be used: {error.strerror}") from error
-
-
-def write_copy(written: Path, wanted: Path) -> None:
-    """The same file once more, where the person wants it. Raises ``DefinitionError``."""
-    from adapters.mock.lab.inventory import write_private
-
-    if wanted.resolve() == written.resolve():
-        return
-    try:
-        write_private(wanted, written.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DefinitionError(f"{wanted} cannot be written: {error.strerror}") from error
-
-
-def wait_for_signal() -> None:
-    """Until Ctrl-C, or until the process is told to end."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    stop.wait()
 
 
 def reset_embedded(tools: Tools) -> None:
