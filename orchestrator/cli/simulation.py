@@ -168,15 +168,33 @@ def reset_embedded(tools: Tools) -> None:
 
 def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     """Give the simulated world of ``plan`` these faults. Raises ``DefinitionError`` for real devices."""
-    faults = _faults(texts)
-    reference = plan.inventory.sites[plan.source].options.get("world")
+    site = plan.inventory.sites[plan.source]
+    reference = site.options.get("world")
     if not isinstance(reference, str) or not plan.simulated:
         raise DefinitionError("--fault is for the simulated pair; these devices are not in this process's hands")
+    if site.adapter == "mock-amps":
+        _afflict_amps(tools, reference, texts)
+        return
+    faults = _faults(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
     finally:
         WORLDS.release(world)
+
+
+def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
+    """The same for simulated AMPS instances, whose faults have a grammar of their own."""
+    from adapters.mock.amps.adapter import AMPS_WORLDS
+    from adapters.mock.amps.faults import parse_amps_faults
+
+    lines = [Path(text).read_text(encoding="utf-8") if Path(text).is_file() else text for text in texts]
+    faults = parse_amps_faults(line for text in lines for line in text.splitlines())
+    world = AMPS_WORLDS.acquire(reference, tools.clock)
+    try:
+        world.afflict(faults)
+    finally:
+        AMPS_WORLDS.release(world)
 
 
 def _faults(texts: Sequence[str]) -> list[Fault]:

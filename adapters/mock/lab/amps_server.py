@@ -154,7 +154,9 @@ class AmpsLab:
                     "      password:",
                     f"        file: {_quoted(str(self._password_file))}",
                 ]
-            lines += ["    options:", '      scheme: "http"']
+            links = [link for name in names for link in self.world.layout.instance(name).destinations]
+            sync = "sync" if all(link.sync for link in links) else "async"
+            lines += ["    options:", '      scheme: "http"', f"      link: {_quoted(sync)}"]
         first_two = list(sites)[:2]
         lines += [
             "pairs:",
