@@ -51,7 +51,9 @@ def test_a_fault_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     """``--fault`` understands the grammar of the simulated instances, where the inventory has these."""
     monkeypatch.setenv("FAILOVER_USER", "ann")
     shell = Shell(tmp_path, capsys)
-    AmpsWorld(amps_layout(queues=False), shell.clock, path=tmp_path / "amps.json").save()
+    world = AmpsWorld(amps_layout(queues=False), shell.clock, path=tmp_path / "amps.json")
+    shell.clock.advance(5.0)
+    world.save()
     inventory = amps_inventory(tmp_path / "amps.json").model_dump_json(exclude_unset=True)
     (tmp_path / "amps.yaml").write_text(inventory, encoding="utf-8")
     ended = shell(
