@@ -175,7 +175,7 @@ def history(
     \b
     Examples:
       failover runs export 20261120-0305 -o records/20261120-0305.jsonl
-      failover check --json >> records/checks.jsonl
+      failover check --json > records/check-20261120.json
       failover pipeline history records --learn --out history
     """
     from orchestrator.cli.past import history as run
