@@ -152,6 +152,18 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
     say(f"run {name} exported to {output}")
 
 
+def export_parquet(tools: Tools, name: str | None, directory: Path, *, every: bool) -> None:
+    """One Parquet file for each run: of the one that is named, or of all. What is there already is replaced."""
+    from orchestrator.cli.reconciling import spark_installed
+
+    with spark_installed(), closing(tools.journal()) as journal:
+        from pipeline.runs import write_runs
+
+        names = [row.run for row in journal.runs()] if every else [find_run(journal, name)]
+        count = write_runs(directory, ((run, exported(journal, run)) for run in names))
+    say(f"{count:,} records of {len(names):,} runs exported to {directory}")
+
+
 def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
     """The stored records, each with its time in words, whether the run was a simulation, and its signature if any."""
     simulated = None
