@@ -22,6 +22,10 @@ DOORS: Mapping[tuple[str, str], str] = {
     ): "importing a third party's adapter runs its code, which may raise anything",
     ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
     ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
+    (
+        "proof/exploration/lanes.py",
+        "Lanes.turn",
+    ): "any error of the core is what the walk looks for: it becomes a finding",
     ("orchestrator/fleet.py", "_Asker._run"): "carried to the engine's thread, which raises it",
 }
 

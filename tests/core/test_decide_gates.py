@@ -272,3 +272,33 @@ def test_an_activation_in_doubt_is_not_called_off_blindly() -> None:
     assert kinds(move) == ["point-of-no-return", "step.done"]
     lane = after(lane, move, T0)
     assert kinds(decide(PLAN, lane, T0, attended=False)) == ["abort.declined"]
+
+
+DOUBT_AT_THE_POINT: dict[str, Any] = {
+    "step": 4,
+    "changed": True,
+    "undo": ("demote",),
+    "intents": (Intent(1, "set_role", 1, None, T0, effect=Effect.DOUBTFUL, ended_at=T0),),
+}
+
+
+def test_no_way_back_while_the_point_of_no_return_is_in_doubt() -> None:
+    """Whether the target was activated is not known: it can be tried again or left, but not called reverted."""
+    gate, lane = gate_of(PLAN, failed(**DOUBT_AT_THE_POINT, failure_unknown=True))
+    assert (gate.choices, gate.unattended) == (("retry", "stop"), "stop")
+    (_, end) = decide(PLAN, lane, T0, attended=False).events
+    assert isinstance(end, ev.LaneEnded)
+    assert end.outcome is ev.Outcome.NEEDS_OPERATOR
+
+
+def test_called_off_while_the_point_of_no_return_is_in_doubt() -> None:
+    """Nobody could read what the activation did: it is not called off, so it does not end as if it had not been."""
+    (declined,) = decide(PLAN, failed(**DOUBT_AT_THE_POINT, abort=ABORT), T0, attended=False).events
+    assert declined == ev.AbortDeclined(reason="it may be past the point of no return, and nothing read tells")
+
+
+def test_a_disproved_activation_can_be_called_off() -> None:
+    """A reading showed that the activation had no effect: the way back is open again."""
+    intent = Intent(1, "set_role", 1, None, T0, effect=Effect.DOUBTFUL, ended_at=T0, disproved=True)
+    lane = failed(**{**DOUBT_AT_THE_POINT, "intents": (intent,)}, abort=ABORT)
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["revert.started"]
