@@ -230,6 +230,8 @@ def _gate_opened(lane: Lane, event: ev.GateOpened, at: float) -> Lane:
 def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
     gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
     lane = _with(lane, gates=gates)
+    if event.item is not None and event.ruling.choice == "stop":
+        return lane  # nothing was decided about the item: it is asked about again
     if event.item is not None:
         return _with(lane, rulings={**lane.rulings, (event.step, event.item): event.ruling})
     if event.ruling.choice == "wait":

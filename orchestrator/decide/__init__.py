@@ -9,7 +9,7 @@ The safety argument in prose, before the code:
 - A lane that is called off sends nothing new, and turns back once what it sent is known.
 - Unknown is never true. It is asked again for ``patience``, and then the step has failed.
 - Before anything was changed a failed step refuses the lane; after that somebody decides, and unattended it reverts;
-  past the point of no return it stops.
+  past the point of no return, or if that is in doubt, it stops.
 
 ``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
 every decision stands on recorded facts.

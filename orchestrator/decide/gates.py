@@ -65,7 +65,7 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
     """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
     if lane.status == "running" and not _may_have_changed(lane):
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
-    if lane.status == "running":
+    if lane.status == "running" and not _may_be_past_return(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
     # After an escalation the source may be dark for good: what cannot be read there may be waived, by name.
     waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" and lane.failure_unknown else ()
@@ -87,6 +87,12 @@ def _may_have_changed(lane: Lane) -> bool:
     return lane.changed or any(intent.may_have_obeyed for intent in lane.intents)
 
 
+def _may_be_past_return(plan: ev.Plan, lane: Lane) -> bool:
+    """May the action of the point of no return have been obeyed? Turning back could then leave the target active."""
+    step = plan.runbook.steps[lane.step]
+    return step.point_of_no_return and any(intent.may_have_obeyed for intent in lane.intents)
+
+
 def aborted(abort: ev.AbortAsked) -> str:
     """The reason a lane ends with when it was called off."""
     return f"called off by {abort.by}: {abort.reason}" if abort.reason else f"called off by {abort.by}"
@@ -99,6 +105,8 @@ def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
         return say(ev.AbortDeclined(reason=why))
     if not _may_have_changed(lane):
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
+    if lane.step < len(plan.runbook.steps) and _may_be_past_return(plan, lane):
+        return say(ev.AbortDeclined(reason="it may be past the point of no return, which cannot be read"))
     return say(*turn_back(plan, lane, aborted(abort)))
 
 

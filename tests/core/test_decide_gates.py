@@ -68,6 +68,27 @@ def test_past_the_point_of_no_return_it_stops(status: str) -> None:
     assert decided.kind == "gate.decided"
 
 
+def in_doubt(effect: Effect = Effect.DOUBTFUL, **more: Any) -> Intent:
+    return Intent(1, "set_role", 1, None, T0, effect=effect, **more)
+
+
+@pytest.mark.parametrize("effect", [Effect.DOUBTFUL, Effect.ACCEPTED])
+def test_perhaps_past_the_point_of_no_return_it_stops(effect: Effect) -> None:
+    """A lane whose target may be active already, and cannot be read, does not turn back: it would end as reverted with
+    the target active. It is asked for retry or stop, stops unattended, and cannot be called off."""
+    lane = failed(step=4, changed=True, undo=("demote",), intents=(in_doubt(effect),))
+    gate, _ = gate_of(PLAN, lane)
+    assert (gate.choices, gate.unattended) == (("retry", "stop"), "stop")
+    assert kinds(decide(PLAN, after(lane, Next(events=(ABORT,)), T0), T0, attended=False)) == ["abort.declined"]
+
+
+@pytest.mark.parametrize("intent", [in_doubt(Effect.NOT_SENT), in_doubt(Effect.REJECTED), in_doubt(disproved=True)])
+def test_not_past_the_point_of_no_return_it_can_turn_back(intent: Intent) -> None:
+    """An activation that cannot have been obeyed leaves the way back open."""
+    gate, _ = gate_of(PLAN, failed(step=4, changed=True, undo=("demote",), intents=(intent,)))
+    assert gate.unattended == "revert"
+
+
 @pytest.mark.parametrize(
     ("effect", "disproved", "refused"),
     [
