@@ -71,13 +71,18 @@ def lead(bench: Bench, *, threads: bool) -> Run:
     """Lead the run to its end; journal and leases in a SQLite file of its own."""
     with TemporaryDirectory() as folder:
         journal = Journal.at(Path(folder) / "journal.sqlite")
-        created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
-        lease, writer = create_run(journal, bench.clock, "bench", created)
-        record = ev.Record(run="bench", seq=1, at=bench.clock.now(), lane=None, event=created)
-        fleet = _fleet(bench, lease, threads)
-        engine = Engine(journal, lease, writer, begin(record), fleet, bench.clock, by="bench")
-        run = engine.run()
+        run = lead_in(journal, bench, threads=threads)
         journal.close()
+    return run
+
+
+def lead_in(journal: Journal, bench: Bench, *, threads: bool) -> Run:
+    """The same in a journal of the caller's, as run ``bench``."""
+    created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
+    lease, writer = create_run(journal, bench.clock, "bench", created)
+    record = ev.Record(run="bench", seq=1, at=bench.clock.now(), lane=None, event=created)
+    fleet = _fleet(bench, lease, threads)
+    run = Engine(journal, lease, writer, begin(record), fleet, bench.clock, by="bench").run()
     if run.outcome is not ev.Outcome.DONE:
         raise RuntimeError(f"the benchmark's run ended {run.outcome}")
     return run

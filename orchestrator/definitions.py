@@ -46,7 +46,9 @@ def whole_document(model: type[BaseModel], data: Any) -> Path:
         return _repeated(data["steps"], ("steps",), "id")
     if model is XaDecisions:
         return _repeated(data["decisions"], ("decisions",), "xid")
-    return _pair(data) or _repeated(data.get("hooks", ()), ("hooks",), "name") if model is Inventory else ()
+    if model is Inventory:
+        return _renamed(data) or _pair(data) or _repeated(data.get("hooks", ()), ("hooks",), "name")
+    return ()
 
 
 def _repeated(entries: Any, path: Path, key: str) -> Path:
@@ -56,6 +58,13 @@ def _repeated(entries: Any, path: Path, key: str) -> Path:
             return (*path, index, key)
         seen.add(entry[key])
     return ()
+
+
+def _renamed(data: Any) -> Path:
+    """A site that has another name than its key."""
+    return next(
+        (("sites", key, "name") for key, site in data["sites"].items() if site.get("name") not in (None, "", key)), ()
+    )
 
 
 def _pair(data: Any) -> Path:

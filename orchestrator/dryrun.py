@@ -136,6 +136,8 @@ def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
     site = plan.inventory.sites[plan.site_name(side)]
     if len(site.devices) == 1:
         return site.devices[0].name
+    if "health" not in adapter.readings:
+        return f"an instance of {site.name}"
     health = adapter.probe("health", plan.services[:1])
     found = health.get(plan.services[0])
     if isinstance(found, DeviceHealth) and found.node and found.serving:

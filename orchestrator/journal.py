@@ -1,7 +1,8 @@
 """The journal: an append-only, hash-chained record of runs, in SQLite or PostgreSQL, through SQLAlchemy Core.
 
 Every record of a run carries the hash of the one before it; the run's row carries number and hash of the last one,
-so that an edit, a deletion, a reordering or a truncation is found offline. Appending is one transaction that first
+so that an edit, a deletion, a reordering or a truncation is found offline (``chain``). With a signer, each commit also
+holds its signature over the new head (``signing``). Appending is one transaction that first
 moves the run's row from the writer's own (epoch, sequence) to the next: if another process took the lease, or wrote
 meanwhile, no row matches, nothing is written, and ``LeaseLost`` is raised. That one statement is the fencing of the
 journal: an intent of a powerless writer never gets on disk, so its action never leaves.
@@ -11,29 +12,30 @@ Everything that enters passes ``scrub`` first: no secret is ever written.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from pydantic import ValidationError
 
 from orchestrator import events as ev
+from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
 from orchestrator.tables import CLAIMS as CLAIMS
-from orchestrator.tables import EVENTS, INBOX, METADATA
+from orchestrator.tables import EVENTS, INBOX, METADATA, SIGNATURES
 from orchestrator.tables import RUNS as RUNS
 
-_GENESIS = "0" * 64
+if TYPE_CHECKING:
+    from orchestrator.signing import Signer
+
 _BATCH = 1000
+# How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
+_IDLE_MS = 15_000
 _TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
-# The events an export of a run that nobody leads ends with.
-_RESTING = frozenset({"run.finished", "run.paused"})
 
 _MOVE_HEAD = (
     sa.update(RUNS)
@@ -44,6 +46,7 @@ _MOVE_HEAD = (
     )
     .values(seq=sa.bindparam("new_seq"), head=sa.bindparam("new_head"))
 )
+_LINKS = sa.select(*(EVENTS.c[name] for name in Link._fields)).order_by(EVENTS.c.seq)
 _EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == sa.bindparam("b_run"))
 
 
@@ -102,22 +105,24 @@ class _Prepared:
 class Journal:
     """All runs of one database. Safe for one thread; processes share it through the database's own locks."""
 
-    def __init__(self, url: str, *, scrub: Callable[[str], str] = str) -> None:
+    def __init__(self, url: str, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> None:
         self.url = url
         self._scrub = scrub
+        self._signer = signer
         with mapped_errors("be opened"):
             self.engine = _engine(url)
             _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
         self._move_head = _Prepared(_MOVE_HEAD, self.engine.dialect, ("seq", "head"))
+        self._sign = _Prepared(sa.insert(SIGNATURES), self.engine.dialect, SIGNATURES.columns.keys())
         self._insert = _Prepared(sa.insert(EVENTS), self.engine.dialect, EVENTS.columns.keys())
         self._epoch = _Prepared(_EPOCH, self.engine.dialect, ())
         self._writing: sa.Connection | None = None
 
     @classmethod
-    def at(cls, path: Path, *, scrub: Callable[[str], str] = str) -> Journal:
+    def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Journal:
         """The embedded journal in one SQLite file."""
-        return cls(f"sqlite:///{path}", scrub=scrub)
+        return cls(f"sqlite:///{path}", scrub=scrub, signer=signer)
 
     def close(self) -> None:
         """End all connections."""
@@ -139,13 +144,15 @@ class Journal:
         expires_at: float,
     ) -> Writer:
         """The first record of a run, inside the transaction that also claims its services."""
-        row, head = self._chain(run, 1, at, None, created, _GENESIS)
+        row, head = self._chain(run, 1, at, None, created, GENESIS)
         connection.execute(
             sa.insert(RUNS).values(
                 run=run, created_at=at, seq=1, head=head, epoch=1, holder=holder, expires_at=expires_at
             )
         )
         connection.execute(sa.insert(EVENTS), [row])
+        for signature in self._signed(run, 1, head):
+            connection.execute(sa.insert(SIGNATURES), [signature])
         return Writer(run, 1, 1, head)
 
     def append(
@@ -172,6 +179,7 @@ class Journal:
         self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
     ) -> None:
         """One transaction: this is what a device waits for."""
+        signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
         with self._connected() as connection, connection.begin():
             moved = connection.exec_driver_sql(self._move_head.text, self._move_head.bind(move))
             if moved.rowcount != 1:
@@ -181,6 +189,8 @@ class Journal:
                 )
             if rows:
                 connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
+            for signature in signed:
+                connection.exec_driver_sql(self._sign.text, self._sign.bind(signature))
             if taken:
                 connection.execute(sa.update(INBOX).where(INBOX.c.id.in_(taken)).values(taken=True))
 
@@ -202,6 +212,12 @@ class Journal:
         body = self._scrub(event.model_dump_json(exclude_defaults=False))
         digest = link_hash(before, run, seq, at, lane, body)
         return {"run": run, "seq": seq, "at": at, "lane": lane, "event": body, "hash": digest}, digest
+
+    def _signed(self, run: str, seq: int, head: str) -> Sequence[Mapping[str, Any]]:
+        """The signature over a new head, as a row; none if this process does not sign."""
+        if self._signer is None:
+            return ()
+        return ({"run": run, **asdict(self._signer.sign(run, seq, head))},)
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -235,24 +251,25 @@ class Journal:
 
     def records(self, run: str, *, after: int = 0) -> Iterator[ev.Record]:
         """The run's records from ``after`` + 1 on, checked link by link. Raises ``NoSuchRun``, ``JournalCorrupt``."""
-        for line in self.lines(run, after=after):
-            yield parse_line(line)
+        for link in self.links(run, after=after):
+            yield record_of(run, link)
 
     def lines(self, run: str, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
+        """The same as they are stored, with their fields by name."""
+        for link in self.links(run, after=after):
+            yield {"run": run, **link._asdict()}
+
+    def links(self, run: str, *, after: int = 0) -> Iterator[Link]:
         """The stored records as they are, in order, with the chain checked on the way, up to the run's own row."""
         with mapped_errors("be read"), self.reader.connect() as connection:
             head = _head(connection, run)
-            before = self._hash_at(connection, run, after)
-            query = sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
-            seq = after
+            seq, query = after, _LINKS.where(EVENTS.c.run == run, EVENTS.c.seq > after)
             with connection.execute(query.execution_options(yield_per=_BATCH)) as stored:
-                for row in stored.mappings():
-                    seq += 1
-                    line = dict(row)
-                    before = check_link(line, run, seq, before)
-                    if seq == head.seq and before != head.head:
+                for link in follow(stored, run, after=after, before=self._hash_at(connection, run, after)):
+                    seq = link.seq
+                    if seq == head.seq and link.hash != head.head:
                         raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
-                    yield line
+                    yield link
             # A process may be writing meanwhile: more than there was is right if the run's own row has moved as well.
             known = head.seq if seq <= head.seq else _head(connection, run).seq
         if seq < head.seq:
@@ -260,9 +277,16 @@ class Journal:
         if seq > known:
             raise JournalCorrupt(f"run {run}: records {known + 1} to {seq} were added")
 
+    def signatures(self, run: str, *, only_last: bool = False) -> list[Signature]:
+        """Those over the heads of ``run``, newest first; empty for a run that is not signed."""
+        query = sa.select(SIGNATURES).where(SIGNATURES.c.run == run).order_by(SIGNATURES.c.seq.desc())
+        with mapped_errors("be read"), self.reader.connect() as connection:
+            found = connection.execute(query.limit(1) if only_last else query)
+            return [Signature(row.seq, row.key, row.value) for row in found]
+
     def _hash_at(self, connection: sa.Connection, run: str, seq: int) -> str:
         if not seq:
-            return _GENESIS
+            return GENESIS
         query = sa.select(EVENTS.c.hash).where(EVENTS.c.run == run, EVENTS.c.seq == seq)
         found = connection.execute(query).scalar_one_or_none()
         if found is None:
@@ -284,54 +308,6 @@ class Journal:
             return [(row.id, json.loads(row.body)) for row in connection.execute(query.order_by(INBOX.c.id))]
 
 
-def link_hash(before: str, run: str, seq: int, at: float, lane: str | None, event: str) -> str:
-    """The hash of one record: SHA-256 over the hash before it and every stored field.
-
-    No field can hold a line feed (an event is JSON, which escapes it; names are checked), so the borders are clear.
-    """
-    return hashlib.sha256(f"{before}\n{run}\n{seq}\n{at!r}\n{lane or ''}\n{event}".encode()).hexdigest()
-
-
-def check_link(row: Mapping[str, Any], run: str, seq: int, before: str) -> str:
-    """The hash of ``row`` if it is record ``seq`` of ``run`` and follows ``before``. Raises ``JournalCorrupt``."""
-    if row["seq"] != seq:
-        raise JournalCorrupt(f"run {run}: record {seq} is missing or out of order; found {row['seq']}")
-    digest = link_hash(before, run, seq, row["at"], row["lane"], row["event"])
-    if digest != row["hash"]:
-        raise JournalCorrupt(f"run {run}: record {seq} is not what was written")
-    return digest
-
-
-def check_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Exported records of one run, from its first on, each checked against the one before it.
-
-    A file that was cut off at its end is noticed by its last record: a run that ended says so. Raises
-    ``JournalCorrupt``, or ``KeyError`` for a line that is no record.
-    """
-    before, run, seq, last = _GENESIS, None, 0, ""
-    for line in lines:
-        run, seq = run or line["run"], seq + 1
-        if line["run"] != run:
-            raise JournalCorrupt(f"run {run}: record {seq} belongs to run {line['run']}")
-        before, last = check_link(line, run, seq, before), line["event"]
-        yield line
-    if run is None:
-        raise JournalCorrupt("there is no record at all")
-    if json.loads(last)["kind"] not in _RESTING:
-        raise JournalCorrupt(f"run {run}: record {seq} is not an end; the export was made early, or is cut off")
-
-
-def parse_line(row: Mapping[str, Any]) -> ev.Record:
-    """A stored line as a record. Raises ``JournalCorrupt`` for an event no version of the product wrote."""
-    try:
-        event = ev.event_from_json(row["event"])
-    except ValidationError as error:
-        raise JournalCorrupt(
-            f"run {row['run']}: record {row['seq']} cannot be read: {error.errors()[0]['msg']}"
-        ) from error
-    return ev.Record(run=row["run"], seq=row["seq"], at=row["at"], lane=row["lane"], event=event)
-
-
 def _head(connection: sa.Connection, run: str) -> Any:
     found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
     if found is None:
@@ -349,6 +325,8 @@ def _engine(url: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_connect)
         sa.event.listen(engine, "begin", _sqlite_begin)
+    if engine.dialect.name == "postgresql":
+        sa.event.listen(engine, "connect", _postgresql_connect)
     return engine
 
 
@@ -368,6 +346,14 @@ def _sqlite_connect(connection: Any, _: Any) -> None:
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA busy_timeout=5000")
     cursor.close()
+
+
+def _postgresql_connect(connection: Any, _: Any) -> None:
+    # A process that is stopped in the middle of a commit must not keep its run from whoever takes over.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE_MS}")
+        cursor.execute(f"SET lock_timeout = {_IDLE_MS * 2}")
+    connection.commit()
 
 
 def _sqlite_begin(connection: sa.Connection) -> None:

@@ -9,22 +9,72 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from orchestrator.contract import Adapter
+from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
 from orchestrator.located import Lines, Path, Told, findings_of, show, suggest
-from orchestrator.site import Also, Inventory, Site
+from orchestrator.site import Also, FenceKind, Inventory, Site
+
+
+class _Needs(NamedTuple):
+    """What an adapter must have to close a fence of some kind, and to show that it is closed."""
+
+    does: str
+    action: str
+    reading: str
+
 
 _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
 _FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, command, attest"
+_FENCES: Mapping[FenceKind, _Needs] = {
+    "backbone": _Needs("shut the message backbone", "set_backbone", "fence"),
+    "command": _Needs("run a command of the operator's own", "set_external_fence", "external_fence"),
+}
 _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"
 
 
 def lint_inventory(inventory: Inventory, *, file: str | None = None, lines: Lines | None = None) -> list[Finding]:
     """Errors, warnings and notes, in the order of the inventory. Errors forbid its use."""
     return findings_of([*_sites(inventory), *_pairs(inventory), *_hooks(inventory)], file=file, lines=lines)
+
+
+def lint_adapters(
+    inventory: Inventory,
+    declared_for: Callable[[Site], type[Adapter]],
+    *,
+    file: str | None = None,
+    lines: Lines | None = None,
+) -> list[Finding]:
+    """Whether the adapters of each site are there, and can do what its fence plan names. ``declared_for`` is
+    ``Registry.declarations``."""
+    told = (one for site in inventory.sites.values() for one in _declared(site, declared_for))
+    return findings_of(told, file=file, lines=lines)
+
+
+def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iterator[Told]:
+    path: Path = ("sites", site.name)
+    try:
+        declared = declared_for(site)
+    except DefinitionError as error:
+        yield Told((*path, "adapter"), Level.ERROR, "adapter-unusable", f"site {site.name}: {error}", error.hint)
+        return
+    for index, option in enumerate(site.fence):
+        needs = _FENCES.get(option.kind)
+        if needs is None:
+            continue
+        place = (*path, "fence", index, option.kind)
+        if needs.action not in declared.actions:
+            sentence = f"no adapter of site {site.name} can {needs.does}, as its fence plan has it"
+            yield Told(place, Level.ERROR, "fence-impossible", sentence, f"add one that has {needs.action} to `also`")
+        elif needs.reading not in declared.readings:
+            sentence = f"no adapter of site {site.name} reads whether its fence is closed, so nothing can prove it"
+            hint = f"add one that has the reading {needs.reading} to `also`"
+            yield Told(place, Level.WARNING, "fence-unproven", sentence, hint)
 
 
 def _sites(inventory: Inventory) -> Iterator[Told]:

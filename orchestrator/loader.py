@@ -195,11 +195,15 @@ class _SafeLoader(yaml.SafeLoader):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
+        self._nodes = 0
         self._aliases = 0
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         mark = self.get_mark()
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            raise yaml.MarkedYAMLError(problem="values", problem_mark=mark)
         self._aliases += bool(self.check_event(yaml.AliasEvent))
         if self._aliases > ALIASES_MAX:
             raise yaml.MarkedYAMLError(problem="aliases", problem_mark=mark)
@@ -231,6 +235,7 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
     "but found another document": ("the file has more than one document", "keep one, without a second ---"),
     "aliases": (f"the file uses more than {ALIASES_MAX} aliases", "write the text out"),
     "depth": (_TOO_DEEP, ""),
+    "values": (f"the file has more than {NODES_MAX} keys and values", ""),
 }
 _TOLD_FROM_THE_START = ("found unexpected end of stream", "expected ',' or")
 

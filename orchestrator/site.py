@@ -299,6 +299,9 @@ class Inventory(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Inventory:
+        for name, given in self.sites.items():
+            if given.name not in ("", name):
+                raise ValueError(f"site {name} is called {given.name!r}: its key is its name, so leave `name` out")
         named = {name: site.model_copy(update={"name": name}) for name, site in self.sites.items()}
         object.__setattr__(self, "sites", named)
         seen: dict[str, str] = {}

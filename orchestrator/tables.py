@@ -30,6 +30,16 @@ EVENTS = sa.Table(
     sa.Column("hash", sa.String(64), nullable=False),
     sqlite_with_rowid=False,  # one tree to write instead of two
 )
+# Who signed the head of a run, where its journal is signed: one row for each commit, none for what is not signed.
+SIGNATURES = sa.Table(
+    "signatures",
+    METADATA,
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("key", sa.String(16), nullable=False),
+    sa.Column("value", sa.String(88), nullable=False),
+    sqlite_with_rowid=False,
+)
 CLAIMS = sa.Table(
     "claims",
     METADATA,

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
+from pipeline.amps.instance import Instance
+from pipeline.amps.journals import JournalsOutcome, compare_journals
+from pipeline.amps.report import JournalsReport, SowReport, encoded
+from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
 from pipeline.ask import Ask
 from pipeline.faults import spark_faults
 from pipeline.reconcile import reconcile
@@ -40,6 +44,43 @@ def run_reconcile(
                 result.document(REPORT, outcome.report.encoded())
         outcome.close()
         return outcome.report
+
+
+def run_journals(
+    left: str, right: str, skew_s: float, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+) -> JournalsReport:
+    """Compare the logs of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    instances = Instance.of_journals(left), Instance.of_journals(right)
+    say("starting Spark")
+    with spark_session(settings) as spark, spark_faults(), watched(spark, say):
+        outcome = compare_journals(spark, *instances, skew_s, clock, say)
+        _write(out, outcome, say)
+        outcome.close()
+        return outcome.report
+
+
+def run_sow(
+    left: SowSide, right: SowSide, skew_s: float, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+) -> SowReport:
+    """Compare the SOW topics of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    if not {*left.instance.sow} | {*right.instance.sow}:
+        raise DefinitionError("there is no SOW dump on either side", hint="they are at INSTANCE/sow/TOPIC.TYPE.txt")
+    say("starting Spark")
+    with spark_session(settings) as spark, spark_faults(), watched(spark, say):
+        outcome = compare_sows(spark, left, right, skew_s, clock, say)
+        _write(out, outcome, say)
+        outcome.close()
+        return outcome.report
+
+
+def _write(out: str | None, outcome: JournalsOutcome | SowOutcome, say: Say) -> None:
+    if out is None:
+        return
+    say(f"writing {out}")
+    with result_at(out) as result:
+        result.table("differences", outcome.differences)
+        result.table("quarantine", outcome.unread)
+        result.document(REPORT, encoded(outcome.report))
 
 
 def moment(text: str, option: str) -> float:

@@ -71,7 +71,7 @@ def passes(fabric: Fabric, destination: Destination, group: str) -> bool | None:
         return fabric.book.matches(pattern, group)
     if not pattern.is_regex:
         return pattern.text == group
-    return None if pattern.regex is None else pattern.regex.fullmatch(group) is not None
+    return None if pattern.regex is None else pattern.regex.fullmatch(group)
 
 
 def txlog(case: Case) -> Verdict | None:

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.amps.settings import Assumptions
-from adapters.amps.xmltree import Element, parse, parse_fragment, read_bytes
+from adapters.amps.xmltree import ELEMENTS_MAX, Element, parse, parse_fragment, read_bytes
 from orchestrator.errors import DefinitionError
 
 INCLUDED_BYTES_MAX = 16 * 1024 * 1024  # AMPS itself stops at 5 MB unless ConfigCycleDetectionThreshold says otherwise
 INCLUDE_DEPTH_MAX = 32
+INCLUDES_MAX = 5_000
+SUBSTITUTED_MAX = 64 * 1024 * 1024  # characters of all texts with variables in them
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.]*)\}")
 
 
@@ -42,13 +44,20 @@ class _Expander:
         self._values = {"AMPS_CONFIG_DIRECTORY": str(path.parent), "AMPS_CONFIG_PATH": str(path), **variables}
         self._assumptions = assumptions
         self._stack: list[Path] = [path.resolve()]
-        self._size = 0
+        self._size = self._includes = self._elements = self._substituted = 0
 
     def run(self, root: Element) -> Element:
         self._expand(root)
         return root
 
     def _expand(self, element: Element) -> None:
+        self._elements += 1
+        if self._elements > ELEMENTS_MAX:
+            raise DefinitionError(
+                f"with what is included there are more than {ELEMENTS_MAX} elements",
+                file=element.file,
+                line=element.line,
+            )
         if "${" in element.text:
             element.text = self._substitute(element)
         if any(child.tag == "Include" for child in element.children):
@@ -78,6 +87,9 @@ class _Expander:
             raise DefinitionError(
                 f"includes are nested more than {INCLUDE_DEPTH_MAX} deep", file=child.file, line=child.line
             )
+        self._includes += 1
+        if self._includes > INCLUDES_MAX:
+            raise DefinitionError(f"more than {INCLUDES_MAX} files are included", file=child.file, line=child.line)
         data = read_bytes(path, file=str(path))
         self._size += len(data)
         if self._size > INCLUDED_BYTES_MAX:
@@ -100,4 +112,8 @@ class _Expander:
 
     def _substitute(self, element: Element) -> str:
         """A variable without a value stays as it is written: the reader of the element says what that means."""
-        return VARIABLE.sub(lambda match: self._values.get(match.group(1), match.group(0)), element.text)
+        text = VARIABLE.sub(lambda match: self._values.get(match.group(1), match.group(0)), element.text)
+        self._substituted += len(text)
+        if self._substituted > SUBSTITUTED_MAX:
+            raise DefinitionError("its variables make it too long", file=element.file, line=element.line)
+        return text

@@ -2,14 +2,17 @@
 
 A configured name is a regular expression exactly when it contains a regular-expression character, and then matches
 anywhere in the topic unless it is anchored (AMPS user guide, "Topics"; engine: PCRE2). Where Python cannot read an
-expression, or cannot tell whether one expression covers another, the answer is None, "unknown", and never a guess.
+expression, not in bounded time, or cannot tell whether one covers another, the answer is None, "unknown", never a guess.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from adapters.amps.bounded import BoundedExpression, bounded
 
 _META = frozenset(".^$*+?()[]{}|\\")
 _UNIVERSAL = frozenset({".*", ".+", ".", "^.*$", "^.*", ".*$", "^.+$", "^.+", ".+$", "^", "$", "(.*)", "^(.*)$"})
@@ -27,14 +30,14 @@ _POSIX = {
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One configured name. ``regex`` is None for a plain name, and for an expression that Python cannot read.
+    """One configured name. ``regex`` is None for a plain name, and for an expression that Python cannot read in time.
 
     ``names`` is the finite set of names it stands for, when that can be told; ``prefix`` is set for ``^literal``.
     """
 
     text: str
     is_regex: bool
-    regex: re.Pattern[str] | None = None
+    regex: BoundedExpression | None = None
     names: frozenset[str] | None = None
     prefix: str | None = None
     is_universal: bool = False
@@ -50,7 +53,7 @@ class Pattern:
         if not self.is_readable or not other.is_readable:
             return None
         if other.names is not None:
-            return all(self.matches(name) for name in other.names)
+            return _all(self.matches(name) for name in other.names)
         if self.prefix is not None and other.prefix is not None:
             return other.prefix.startswith(self.prefix)
         if other.is_universal or other.prefix is not None:  # names without end: a list of names never covers them
@@ -58,12 +61,12 @@ class Pattern:
         return None
 
     def matches(self, name: str) -> bool | None:
-        """Does ``name`` match? None for an expression that cannot be read."""
+        """Does ``name`` match? None for an expression that cannot be read, or would take too long on it."""
         if not self.is_regex:
             return self.text == name
         if self.is_universal:
             return True
-        return None if self.regex is None else self.regex.search(name) is not None
+        return None if self.regex is None else self.regex.search(name)
 
     def overlaps(self, other: Pattern) -> bool | None:
         """Can any name match both? None when that cannot be told."""
@@ -73,7 +76,7 @@ class Pattern:
             return None
         for one, two in ((self, other), (other, self)):
             if one.names is not None:
-                return any(two.matches(name) for name in one.names)
+                return _any(two.matches(name) for name in one.names)
         if self.prefix is not None and other.prefix is not None:
             return self.prefix.startswith(other.prefix) or other.prefix.startswith(self.prefix)
         return None
@@ -116,17 +119,32 @@ def compile_pattern(text: str, *, regexes: bool = True, dotted_names: bool = Tru
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)  # Python warns where a later version will read it otherwise
-            regex = re.compile(_as_python(text), re.ASCII)
+            compiled = re.compile(_as_python(text), re.ASCII)
     except (re.error, RecursionError, OverflowError, FutureWarning):
         return Pattern(text, is_regex=True)
     return Pattern(
         text,
         is_regex=True,
-        regex=regex,
+        regex=bounded(compiled),
         names=frozenset({text}) if dotted_names and is_dotted_name(text) else _finite(text),
         prefix=_prefix(text),
         is_universal=text in _UNIVERSAL,
     )
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    """False as soon as one is; unknown as soon as one is."""
+    return next((answer for answer in answers if answer is not True), True)
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    """True as soon as one is; else unknown when one is."""
+    is_known = True
+    for answer in answers:
+        if answer:
+            return True
+        is_known = is_known and answer is not None
+    return False if is_known else None
 
 
 def has_metacharacters(text: str) -> bool:

@@ -110,8 +110,8 @@ def _anchoring(fabric: Fabric, link: Link, groups: Sequence[str]) -> Iterator[Va
     if pattern.is_universal or (pattern.is_regex and pattern.regex is None):
         return
     for group in groups:
-        whole = pattern.regex.fullmatch(group) is not None if pattern.regex else pattern.text == group
-        if (pattern.matches(group) or pattern.text in group) and not whole:
+        whole = pattern.regex.fullmatch(group) if pattern.regex else pattern.text == group
+        if (pattern.matches(group) or pattern.text in group) and whole is False:
             verb = "taken to let through" if passes(fabric, destination, group) else "taken not to let through"
             message = f"the PassThrough {destination.passthrough} matches a part of {group}, and is {verb} that group"
             at = destination.passthrough_at or destination.at

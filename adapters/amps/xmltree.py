@@ -17,6 +17,7 @@ from orchestrator.errors import DefinitionError
 
 BYTES_MAX = 64 * 1024 * 1024
 DEPTH_MAX = 100
+ELEMENTS_MAX = 1_000_000  # of one instance, with all it includes; a large one has some ten thousand
 _JUNK_AFTER_ROOT = 9  # expat's XML_ERROR_JUNK_AFTER_DOC_ELEMENT
 
 
@@ -97,6 +98,7 @@ class _Reader:
         self._open: list[Element] = []
         self._text: list[list[str]] = []
         self._roots: list[Element] = []
+        self._count = 0
 
     def read(self, data: bytes | str) -> list[Element]:
         try:
@@ -111,6 +113,9 @@ class _Reader:
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         if len(self._open) >= DEPTH_MAX:
             raise self._refuse(f"elements are nested more than {DEPTH_MAX} deep")
+        self._count += 1
+        if self._count > ELEMENTS_MAX:
+            raise self._refuse(f"there are more than {ELEMENTS_MAX} elements")
         element = Element(sys.intern(tag), self._file, self._parser.CurrentLineNumber)
         (self._open[-1].children if self._open else self._roots).append(element)
         self._open.append(element)

@@ -7,10 +7,14 @@ the elements mean.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from xml.etree.ElementTree import Element, ParseError, tostring
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, tostring
 
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from defusedxml.ElementTree import DefusedXMLParser
+
+# Far beyond what a device answers, and far below what would fill the memory.
+DEPTH_MAX, ELEMENTS_MAX = 100, 1_000_000
 
 
 class MalformedXml(Exception):
@@ -20,7 +24,9 @@ class MalformedXml(Exception):
 def parse_xml(body: bytes) -> Element:
     """The root element. Raises ``MalformedXml`` with the reason."""
     try:
-        root: Element = fromstring(body, forbid_dtd=True)
+        parser = DefusedXMLParser(target=_BoundedBuilder(), forbid_dtd=True)
+        parser.feed(body)
+        root: Element = parser.close()
     except ParseError as error:
         raise MalformedXml(f"not well-formed: {error}") from error
     except DefusedXmlException as error:
@@ -28,6 +34,25 @@ def parse_xml(body: bytes) -> Element:
     except (ValueError, LookupError) as error:  # an encoding that does not exist, or that the parser cannot do
         raise MalformedXml(f"its encoding cannot be read: {error}") from error
     return root
+
+
+class _BoundedBuilder(TreeBuilder):
+    """Builds the tree, and gives up on one that is too deep or too large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = self._count = 0
+
+    def start(self, tag: Any, attrs: Any) -> Element:
+        self._depth += 1
+        self._count += 1
+        if self._depth > DEPTH_MAX or self._count > ELEMENTS_MAX:
+            raise MalformedXml(f"it has more than {ELEMENTS_MAX} elements, or is deeper than {DEPTH_MAX}")
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any) -> Element:
+        self._depth -= 1
+        return super().end(tag)
 
 
 def element(tag: str, *inside: Element | str, **attributes: str) -> Element:

@@ -1,21 +1,30 @@
 """One program, run to its end or to the end of its time: no shell, no input, a group of its own.
 
 What it prints is kept in part, so that a flood of words cannot fill the memory. Once its time is up, it and all that
-it started in its group are ended. Must never leave a process behind that it could end.
+it started in its group are ended; if this process is killed before that, its ``guardian`` ends them. Must never leave a
+process behind that it could end.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import selectors
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from orchestrator.clock import Clock
 
+_GUARDIAN = Path(__file__).with_name("guardian.py")
+# Seconds that a guardian may take to begin; the time of what it runs begins then.
+_BEGUN_S = 20.0
 _CHUNK = 64 * 1024
 _HALF = 32 * 1024  # bytes kept from each end of what is printed
 # Seconds that a program whose time is up has to end by itself, and that an ended one has to be gone.
@@ -35,28 +44,58 @@ class Ended:
 
 def run(argv: Sequence[str], environment: Mapping[str, str], *, timeout_s: float, clock: Clock) -> Ended:
     """Run ``argv`` with exactly this environment, in the root directory. Raises ``OSError`` when it cannot begin."""
-    deadline = clock.now() + timeout_s
-    process = subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
+    guardian = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(_GUARDIAN)],
+        bufsize=0,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(environment),
+        stderr=subprocess.PIPE,
+        env={},
         cwd="/",
         start_new_session=True,
     )
-    assert process.stdout is not None
-    with process.stdout as pipe:
-        kept = _Kept()
+    assert guardian.stdin is not None and guardian.stdout is not None and guardian.stderr is not None  # all are pipes
+    with guardian.stdin as lifeline, guardian.stdout as pipe, guardian.stderr as news:
         try:
-            os.set_blocking(pipe.fileno(), False)
-            in_time = _drain(pipe.fileno(), kept, deadline, clock) and _is_over(process, deadline - clock.now())
-            if not in_time:
-                _end(process, pipe.fileno(), kept, clock)
+            lifeline.write(json.dumps({"argv": list(argv), "env": dict(environment)}).encode() + b"\n")
+            begun = _told(news.fileno(), _BEGUN_S)
+            if begun is not None and "errno" in begun:
+                raise OSError(begun["errno"], os.strerror(begun["errno"]))
+            ended = _watch(guardian, pipe.fileno(), news.fileno(), clock.now() + timeout_s, clock)
+            if ended.code is not None:
+                with suppress(OSError, subprocess.TimeoutExpired):
+                    lifeline.write(b".")
+                    guardian.wait(_GONE_S)
         finally:
-            if process.returncode is None:  # also when this process is told to end
-                _kill(process)
-    return Ended(process.returncode if in_time else None, kept.whole())
+            if guardian.returncode is None:  # also when this process is told to end
+                _kill(guardian)
+    return ended
+
+
+def _watch(guardian: subprocess.Popen[bytes], pipe: int, news: int, deadline: float, clock: Clock) -> Ended:
+    """Until the command has ended and said its last word, or is ended."""
+    kept = _Kept()
+    os.set_blocking(pipe, False)
+    if _drain(pipe, kept, deadline, clock):
+        told = _told(news, max(deadline - clock.now(), _LAST_WORDS_S))
+        if told is not None:
+            return Ended(told["code"], kept.whole())
+    _end(guardian, pipe, kept, clock)
+    return Ended(None, kept.whole())
+
+
+def _told(descriptor: int, within_s: float) -> dict[str, Any] | None:
+    """The next line of the guardian's, which it writes at once; None when none comes in time, or it is gone."""
+    if not select.select([descriptor], [], [], within_s)[0]:
+        return None
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        piece = os.read(descriptor, 1)
+        if not piece:
+            return None
+        line += piece
+    told: dict[str, Any] = json.loads(line)
+    return told
 
 
 @dataclass(slots=True)
@@ -93,14 +132,6 @@ def _drain(descriptor: int, kept: _Kept, deadline: float, clock: Clock) -> bool:
                 return True
             kept.add(chunk)
     return False
-
-
-def _is_over(process: subprocess.Popen[bytes], left: float) -> bool:
-    try:
-        process.wait(max(left, _LAST_WORDS_S))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def _end(process: subprocess.Popen[bytes], descriptor: int, kept: _Kept, clock: Clock) -> None:

@@ -141,13 +141,13 @@ class Fault:
     what: What
 
 
-_DURATION = r"\d+(?:\.\d+)?(?:ms|s|m|h)"
+DURATION = r"\d+(?:\.\d+)?(?:ms|s|m|h)"
 _WHEN = re.compile(
     rf"^(?P<phase>demote|drain|transactions|complete|delete|activate|revert|fence|unfence|reads|login|any)"
-    rf"(?:\s+(?P<vpn>(?!\+)\S(?:.*?\S)?))?(?:\s+\+(?P<after>{_DURATION}))?$"
+    rf"(?:\s+(?P<vpn>(?!\+)\S(?:.*?\S)?))?(?:\s+\+(?P<after>{DURATION}))?$"
 )
-_AT = re.compile(rf"^at\s+({_DURATION})$")
-_LASTS = rf"(?:\s+(?P<lasts>{_DURATION}))?"
+_AT = re.compile(rf"^at\s+({DURATION})$")
+_LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 _WHATS = tuple(
     re.compile(f"^{pattern}$")
@@ -159,7 +159,7 @@ _WHATS = tuple(
         rf"role (?P<site>{_NAME}) (?P<role>active|standby)",
         r"tm (?P<verb>commits|rolls back|prepares) (?P<xid>\S+)",
         rf"(?P<answer>refuse|truncate reply|garbage reply|lose request|lose reply|wrong password){_LASTS}",
-        rf"(?P<answer>late) (?P<late>{_DURATION})",
+        rf"(?P<answer>late) (?P<late>{DURATION})",
     )
 )
 
@@ -203,12 +203,12 @@ def read_faults(path: Path) -> tuple[Fault, ...]:
 def _parse_when(text: str) -> When | None:
     moment = _AT.match(text)
     if moment:
-        return When("at", after=_seconds(moment[1]))
+        return When("at", after=seconds_of(moment[1]))
     found = _WHEN.match(text)
     if found is None:
         return None
     phase: Phase = found["phase"]  # type: ignore[assignment]  # the pattern allows no other word
-    return When(phase, vpn=found["vpn"], after=_seconds(found["after"]) if found["after"] else 0.0)
+    return When(phase, vpn=found["vpn"], after=seconds_of(found["after"]) if found["after"] else 0.0)
 
 
 def _parse_what(text: str) -> What | None:
@@ -216,7 +216,7 @@ def _parse_what(text: str) -> What | None:
     if found is None:
         return None
     parts = found.groupdict()
-    lasts = _seconds(parts["lasts"]) if parts.get("lasts") else None
+    lasts = seconds_of(parts["lasts"]) if parts.get("lasts") else None
     match parts:
         case {"bridge": str(word)}:
             factor = float(parts["factor"] or 1.0)
@@ -232,7 +232,7 @@ def _parse_what(text: str) -> What | None:
         case {"verb": "commits" | "rolls back" | "prepares" as verb, "xid": str(xid)}:
             return ManagerFault(verb, xid)
         case {"answer": "late", "late": str(late)}:
-            return AnswerFault("late", late=_seconds(late))
+            return AnswerFault("late", late=seconds_of(late))
         case {
             "answer": "refuse"
             | "lose request"
@@ -266,7 +266,8 @@ def _misfit(when: When, what: What) -> str:
     return ""
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """A duration such as ``1.5s``. Raises ``DefinitionError``."""
     found = re.match(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$", text)
     if found is None:
         raise DefinitionError(f"not a duration: {text!r}")

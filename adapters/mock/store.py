@@ -16,6 +16,8 @@ from typing import Any
 from orchestrator.errors import ConnectionLost, Unreachable
 
 _FORMAT = "failover world 2"
+# No link is followed to another file, and nothing is waited for that is no file at all.
+_OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class WorldFile:
@@ -36,7 +38,7 @@ class WorldFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             beside = self.path.with_name(self.path.name + ".lock")
-            handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT | _OPENING, 0o600)
         except OSError as error:
             raise self._unusable(f"cannot be locked: {error.strerror}") from error
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -56,13 +58,13 @@ class WorldFile:
         """The world's data. Raises ``Unreachable`` when there is none, or it is not a world."""
         try:
             seen = self._signature()
-            text = self.path.read_text(encoding="utf-8")
-            data = json.loads(text)
+            with os.fdopen(os.open(self.path, os.O_RDONLY | _OPENING), encoding="utf-8") as file:
+                data = json.load(file)
         except FileNotFoundError as error:
             raise self._unusable("does not exist") from error
         except OSError as error:
             raise self._unusable(f"cannot be read: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._unusable("is not a world, or was cut off") from error
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise self._unusable("is not a world of this version")
@@ -77,8 +79,9 @@ class WorldFile:
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(handle, "w", encoding="utf-8") as out:  # noqa: PTH123 - a descriptor, made with its mode
+            beside.unlink(missing_ok=True)  # of a process that died, and had our number
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPENING, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
                 json.dump({"format": _FORMAT, **data}, out, separators=(",", ":"))
                 out.flush()
                 if durable:

@@ -10,9 +10,8 @@ every answer it gave: what a device was seen to be, or obeyed, is on disk before
 from __future__ import annotations
 
 import heapq
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,34 +20,24 @@ from adapters.mock.account import Tally
 from adapters.mock.appliance import NoSuchObject, Refused
 from adapters.mock.centre import Centre
 from adapters.mock.faults import AnswerFault, Fault
+from adapters.mock.kept import DAMAGE, Kept
 from adapters.mock.layout import WorldLayout, layout_from
 from adapters.mock.mischief import Mischief, Seen
 from adapters.mock.node import SimulatedAppliance
-from adapters.mock.pauses import Pauses
 from adapters.mock.store import WorldFile
 from adapters.mock.vpn import Vpn
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError, Unreachable
 
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, DefinitionError)  # of a file somebody edited
-_PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
-
 Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, details
 
 
-class World:
+class World(Kept):
     """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
 
     def __init__(self, layout: WorldLayout, clock: Clock, *, path: Path | None = None) -> None:
+        super().__init__(clock, path)
         self.layout = layout
-        self.clock = clock
-        self._lock = threading.RLock()
-        self._depth = 0
-        self._obeyed = False
-        self._file = None if path is None else WorldFile(path)
-        self._base, self._base_clock = 0.0, clock.now()
-        self._pauses = Pauses(0.0, self._base_clock)
-        self.moment = 0.0  # world time as far as events have been let happen
         self._happening = False
         self._events: list[Event] = []
         self._arrivals = 0
@@ -65,7 +54,7 @@ class World:
         try:
             world = cls(layout_from(data["layout"]), clock, path=path)
             world._restore(data, elapsed=0.0)
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise file.damaged(error) from error
         world._file = file
         return world
@@ -84,43 +73,6 @@ class World:
     def has_vpn(self, name: str) -> bool:
         """Is there such a message VPN?"""
         return name in self._vpns
-
-    @property
-    def path(self) -> Path | None:
-        """The file that keeps this world, or None for one in memory."""
-        return None if self._file is None else self._file.path
-
-    def now(self) -> float:
-        """World time, in seconds since the world began; it stands still inside a ``request``."""
-        return self.moment if self._depth else self._running_time()
-
-    def epoch(self, moment: float) -> float:
-        """A past moment of world time in seconds since the Unix epoch, by the clock of both sites then."""
-        return self._pauses.epoch(moment)
-
-    def clock_time(self) -> float:
-        """The clock of both sites, in seconds since the Unix epoch."""
-        return self._base_clock + self.now() - self._base
-
-    @contextmanager
-    def request(self) -> Iterator[None]:
-        """Hold the world still, brought up to now; on leaving, what was seen and done is on file.
-
-        Raises ``Unreachable`` for a file that cannot be used, ``ConnectionLost`` for one that cannot be written.
-        """
-        with self._lock:
-            outermost = self._depth == 0
-            if outermost:
-                self._enter()
-            self._depth += 1
-            try:
-                if outermost:
-                    self._run_until(self._running_time())
-                yield
-            finally:
-                self._depth -= 1
-                if outermost:
-                    self._leave()
 
     def appliance(self, site: str, node: str) -> SimulatedAppliance:
         """One node, as its management shows it. Raises ``DefinitionError`` for a node that is not there."""
@@ -197,24 +149,6 @@ class World:
             vpn.advance(self.moment)
         return chosen
 
-    def remember(self) -> None:
-        """A command was obeyed: what is written next must survive a loss of power."""
-        self._obeyed = True
-
-    # Keeping
-
-    def save(self, path: Path | None = None) -> None:
-        """Write the world to ``path``, or to its own file. Raises ``ConnectionLost``."""
-        self._obeyed = True
-        with self.request():
-            if path is not None:
-                WorldFile(path).write(self._dump(), durable=True)
-
-    def close(self) -> None:
-        """Bring the file, if any, up to now; the world can be used again afterwards."""
-        if self._file is not None:
-            self.save()
-
     # Behind the scenes
 
     def _build(self, layout: WorldLayout) -> None:
@@ -225,12 +159,9 @@ class World:
     def let_due_happen(self) -> None:
         """Let happen what was just planned for now."""
         if not self._happening:  # else it is next in the queue anyway
-            self._run_until(self.moment)
+            self._pass_until(self.moment)
 
-    def _running_time(self) -> float:
-        return self._base + self.clock.now() - self._base_clock
-
-    def _run_until(self, target: float) -> None:
+    def _pass_until(self, target: float) -> None:
         """Let happen, in order of time, what was to happen until ``target``; world time is then that."""
         self._happening = True
         try:
@@ -263,43 +194,10 @@ class World:
         if node is not None:
             self.plan(self.moment + self.layout.takeover, "serve", [site, node])
 
-    def _enter(self) -> None:
-        file = self._file
-        if file is None:
-            return
-        file.lock()
-        try:
-            if file.changed():
-                data = file.read()
-                try:
-                    self._restore(data, elapsed=self._elapsed_since(float(data["clock"])))
-                except _DAMAGE as error:
-                    raise file.damaged(error) from error
-        except BaseException:
-            file.unlock()
-            raise
-
-    def _leave(self) -> None:
-        file = self._file
-        if file is None:
-            return
-        try:
-            file.write(self._dump(), durable=self._obeyed)
-            self._obeyed = False
-        finally:
-            file.unlock()
-
-    def _elapsed_since(self, stamp: float) -> float:
-        """Time since another process wrote the file counts, for we ran; time before we ran does not."""
-        now = self.clock.now()
-        return max(0.0, min(now - stamp, now - self._base_clock))
-
     def _dump(self) -> dict[str, Any]:
-        self._pauses.forget(min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment))
+        oldest = min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment)
         return {
-            "clock": self._base_clock + self.moment - self._base,
-            "pauses": self._pauses.dump(),
-            "time": self.moment,
+            **self._dump_time(oldest),
             "layout": asdict(self.layout),
             "centres": {name: centre.dump() for name, centre in self.centres.items()},
             "vpns": {name: vpn.dump() for name, vpn in self._vpns.items()},
@@ -320,8 +218,4 @@ class World:
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
         self._mischief.restore(data["faults"])
-        self.moment = float(data["time"])
-        self._base, self._base_clock = self.moment + elapsed, self.clock.now()
-        self._pauses = Pauses.load(data["pauses"])
-        if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:
-            self._pauses.go_on(self.moment, self._base_clock - elapsed)
+        self._restore_time(data, elapsed)

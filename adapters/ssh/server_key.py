@@ -26,6 +26,8 @@ def server_key(path: Path) -> ServerKey:
     Keys of every type that OpenSSH writes are read: Ed25519, ECDSA, RSA. Raises ``DefinitionError`` when the file is
     not a private key.
     """
+    if path.is_symlink():
+        raise DefinitionError(f"{path} is a link, which is not followed to a private key")
     if not path.exists():
         _write_new_key(path)
     try:

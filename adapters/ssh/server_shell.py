@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -226,27 +227,43 @@ class ServerTerminal:
         self._chaos = chaos if chaos is not None else Chaos()
         self._latency_s = latency_s
         self._stop = stop if stop is not None else threading.Event()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._editor = LineEditor()
         self._unsent: list[str] = []
         self._after_cr = False
 
     def run(self) -> None:
         """Greet, then answer until the shell ends, the client leaves, or the server stops. Never raises for these."""
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        goes_on = self.begin()
+        with suppress(OSError, EOFError):
+            while goes_on and (data := self._wire.receive()):
+                goes_on = self.take(data)
+
+    def begin(self) -> bool:
+        """Greet. False when that was all."""
+        return self._goes_on(lambda: self._say(self._shell.greet()))
+
+    def take(self, data: bytes) -> bool:
+        """Answer what the client typed. False when it is over; nothing may be taken then."""
+        return self._goes_on(lambda: self._type(self._decoder.decode(data)))
+
+    def _goes_on(self, step: Callable[[], None]) -> bool:
         try:
-            self._say(self._shell.greet())
+            step()
             self._flush()
-            while not self._is_over() and (data := self._wire.receive()):
-                for char in decoder.decode(data):
-                    self._take(char)
-                    if self._is_over():
-                        break
-                self._flush()
         except AdapterError:
             with suppress(OSError, _Broken):
                 self._break_off()
+            return False
         except (OSError, EOFError, _Broken):
-            return
+            return False
+        return not self._is_over()
+
+    def _type(self, text: str) -> None:
+        for char in text:
+            self._take(char)
+            if self._is_over():
+                return
 
     def _is_over(self) -> bool:
         return self._stop.is_set() or self._shell.wants == "nothing"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
+from orchestrator.cli.families import AMPS, family_of
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show, show_document, show_json
 from orchestrator.cli.wiring import Tools
@@ -21,13 +22,13 @@ from orchestrator.probing import probe
 from orchestrator.readings import Reading
 from orchestrator.reports.ages import age
 from orchestrator.reports.readiness import (
+    AMPS_READINGS,
     READINGS,
-    SERVICE_CHECKS,
-    SITE_CHECKS,
     Readiness,
     SiteRead,
     is_good,
     judge,
+    judge_amps,
     matter,
 )
 from orchestrator.site import Inventory, Pair, Site
@@ -72,16 +73,22 @@ def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
 
 def _check(tools: Tools, inventory: Inventory, pair: Pair) -> Readiness:
     one, other = (inventory.sites[name] for name in pair.sites)
+    is_amps = family_of(tools, one) == AMPS
+    readings = AMPS_READINGS if is_amps else READINGS
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda site: _read(tools, site, pair.services), (one, other))
+        first, second = pool.map(lambda site: _read(tools, site, pair.services, readings), (one, other))
+    if is_amps:
+        from orchestrator.cli.live_configurations import validated_pair
+
+        return judge_amps(pair, (first, second), validated_pair(tools, inventory, pair))
     return judge(pair, (first, second))
 
 
-def _read(tools: Tools, site: Site, services: Sequence[str]) -> SiteRead:
+def _read(tools: Tools, site: Site, services: Sequence[str], readings: Sequence[str]) -> SiteRead:
     adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
     try:
-        for reading in READINGS:
+        for reading in readings:
             if reading in adapter.readings:
                 answers[reading] = probe(adapter, reading, services)
             else:
@@ -158,7 +165,7 @@ def _print(found: Readiness) -> None:
     pair = found.pair
     cells = {(one.site or one.service, one.check): f"{_mark(one.finding)}{one.detail}" for one in found.checked}
     table = plain_table(pair.name, *pair.sites)
-    for check in SITE_CHECKS:
+    for check in found.site_checks:
         row = [cells.get((site, check)) for site in pair.sites]
         if any(row):
             table.add_row(check, *(presentable(cell or "-") for cell in row))
@@ -167,9 +174,9 @@ def _print(found: Readiness) -> None:
         show_document(line)
     troubled = [service for service in pair.services if matter(_own(found, service))]
     shown = list(pair.services) if len(pair.services) <= _ROWS_IN_FULL else troubled[:_ROWS_IN_FULL]
-    table = plain_table("service", *SERVICE_CHECKS)
+    table = plain_table("service", *found.service_checks)
     for service in shown:
-        table.add_row(service, *(presentable(cells[service, check]) for check in SERVICE_CHECKS))
+        table.add_row(service, *(presentable(cells[service, check]) for check in found.service_checks))
     show_document("")
     for line in lines_of(table):
         show_document(line)

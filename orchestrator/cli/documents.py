@@ -12,6 +12,7 @@ from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
 from orchestrator.findings import Finding, Level, worst
 from orchestrator.lint import lint
+from orchestrator.lint_inventory import lint_adapters
 from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
 from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
@@ -54,7 +55,11 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
 def lint_inventory_file(file: Path, *, as_json: bool) -> int:
     """Print what is found in an inventory. Returns 0, 2 (unreadable) or 4 (an error)."""
     definition = read_inventory(file)
-    return _print_findings(definition.findings, as_json=as_json, unreadable=definition.value is None)
+    if definition.value is None:
+        return _print_findings(definition.findings, as_json=as_json, unreadable=True)
+    declared_for = Registry().declarations
+    found = lint_adapters(definition.value, declared_for, file=definition.file, lines=definition.lines)
+    return _print_findings([*definition.findings, *found], as_json=as_json)
 
 
 def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: bool = False) -> int:
@@ -90,7 +95,7 @@ def print_graph(source: str) -> None:
                 show(f'    {node} -- "{rule.gate}" --> {node}_{gate}{{{answers}}}')
 
 
-def print_schema(kind: Literal["runbook", "inventory"]) -> None:
+def print_schema(kind: Literal["runbook", "inventory", "run"]) -> None:
     """The JSON Schema of a kind of file."""
     show_document(schemas()[f"{kind}.schema.json"].rstrip())
 

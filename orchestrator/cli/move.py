@@ -37,6 +37,7 @@ Examples:
   failover controlled --vpn Trading_VPN
   failover controlled --all --yes --xa decisions.yaml --on-bridge-loss revert --json
   failover controlled --vpn Trading_VPN --from nj          back again
+  failover controlled --service orders -i amps.yaml        an AMPS instance's clients
 """
 
 
@@ -65,8 +66,9 @@ def controlled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
-    runbook: RunbookName = "solace/controlled",
+    runbook: RunbookName = None,
 ) -> None:
+    from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.wiring import tools as tools_of
@@ -77,7 +79,9 @@ def controlled(
         )
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
-    plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, source, policy))
+    plan = make_plan(
+        tools, Wish(runbook or fitting(tools, "controlled"), inventory, vpn or (), everything, pair, source, policy)
+    )
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
         start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)

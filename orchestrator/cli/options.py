@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 Vpn = Annotated[
-    list[str] | None, typer.Option("--vpn", metavar="NAME", help="A service to move; repeat for several.")
+    list[str] | None,
+    typer.Option("--vpn", "--service", metavar="NAME", help="A service to move; repeat for several."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every service of the pair.")]
 PairName = Annotated[
@@ -68,9 +69,15 @@ Key = Annotated[
     ),
 ]
 NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="With a key whose run is still going on: print how it stands now.")
+    bool,
+    typer.Option(
+        "--no-wait/--wait", help="Return once a process of its own leads the run, instead of waiting for its end."
+    ),
 ]
-RunbookName = Annotated[str, typer.Option("--runbook", metavar="NAME|FILE", help="The procedure.", show_default=True)]
+RunbookName = Annotated[
+    str | None,
+    typer.Option("--runbook", metavar="NAME|FILE", help="Another procedure than the usual one of this family."),
+]
 RunName = Annotated[
     str | None,
     typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the unfinished one)."),

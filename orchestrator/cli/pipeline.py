@@ -12,6 +12,7 @@ _APP = typer.Typer(
     help="Compare exports of both sites: what is missing, what differs, is it safe to go back.", no_args_is_help=True
 )
 
+Instances = "Directory: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v), config.xml."
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The export of the other site.")]
 Master = Annotated[
@@ -34,6 +35,9 @@ Out = Annotated[
 ]
 
 
+Skew = Annotated[float, typer.Option("--clock-skew", metavar="SECONDS", min=0, help="How far clocks may be apart.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
     app.add_typer(_APP, name="pipeline")
@@ -53,9 +57,7 @@ def reconcile(
     run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="The run this is evidence for (default: as exported).")
     ] = None,
-    skew: Annotated[
-        float, typer.Option("--clock-skew", metavar="SECONDS", min=0, help="How far clocks may be apart.")
-    ] = 1.0,
+    skew: Skew = 1.0,
     interval: Annotated[
         float, typer.Option("--interval", metavar="SECONDS", min=0.001, help="Width of the intervals shown.")
     ] = 60.0,
@@ -82,3 +84,69 @@ def reconcile(
     spark = SparkWish(master, memory, partitions, scratch, conf)
     ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
     raise typer.Exit(reconcile_exports(tools_of(context).clock, left, right, ask, spark, out, as_json=as_json))
+
+
+@_APP.command("journals")
+def journals(
+    context: typer.Context,
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="Dumps of one AMPS instance: a directory or a file.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Dumps of the other instance.")],
+    skew: Skew = 1.0,
+    master: Master = None,
+    memory: Memory = "2g",
+    partitions: Partitions = None,
+    scratch: Scratch = None,
+    conf: Conf = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the transaction logs of two AMPS instances do not share, and what a fail-over left behind. Exit code 4: look.
+
+    \b
+    Example:
+      amps_journal_dump AMPS.0000000000.journal > dumps/ny/journal/0.txt
+      failover pipeline journals dumps/ny dumps/nj --out evidence
+    """
+    from orchestrator.cli.instances import journals_of
+    from orchestrator.cli.reconciling import SparkWish
+    from orchestrator.cli.wiring import tools as tools_of
+
+    spark = SparkWish(master, memory, partitions, scratch, conf)
+    raise typer.Exit(journals_of(tools_of(context).clock, left, right, skew, spark, out, as_json=as_json))
+
+
+@_APP.command("sow")
+def sow(
+    context: typer.Context,
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=Instances)],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The same of the other instance.")],
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keys",
+            metavar="TOPIC.TYPE=/FIELD,…",
+            help="The key of a topic that no config.xml there defines; repeat for several.",
+        ),
+    ] = None,
+    skew: Skew = 1.0,
+    master: Master = None,
+    memory: Memory = "2g",
+    partitions: Partitions = None,
+    scratch: Scratch = None,
+    conf: Conf = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild the SOW of two AMPS instances from their logs, and explain every difference. Exit code 4: look.
+
+    \b
+    Example:
+      amps_sow_dump -v orders.sow > dumps/ny/sow/orders.json.txt
+      failover pipeline sow dumps/ny dumps/nj --keys orders.json=/orderId
+    """
+    from orchestrator.cli.instances import sows_of
+    from orchestrator.cli.reconciling import SparkWish
+    from orchestrator.cli.wiring import tools as tools_of
+
+    spark = SparkWish(master, memory, partitions, scratch, conf)
+    raise typer.Exit(sows_of(tools_of(context).clock, left, right, keys or [], skew, spark, out, as_json=as_json))

@@ -97,7 +97,8 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
             lines=definition.lines,
         ):
             if finding.level == "error":
-                raise DefinitionError(str(finding), hint=finding.hint)
+                sentence = f"{finding.message} [{finding.code}]"
+                raise DefinitionError(sentence, hint=finding.hint, file=finding.file, line=finding.line)
     return runbook
 
 

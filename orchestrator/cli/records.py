@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,9 +19,11 @@ from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import is_led
-from orchestrator.reports.report import RunReport, build
+from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build
 from orchestrator.reports.words import sentence
 from orchestrator.state import Run, fold
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 def print_list(tools: Tools, limit: int, *, as_json: bool) -> int:
@@ -68,9 +71,10 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         state = fold(journal.records(name))
         row = journal.row(name)
     led = is_led(row, tools.clock.now())
-    questions = list(_questions(name, state))
+    questions = tuple(_questions(name, state))
     if as_json:
-        show_json({**report.model_dump(mode="json"), "led": led, "questions": questions})
+        document = RunDocument(**dict(report), led=led, questions=questions)
+        show_json(document.model_dump(mode="json"))
         return
     by = f", led by {row.holder.split()[0]}" if led else ""
     show(f"run {name}, started {report.started_at} by {report.by}{by}")
@@ -81,16 +85,23 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
             took = "" if step.seconds is None else f" ({step.seconds:.2f}s)"
             show(f"    {step.status:<11} {step.title}{took}{': ' + step.note if step.note else ''}")
     for question in questions:
-        show(f"  OPEN QUESTION for {question['service']}: {question['why']}")
-        show(f"    {question['answer']}")
+        show(f"  OPEN QUESTION for {question.service}: {question.why}")
+        show(f"    {question.answer}")
 
 
-def _questions(name: str, run: Run) -> Iterator[dict[str, Any]]:
+def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
     for lane in run.lanes.values():
         for gate in lane.gates:
             item = f" --item {gate.item}" if gate.item else ""
             answer = f"failover decide {'|'.join(gate.choices)} --gate {gate.gate}{item} --run {name} --reason '…'"
-            yield {"service": lane.service, "gate": gate.gate, "item": gate.item, "why": gate.why, "answer": answer}
+            yield OpenQuestion(
+                service=lane.service,
+                gate=gate.gate,
+                item=gate.item,
+                why=gate.why,
+                choices=gate.choices,
+                answer=answer,
+            )
 
 
 def print_story(tools: Tools, name: str | None) -> None:
@@ -119,21 +130,24 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         if output is None:
-            for line in _exported(journal, name):
+            for line in exported(journal, name):
                 show_stored(line)
             return
         try:
-            with output.open("w", encoding="utf-8") as file:
-                file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _exported(journal, name))
+            # For its owner only, as the journal is: plans, names and reasons are nobody else's business.
+            with os.fdopen(os.open(output, _NEW, 0o600), "w", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in exported(journal, name))
         except OSError as error:
             raise DefinitionError(f"{output} cannot be written: {error.strerror}") from error
     say(f"run {name} exported to {output}")
 
 
-def _exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
-    """The stored records, each with its time in words and whether the run was a simulation."""
+def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:
+    """The stored records, each with its time in words, whether the run was a simulation, and its signature if any."""
     simulated = None
+    signed = {one.seq: {"key": one.key, "value": one.value} for one in journal.signatures(name)}
     for line in journal.lines(name):
         if simulated is None:
             simulated = bool(json.loads(line["event"])["plan"]["simulated"])
-        yield {**line, "time": iso(line["at"]), "simulated": simulated}
+        signature = {"signature": signed[line["seq"]]} if line["seq"] in signed else {}
+        yield {**line, "time": iso(line["at"]), "simulated": simulated, **signature}

@@ -34,7 +34,7 @@ from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
@@ -109,6 +109,8 @@ def _seed(wish: Wish, tools: Tools) -> int:
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
     """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
     parent = tools.state / "rehearsals"
+    if parent.is_symlink():
+        raise JournalUnavailable(f"{parent} is a link, which is not followed", hint="remove it")
     parent.mkdir(mode=0o700, exist_ok=True)
     path = Path(tempfile.mkdtemp(dir=parent))
     try:
@@ -144,6 +146,7 @@ class _Stage:
         with simulated_pair(layout, self._clock, file) as (world, reference):
             copy = copied_inventory(self._inventory, self._pair, self._wish.services, reference)
             path = self._directory / "inventory.yaml"
+            path.touch(mode=0o600)
             path.write_text(inventory_text(copy), encoding="utf-8")
             prelude = Prelude(self._tools, self._clock, world, path, self._wish.services, self._source)
             with self._clock.rushing() if isinstance(self._clock, ScaledClock) else nullcontext():

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.options import AsJson, PastRunName
+from orchestrator.errors import DefinitionError
 
-_APP = typer.Typer(help="The record of runs: list, show, report, export, verify.", no_args_is_help=True)
+_APP = typer.Typer(
+    help="The record of runs: list, show, report, export, verify, keygen, schema.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +48,14 @@ def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = 
     print_run(tools_of(context), run, as_json=as_json)
 
 
+@_APP.command("schema")
+def run_schema() -> None:
+    """The JSON Schema of what `failover runs show --json` prints."""
+    from orchestrator.cli.documents import print_schema
+
+    print_schema("run")
+
+
 @_APP.command("report")
 def report_run(context: typer.Context, run: PastRunName = None) -> None:
     """Everything that happened in one run, a line an event, in order."""
@@ -73,10 +84,52 @@ def verify_run(
     run: Annotated[
         str | None, typer.Argument(metavar="[RUN|FILE]", help="A run, or an exported file; default: all runs.")
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All runs, which is the default.")] = False,
+    file: Annotated[Path | None, typer.Option("--file", metavar="EXPORT", help="An exported file.")] = None,
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--key", metavar="PUBLIC", help="Demand a signature by this public key; repeat for several keys."
+        ),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="NUMBER:HASH", help="Demand this record, as an earlier verify showed it."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that no record was edited, deleted, reordered or cut off. Exit code 4 if one was."""
+    """Check that no record was edited, deleted, reordered or cut off. Exit code 4 if one was.
+
+    \b
+    Examples:
+      failover runs verify
+      failover runs verify last --key /mnt/auditor/failover.pub
+      failover runs verify --file run.jsonl --key failover.pub --json
+    """
     from orchestrator.cli.verification import verify
     from orchestrator.cli.wiring import tools as tools_of
 
-    raise typer.Exit(verify(tools_of(context), run, as_json=as_json))
+    if sum((run is not None, everything, file is not None)) > 1:
+        raise DefinitionError("say one of RUN, --all, --file")
+    raise typer.Exit(verify(tools_of(context), run, file=file, keys=key or (), head=head, as_json=as_json))
+
+
+@_APP.command("keygen")
+def make_key(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The private key; default: in the state directory.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a pair of keys to sign the record with: FILE, and the public FILE.pub.
+
+    \b
+    Examples:
+      failover runs keygen
+      failover runs keygen /etc/failover/signing.key
+    """
+    from orchestrator.cli.keys import make_keys
+    from orchestrator.cli.wiring import tools as tools_of
+
+    make_keys(tools_of(context), file, as_json=as_json)

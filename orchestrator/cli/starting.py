@@ -29,6 +29,7 @@ def start(
     """Lead a run of ``plan``, or only preview it. Returns the process exit code.
 
     With a ``key`` that has begun a run already, that run's result is printed instead, and its exit code returned.
+    With ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
     """
     if key is not None and not dry_run:
         from orchestrator.cli.once import checked_key, first_result
@@ -42,13 +43,17 @@ def start(
         return show_preview(tools, plan, as_json=as_json)
     if not yes:
         _confirm(tools, plan, as_json)
-    from orchestrator.cli.leading import lead_new
-
     if fault:
         from orchestrator.cli.simulation import script_faults
 
         script_faults(tools, plan, fault)
     try:
+        if no_wait:
+            from orchestrator.cli.background import begin
+
+            return begin(tools, plan, as_json=as_json, key=key)
+        from orchestrator.cli.leading import lead_new
+
         return lead_new(tools, plan, as_json=as_json, key=key)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it

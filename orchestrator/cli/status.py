@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from orchestrator.cli.options import AsJson, InventoryFile, PairName
+from orchestrator.cli.watch import Interval, seconds_of
 
 
 def register(app: typer.Typer) -> None:
@@ -13,19 +16,26 @@ def register(app: typer.Typer) -> None:
 
 
 def status(
-    context: typer.Context, inventory: InventoryFile = None, pair: PairName = None, as_json: AsJson = False
+    context: typer.Context,
+    inventory: InventoryFile = None,
+    pair: PairName = None,
+    again: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
+    interval: Interval = "2s",
+    as_json: AsJson = False,
 ) -> None:
     """Show every service of every pair: roles, bridge, replication queue, prepared transactions.
 
-    Exit code 4 when one is not as it should be, or could not be read.
+    Exit code 4 when one is not as it should be, or could not be read; with --watch, at the last look.
 
     \b
     Examples:
       failover status
+      failover status --watch --interval 5s
       failover status --inventory lab.yaml --json
     """
     from orchestrator.cli.survey import show_survey
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    raise typer.Exit(show_survey(tools, tools.inventory(inventory), pair, as_json=as_json))
+    every_s = seconds_of("--interval", interval) if again else None
+    raise typer.Exit(show_survey(tools, tools.inventory(inventory), pair, as_json=as_json, every_s=every_s))

@@ -1,23 +1,27 @@
-"""Reads every service of every pair from both sites at once, for ``failover status``."""
+"""Reads every service of every pair from both sites at once, once or again and again, for ``failover status``."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
+from orchestrator.cli.stopping import until_stopped
 from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.contract import Failure, Setting
+from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.errors import AdapterError, DefinitionError
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions
-from orchestrator.site import Inventory, Pair, Site
+from orchestrator.site import Inventory, Pair
 
 _READINGS = ("replication", "replication_queue", "transactions")
 # Without a terminal nothing has to fit on a line.
@@ -36,40 +40,59 @@ class SiteSurvey:
         return self.answers[reading].get(service)
 
 
-def show_survey(tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool) -> int:
-    """Print the state of the pairs. Returns the exit code: 0, or 4 when something is wrong or unknown."""
+Rows = Sequence[Mapping[str, object]]
+
+
+def show_survey(
+    tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool, every_s: float | None = None
+) -> int:
+    """Print the state of the pairs; with ``every_s`` again and again, that many seconds apart, until it is stopped.
+
+    Returns the exit code of the last look: 0, or 4 when something is wrong or unknown.
+    """
     pairs = [pair for pair in inventory.pairs if only in (None, pair.name)]
     if not pairs:
         known = ", ".join(pair.name for pair in inventory.pairs)
         raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
+    looks = _looks(tools, inventory, pairs)
     simulated = tools.is_simulated(inventory)
-    surveyed = [(pair, _survey(tools, inventory, pair)) for pair in pairs]
-    rows = [row for pair, sites in surveyed for row in _rows(pair, sites)]
-    if as_json:
-        show_json({"simulated": simulated, "at": iso(tools.clock.now()), "services": rows})
-    else:
-        _print(rows, simulated)
-    return 0 if all(row["verdict"] == "ok" for row in rows) else 4
+    rows: Rows = ()
+    with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
+        for rows in looks:
+            paper.put(rows, tools.clock.now())
+            if every_s is None:
+                break
+            tools.clock.sleep(every_s)
+    return 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
 
 
-def _survey(tools: Tools, inventory: Inventory, pair: Pair) -> Sequence[SiteSurvey]:
-    sites = [inventory.sites[name] for name in pair.sites]
-    with ThreadPoolExecutor(len(sites)) as pool:
-        return list(pool.map(lambda site: _read(tools, site, pair.services), sites))
+def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[Rows]:
+    """The state of the pairs, read anew each time; sessions stay open in between."""
+    sites = list(dict.fromkeys(name for pair in pairs for name in pair.sites))
+    with ExitStack() as opened, ThreadPoolExecutor(len(sites)) as pool:
+        setting = Setting(tools.clock, tools.secrets, read_only=True)
+        adapters = {name: tools.registry.adapter_for(inventory.sites[name], setting) for name in sites}
+        for adapter in adapters.values():
+            opened.callback(adapter.close)
+        while True:
+            asked = {
+                name: pool.submit(
+                    _read, name, adapters[name], [s for p in pairs if name in p.sites for s in p.services]
+                )
+                for name in sites
+            }
+            seen = {name: answer.result() for name, answer in asked.items()}
+            yield [row for pair in pairs for row in _rows(pair, [seen[name] for name in pair.sites])]
 
 
-def _read(tools: Tools, site: Site, services: Sequence[str]) -> SiteSurvey:
-    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+def _read(site: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
-    try:
-        for reading in _READINGS:
-            try:
-                answers[reading] = adapter.probe(reading, services)
-            except AdapterError as error:
-                answers[reading] = dict.fromkeys(services, Failure.of(error))
-    finally:
-        adapter.close()
-    return SiteSurvey(site.name, answers)
+    for reading in _READINGS:
+        try:
+            answers[reading] = adapter.probe(reading, services)
+        except AdapterError as error:
+            answers[reading] = dict.fromkeys(services, Failure.of(error))
+    return SiteSurvey(site, answers)
 
 
 def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
@@ -121,7 +144,38 @@ def _verdict(ends: Sequence[Mapping[str, object]]) -> str:
     return "bridge not bound"
 
 
-def _print(rows: Sequence[Mapping[str, object]], simulated: bool) -> None:
+class _Paper:
+    """Where the table goes: redrawn in its place on a terminal, one after the other elsewhere, or JSON lines."""
+
+    def __init__(self, simulated: bool, *, as_json: bool, redraws: bool) -> None:
+        self._simulated, self._as_json, self._redraws = simulated, as_json, redraws
+        self._live = Live(auto_refresh=False) if redraws and not as_json and sys.stdout.isatty() else None
+
+    def __enter__(self) -> _Paper:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def put(self, rows: Rows, at: float) -> None:
+        """Show one look, taken at that time."""
+        if self._as_json:
+            show_json({"simulated": self._simulated, "at": iso(at), "services": rows})
+            return
+        lines = ["SIMULATED"] if self._simulated else []
+        if self._redraws:
+            lines.append(f"{iso(at)}, until Ctrl-C")
+        text = "\n".join([*lines, *_table(rows)])
+        if self._live is None:
+            show_document(text)
+        else:
+            self._live.update(Text(text), refresh=True)
+
+
+def _table(rows: Rows) -> list[str]:
     table = Table(box=None, pad_edge=False)
     for column in ("service", "site", "role", "bridge", "queue", "prepared", ""):
         table.add_column(column, justify="right" if column in ("queue", "prepared") else "left")
@@ -140,9 +194,7 @@ def _print(rows: Sequence[Mapping[str, object]], simulated: bool) -> None:
             )
     paper = io.StringIO()
     Console(file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
-    if simulated:
-        show_document("SIMULATED")
-    show_document("\n".join(line.rstrip() for line in paper.getvalue().rstrip().splitlines()))
+    return [line.rstrip() for line in paper.getvalue().rstrip().splitlines()]
 
 
 def _word(value: object) -> str:

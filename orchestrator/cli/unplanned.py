@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -40,6 +40,7 @@ Examples:
   failover uncontrolled --all --failed ny --yes --attest "cables of both NABs pulled, J. Doe, 03:12"
   failover uncontrolled --all --failed ny --yes --reason "power is out in the whole building"
   failover uncontrolled --all --failed ny --isolated --yes --reason "backbone cut, management answers"
+  failover uncontrolled --service orders --failed ny --yes --attest "host is off, J. Doe" --accept-loss "DR, head of desk"
 """
 _RESTORE = """\
 Bring a lost site back as standby: its clients stay out until it is, and it is synchronised again.
@@ -47,7 +48,8 @@ Bring a lost site back as standby: its clients stay out until it is, and it is s
 \b
 Examples:
   failover restore --vpn Trading_VPN --site ny
-  failover restore --all --site ny --yes --xa decisions.yaml --spool-lost
+  failover restore --all --site ny --yes --xa decisions.yaml --spool lost
+  failover restore --service orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
 Give activity back to a restored site, once that is shown to be safe.
@@ -67,6 +69,11 @@ Attest = Annotated[
 ]
 Reason = Annotated[
     str | None, typer.Option("--reason", metavar="TEXT", help="Why to go on without a proven fence; recorded.")
+]
+Spool = Literal["kept", "lost"]
+AcceptLoss = Annotated[
+    str | None,
+    typer.Option("--accept-loss", metavar="TEXT", help="AMPS across an async link: why messages may be given up."),
 ]
 FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]
 
@@ -88,6 +95,7 @@ def uncontrolled(
     isolated: Isolated = False,
     attest: Attest = None,
     reason: Reason = None,
+    accept_loss: AcceptLoss = None,
     fence_first: FenceFirst = False,
     dry_run: DryRun = False,
     as_json: EventsAsJson = False,
@@ -100,15 +108,22 @@ def uncontrolled(
     key: Key = None,
     no_wait: NoWait = False,
 ) -> None:
+    from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
     from orchestrator.cli.starting import in_waves, start
-    from orchestrator.cli.unplanning import unfenced_policy, with_last_known, without_waiver
+    from orchestrator.cli.unplanning import accepting, unfenced_policy, with_last_known, without_waiver
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
+    family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
     policy = unfenced_policy(attest, reason, fail_fast=fail_fast, isolated=isolated)
-    runbook = "solace/uncontrolled-isolated" if isolated else when_dark(policy)
+    if isolated:
+        only_for(family, SOLACE, "--isolated")
+    if accept_loss is not None:
+        only_for(family, AMPS, "--accept-loss")
+        policy = accepting(policy, {"data-loss": "accept"}, accept_loss)
+    runbook = fitting(tools, "uncontrolled", "solace/uncontrolled-isolated" if isolated else when_dark(policy))
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, failed, policy))
     if yes and not dry_run:
         see_answered(plan)
@@ -127,9 +142,16 @@ def restore(
     everything: All = False,
     pair: PairName = None,
     inventory: InventoryFile = None,
-    spool_lost: Annotated[
-        bool, typer.Option("--spool-lost", help="It came back without its message spool; recorded.")
+    spool: Annotated[
+        Spool, typer.Option("--spool", help="Did it come back without its message spool? Recorded.")
+    ] = "kept",
+    bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="AMPS: it lost its data, and fetches its state from its mate.")
     ] = False,
+    attest: Annotated[
+        str | None,
+        typer.Option("--attest", metavar="TEXT", help="AMPS: who looked at what it comes back with; recorded."),
+    ] = None,
     dry_run: DryRun = False,
     as_json: EventsAsJson = False,
     yes: Yes = False,
@@ -142,16 +164,28 @@ def restore(
     key: Key = None,
     no_wait: NoWait = False,
 ) -> None:
-    from orchestrator.cli.fence_plan import when_restored
+    from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
+    from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
-    from orchestrator.cli.unplanning import with_outage
+    from orchestrator.cli.unplanning import accepting, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
+    family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
     policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
-    plan = make_plan(tools, Wish(when_restored, inventory, vpn or (), everything, pair, site, policy))
-    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool_lost)
+    if spool == "lost":
+        only_for(family, SOLACE, "--spool lost")
+    if bootstrap:
+        only_for(family, AMPS, "--bootstrap")
+    if attest is not None:
+        only_for(family, AMPS, "--attest")
+        policy = accepting(policy, {"stale-tail": "accept", "bootstrap": "attest"}, attest)
+    chosen = fitting(tools, "restore-bootstrap" if bootstrap else "restore", when_restored)
+    plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, site, policy))
+    if yes and not dry_run:
+        see_answered(plan)
+    plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
     raise typer.Exit(
         start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
@@ -186,6 +220,7 @@ def failback(
     key: Key = None,
     no_wait: NoWait = False,
 ) -> None:
+    from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
     from orchestrator.cli.unplanning import site_to_leave, with_outage
@@ -197,7 +232,8 @@ def failback(
         accepted = {**policy.on_gate, "unsafe-return": "accept"}
         policy = policy.model_copy(update={"on_gate": accepted, "reason": accept_risk})
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)
-    plan = make_plan(tools, Wish("solace/failback", inventory, vpn or (), everything, pair, source, policy))
+    chosen = fitting(tools, "failback")
+    plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     plan = in_waves(plan, wave, canary, max_failed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from orchestrator import events as ev
@@ -25,6 +25,12 @@ def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, 
     elif reason is not None:
         on_gate["unfenced"] = "waive"
     return ev.Policy(on_gate=on_gate, reason=attest or reason or "", fail_fast=fail_fast)
+
+
+def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str) -> ev.Policy:
+    """The policy with these answers made beforehand, and ``why`` among its reasons."""
+    reason = "; ".join(part for part in (policy.reason, why) if part)
+    return policy.model_copy(update={"on_gate": {**policy.on_gate, **answers}, "reason": reason})
 
 
 def without_waiver(plan: ev.Plan) -> ev.Plan:

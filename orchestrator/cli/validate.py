@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.options import InventoryFile
+
 
 class Format(StrEnum):
     """What a validation is printed as."""
@@ -25,12 +27,18 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(
+    context: typer.Context,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="CONFIG...", help="Configuration files, or folders that have some.", show_default=False
         ),
     ] = None,
+    from_inventory: Annotated[
+        bool,
+        typer.Option("--from-inventory", help="Those that the inventory's instances serve of themselves, now."),
+    ] = False,
+    inventory: InventoryFile = None,
     form: Annotated[
         Format, typer.Option("--format", "-f", help="What to print: findings, or a drawing of the fabric.")
     ] = Format.TABLE,
@@ -84,6 +92,7 @@ def validate(
     Examples:
       failover validate nyc-1.xml nyc-2.xml
       failover validate config/ --format sarif > amps.sarif
+      failover validate --from-inventory -i amps.yaml
       failover validate config/ --suggest-exclusions --intended view-server
       failover validate new/ --rolling-plan old/
     """
@@ -108,4 +117,10 @@ def validate(
         intended=intended or [],
         rolling=rolling_plan or [],
     )
-    raise typer.Exit(print_validation(wish))
+    if not from_inventory:
+        raise typer.Exit(print_validation(wish))
+    from orchestrator.cli.validating import print_live_validation
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    raise typer.Exit(print_live_validation(tools, tools.inventory(inventory), wish))

@@ -16,9 +16,11 @@ from adapters.amps.output_sarif import sarif
 from adapters.amps.output_table import table
 from adapters.amps.report import ValidationReport, report_schema
 from adapters.amps.settings import Assumptions, TopicName, ValidateOptions
-from adapters.amps.validate import run_validate
+from adapters.amps.validate import run_validate, validate
 from orchestrator.cli.terminal import show_document, show_json
+from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
+from orchestrator.site import Inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,23 @@ def print_schema() -> None:
 
 def print_validation(wish: Wish) -> int:
     """Prints the report and returns the exit code. Raises ``DefinitionError`` for what cannot be read."""
-    report = run_validate(wish.paths, options_of(wish))
+    return _print(run_validate(wish.paths, options_of(wish)), wish)
+
+
+def print_live_validation(tools: Tools, inventory: Inventory, wish: Wish) -> int:
+    """The same of the configurations that the inventory's instances serve of themselves."""
+    from orchestrator.cli.live_configurations import instances_of
+
+    if wish.paths or wish.rolling:
+        raise DefinitionError(
+            "--from-inventory takes the place of files", hint="give either files, or --from-inventory"
+        )
+    options = options_of(wish)
+    instances = instances_of(tools, inventory, options.variables, options.assumptions)
+    return _print(validate(instances, options), wish)
+
+
+def _print(report: ValidationReport, wish: Wish) -> int:
     match wish.form:
         case "json":
             show_json(report.model_dump(mode="json"))

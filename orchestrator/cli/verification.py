@@ -1,86 +1,220 @@
-"""``failover runs verify``: does the record prove itself, in the journal or in an exported file?"""
+"""``failover runs verify``: does the record prove itself, in the journal or in an exported file?
+
+Says what was proven and what was not: an unbroken chain without a signature proves nothing against whoever can write
+all of it, and no record proves that it is the newest one.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from pydantic_core import from_json
+
+from orchestrator.chain import Link, Signature, follow_exported, read_event
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.events import RunCreated
-from orchestrator.journal import Journal, check_exported, parse_line
+from orchestrator.journal import Journal
+
+if TYPE_CHECKING:
+    from orchestrator.signing import Verifier
+
+State = Literal["unsigned", "signed", "not checked"]
+
+# The first record of a run has its inventory and its runbook in it, a megabyte each at most; texts grow when quoted.
+_LINE_MAX = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
-    """``simulated`` None: the record does not even tell that."""
+class Doubts:
+    """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
+    without one is bad. ``head``: number and hash of a record, as they were noted earlier."""
+
+    trusted: Verifier | None
+    is_demanded: bool
+    head: tuple[int, str] | None = None
+
+
+NO_DOUBTS = Doubts(None, False)
+
+
+@dataclass(slots=True)
+class Verdict:
+    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record."""
 
     what: str
     records: int = 0
     simulated: bool | None = None
+    head: str = ""
+    signature: State = "unsigned"
+    key: str = ""
     problem: str = ""
 
 
-def verify(tools: Tools, name: str | None, *, as_json: bool) -> int:
-    """Check chains. Returns 0, or 4 when one does not prove itself. Raises ``DefinitionError`` for no record."""
+def verify(
+    tools: Tools, name: str | None, *, file: Path | None, keys: Sequence[Path], head: str | None, as_json: bool
+) -> int:
+    """Check chains and signatures. Returns 0, or 4 when one does not prove itself.
+
+    ``name`` may be a file's as well. Raises ``DefinitionError`` for what is no record, no key, or no head.
+    """
+    if head is not None and name is None and file is None:
+        raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
+    if file is None and name is not None and Path(name).is_file():
+        file = Path(name)
+    doubts = Doubts(_trusted(tools, keys), bool(keys), None if head is None else _parse_head(head))
     bad = 0
-    for verdict in _verdicts(tools, name):
+    for verdict in [verify_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
         bad += bool(verdict.problem)
-        if as_json:
-            show_json(
-                {
-                    "verified": verdict.what,
-                    "ok": not verdict.problem,
-                    "records": verdict.records,
-                    "simulated": verdict.simulated,
-                    "problem": verdict.problem,
-                }
-            )
-        else:
-            marker = "SIMULATED  " if verdict.simulated else ""
-            show(f"{marker}{verdict.what}: {verdict.problem or f'{verdict.records} records, unbroken'}")
+        _print(verdict, as_json=as_json)
     return 4 if bad else 0
 
 
-def _verdicts(tools: Tools, name: str | None) -> Iterator[_Verdict]:
-    if name is not None and Path(name).is_file():
-        yield _of_file(Path(name))
+def _trusted(tools: Tools, keys: Sequence[Path]) -> Verifier | None:
+    """The keys that were named; else this account's own, if it has one."""
+    own = None if keys else tools.signer()
+    if not keys and own is None:
+        return None
+    from orchestrator.signing import Verifier, load_public
+
+    return Verifier([load_public(path) for path in keys] if own is None else [own.public()])
+
+
+def _parse_head(text: str) -> tuple[int, str]:
+    found = re.fullmatch(r"([1-9][0-9]{0,9}):([0-9a-f]{64})", text)
+    if found is None:
+        raise DefinitionError(f"{text!r} is no head of a run", hint="as `failover runs verify` shows it: NUMBER:HASH")
+    return int(found[1]), found[2]
+
+
+def _print(verdict: Verdict, *, as_json: bool) -> None:
+    head = f"{verdict.records}:{verdict.head}" if verdict.head else None
+    if as_json:
+        show_json(
+            {
+                "verified": verdict.what,
+                "ok": not verdict.problem,
+                "records": verdict.records,
+                "simulated": verdict.simulated,
+                "head": head,
+                "signature": verdict.signature,
+                "key": verdict.key or None,
+                "problem": verdict.problem,
+            }
+        )
         return
+    marker = "SIMULATED  " if verdict.simulated else ""
+    by = {"unsigned": "unsigned", "signed": "signed by key ", "not checked": "signature not checked, by key "}
+    found = verdict.problem or f"{verdict.records} records, unbroken, {by[verdict.signature]}{verdict.key}"
+    show(f"{marker}{verdict.what}: {found}")
+    if head is not None and not verdict.problem:
+        show(f"    head {head}")
+
+
+def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
     with closing(tools.journal()) as journal:
         for run in [find_run(journal, name)] if name else [row.run for row in journal.runs()]:
-            yield _of_run(journal, run)
+            yield verdict_of(Verdict(f"run {run}"), Stored(journal, run), doubts)
 
 
-def _of_run(journal: Journal, run: str) -> _Verdict:
-    simulated, count = None, 0
+def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
+    """Does this exported run prove itself? Raises ``DefinitionError`` for a file that is none."""
     try:
-        for record in journal.records(run):
-            count += 1
-            if isinstance(record.event, RunCreated):
-                simulated = record.event.plan.simulated
-    except JournalCorrupt as error:
-        return _Verdict(f"run {run}", count, simulated, str(error))
-    return _Verdict(f"run {run}", count, simulated)
-
-
-def _of_file(path: Path) -> _Verdict:
-    simulated, count = None, 0
-    try:
-        with path.open(encoding="utf-8") as file:
-            for line in check_exported(json.loads(text) for text in file):
-                count += 1
-                event = parse_line(line).event
-                if isinstance(event, RunCreated):
-                    simulated = event.plan.simulated
-    except JournalCorrupt as error:
-        return _Verdict(str(path), count, simulated, str(error))
+        with path.open("rb") as file:
+            return verdict_of(Verdict(str(path)), Exported(file), doubts)
     except OSError as error:
         raise DefinitionError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DefinitionError(f"{path} is not an exported run: {error}") from error
-    return _Verdict(str(path), count, simulated)
+
+
+class Stored:
+    """A run in the journal. ``signature``: the newest one over it.
+
+    ``at_first``: how many records there were before that was read. A process may be writing meanwhile.
+    """
+
+    def __init__(self, journal: Journal, run: str) -> None:
+        self._journal, self._run = journal, run
+        self.at_first = journal.row(run).seq
+        newest = journal.signatures(run, only_last=True)
+        self.signature = newest[0] if newest else None
+
+    def __iter__(self) -> Iterator[tuple[str, Link]]:
+        for link in self._journal.links(self._run):
+            yield self._run, link
+
+
+class Exported:
+    """The lines of a file. ``signature``: the one over the last line that was read and has one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.at_first = None
+        self.signature: Signature | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, Link]]:
+        return follow_exported(self._read())
+
+    def _read(self) -> Iterator[Mapping[str, Any]]:
+        """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
+        while text := self._file.readline(_LINE_MAX + 1):
+            if len(text) > _LINE_MAX:
+                raise ValueError(f"a line is longer than {_LINE_MAX // 1_048_576} MB")
+            line = from_json(text)
+            if not isinstance(line, dict):
+                raise TypeError("a line is no object")
+            signed = line.get("signature")
+            if signed is not None:
+                self.signature = Signature(int(line["seq"]), str(signed["key"]), str(signed["value"]))
+            yield line
+
+
+def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
+    """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
+    run, signed = "", ""
+    try:
+        for run, link in source:
+            verdict.records, verdict.head = link.seq, link.hash
+            event = read_event(run, link)
+            if isinstance(event, RunCreated):
+                verdict.simulated = event.plan.simulated
+            if source.signature is not None and source.signature.seq == link.seq:
+                signed = link.hash
+            if doubts.head is not None and doubts.head[0] == link.seq and doubts.head[1] != link.hash:
+                raise JournalCorrupt(f"run {run}: record {link.seq} is not the one that was noted")
+        if doubts.head is not None and doubts.head[0] > verdict.records:
+            raise JournalCorrupt(
+                f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
+            )
+        _judge(verdict, run, source, signed, doubts)
+    except JournalCorrupt as error:
+        verdict.problem = str(error)
+    return verdict
+
+
+def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, doubts: Doubts) -> None:
+    """Does its newest signature stand for the whole record? ``head``: the hash of the record it is over."""
+    signature, count = source.signature, source.at_first or verdict.records
+    if signature is None:
+        if doubts.is_demanded:
+            raise JournalCorrupt(f"run {run}: it is not signed")
+        return
+    verdict.signature, verdict.key = "not checked", signature.key
+    if signature.seq > verdict.records:
+        raise JournalCorrupt(f"run {run}: record {signature.seq} was signed and is missing")
+    if doubts.trusted is not None and doubts.trusted.knows(signature):
+        if not doubts.trusted.holds(signature, run, head):
+            raise JournalCorrupt(f"run {run}: record {signature.seq} is not what was signed")
+        verdict.signature = "signed"
+    elif doubts.is_demanded:
+        raise JournalCorrupt(f"run {run}: it is signed by another key, {signature.key}")
+    if signature.seq < count:
+        raise JournalCorrupt(f"run {run}: records {signature.seq + 1} to {count} are not signed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
 import stat
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
     from orchestrator.fleet import Desk, Fleet
     from orchestrator.journal import Journal
+    from orchestrator.signing import Signer
 
 STATE_VARIABLE = "FAILOVER_STATE"
 JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
 USER_VARIABLE = "FAILOVER_USER"
+SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
+# The name of the key in the state directory that signs if no other one is named.
+SIGNING_KEY = "signing.key"
 
 FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "Fleet"]
 
@@ -61,15 +66,26 @@ class Tools:
         if not url:
             path = self.state / "journal.sqlite"
             _make_private(path)
-            return Journal.at(path, scrub=scrub)
+            return Journal.at(path, scrub=scrub, signer=self.signer())
         self.secrets.redactor.learn(_password_of(url))
         try:
-            return Journal(url, scrub=scrub)
+            return Journal(url, scrub=scrub, signer=self.signer())
         except ImportError as error:
             raise DefinitionError(
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+
+    def signer(self) -> Signer | None:
+        """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
+        directory; None if there is neither. A key that was named is never done without."""
+        named = None if self.is_rehearsal else os.environ.get(SIGNING_VARIABLE)
+        path = Path(named).expanduser() if named else self.state / SIGNING_KEY
+        if not named and (self.is_rehearsal or not os.path.lexists(path)):
+            return None
+        from orchestrator.signing import Signer
+
+        return Signer(path)
 
     def inventory(self, path: Path | None) -> Inventory:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
@@ -224,24 +240,46 @@ def _state_directory() -> Path:
         path = user_state_path("failover")
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = path.stat()
+        is_ours = _is_ours_alone(path)
     except OSError as error:
         raise JournalUnavailable(
             f"the state directory {path} cannot be used: {error.strerror}",
             hint=f"set {STATE_VARIABLE} to another one",
         ) from error
-    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
+    if not is_ours:
         raise DefinitionError(
             f"the state directory {path} can be written by others, so its record proves nothing",
-            hint=f"make it yours alone: chmod 700 {path}",
+            hint=f"make it yours alone (chmod 700 {path}), in a folder where others cannot put another in its place",
         )
     return path
 
 
+def _is_ours_alone(path: Path) -> bool:
+    """Can nobody else write into this directory, or put another in its place? Raises ``OSError``."""
+    real = path.resolve()
+    found = real.stat()
+    is_owned = {path.lstat().st_uid, found.st_uid} == {os.getuid()}
+    above = (folder.stat().st_mode for folder in {*path.absolute().parents, *real.parents})
+    is_in_place = all(not mode & stat.S_IWOTH or mode & stat.S_ISVTX for mode in above)
+    return is_owned and is_in_place and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _make_private(path: Path) -> None:
-    """Create the file readable by its owner only, before a library creates it readable by all."""
+    """Create the file readable by its owner only, before a library creates it readable by all.
+
+    The library follows links, also those in place of the files that it keeps beside it: none is let through.
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        try:
+            found = os.fstat(handle)
+        finally:
+            os.close(handle)
+        for end in ("-wal", "-shm", "-journal"):
+            if path.with_name(path.name + end).is_symlink():
+                raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+            raise OSError(errno.EPERM, "it is no file that only we can write")
     except OSError as error:
         raise JournalUnavailable(
             f"the journal {path} cannot be opened: {error.strerror}",

@@ -25,8 +25,8 @@ def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
 
 
 def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
-    """A check, or the preconditions of a wait or of working through items."""
-    if step.require:
+    """A check, or the preconditions of a wait. Those of working through items are read when there is one to act on."""
+    if step.require and not step.for_each:
         request = observe(lane, step.require)
         if not fresh(lane):
             return Next(requests=(request,))

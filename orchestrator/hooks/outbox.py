@@ -16,8 +16,9 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator.chain import parse_line
 from orchestrator.errors import JournalCorrupt
-from orchestrator.journal import Journal, mapped_errors, parse_line
+from orchestrator.journal import Journal, mapped_errors
 from orchestrator.lease import is_led
 from orchestrator.tables import DELIVERIES, RUNS
 

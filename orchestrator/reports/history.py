@@ -11,6 +11,7 @@ from orchestrator import events as ev
 from orchestrator.clock import iso
 from orchestrator.journal import Journal
 from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.readings_amps import Links
 from orchestrator.state import begin, fold
 
 # How far back is looked; an older run says nothing about the night of today.
@@ -21,12 +22,12 @@ def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None
     """The newest uncontrolled fail-over of ``service`` to ``acting``, and what was done since; None: no record."""
     suspended = spool_lost = False
     for run, plan in _runs(journal, service):
-        if plan.runbook.runbook.startswith("solace/restore") and plan.target == acting:
+        if _is(plan, "restore") and plan.target == acting:
             spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
         for record in journal.records(run):
             if record.lane == service and _suspends(record.event):
                 suspended = True
-        if not plan.runbook.runbook.startswith("solace/uncontrolled") or plan.target != acting:
+        if not _is(plan, "uncontrolled") or plan.target != acting:
             continue
         passed = _passed_at(journal, run, service)
         if passed is not None:
@@ -37,7 +38,7 @@ def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None
 def restored_by(journal: Journal, service: str, site: str, since: float) -> str | None:
     """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
     for run, plan in _runs(journal, service):
-        if plan.source != site or not plan.runbook.runbook.startswith("solace/restore"):
+        if plan.source != site or not _is(plan, "restore"):
             continue
         state = fold(journal.records(run))
         if journal.row(run).created_at >= since and state.lanes[service].outcome is ev.Outcome.DONE:
@@ -47,7 +48,7 @@ def restored_by(journal: Journal, service: str, site: str, since: float) -> str 
 
 def last_known(journal: Journal, service: str, site: str) -> str:
     """The newest stored readings of ``service`` at ``site``, in a sentence; it says unknown when there are none."""
-    eligible, queued = "", ""
+    eligible, queued, linked = "", "", ""
     for run, plan in _runs(journal, service):
         for on, name in (("source", plan.source), ("target", plan.target)):
             if name != site:
@@ -60,9 +61,23 @@ def last_known(journal: Journal, service: str, site: str) -> str:
                         eligible = _eligible(seen.value, seen.asked_at)
                     if seen.on == on and isinstance(seen.value, QueueDepth) and not queued:
                         queued = f"{seen.value.messages} messages queued for the mate at {iso(seen.asked_at)}"
-        if eligible and queued:
+                    if seen.on == on and isinstance(seen.value, Links) and not linked:
+                        linked = _linked(seen.value, seen.asked_at)
+        if (eligible and queued) or linked:
             break
+    if linked:
+        return f"last known of {service} at {site}: {linked}"
     return f"last known of {service} at {site}: {eligible or 'sync eligibility unknown'}; {queued or 'queue unknown'}"
+
+
+def _linked(links: Links, at: float) -> str:
+    """How the link to the mate acknowledged, which decides what may be missing there."""
+    if links.sync is None:
+        return ""
+    if links.sync and links.connected is not False:
+        return f"its link was sync at {iso(at)}"
+    how = "downgraded" if links.downgraded else "async" if not links.sync else "not connected"
+    return f"its link was {how.upper()} at {iso(at)}, so the mate may lack messages"
 
 
 def _eligible(status: ReplicationStatus, at: float) -> str:
@@ -70,6 +85,11 @@ def _eligible(status: ReplicationStatus, at: float) -> str:
         return ""
     word = "was" if status.sync_eligible else "was NOT"
     return f"it {word} eligible for synchronous replication at {iso(at)}"
+
+
+def _is(plan: ev.Plan, kind: str) -> bool:
+    """Of this kind, whichever family and variant."""
+    return plan.runbook.runbook.partition("/")[2].startswith(kind)
 
 
 def _runs(journal: Journal, service: str) -> Iterator[tuple[str, ev.Plan]]:

@@ -105,6 +105,24 @@ class RunReport(_Strict):
     resumable: bool
 
 
+class OpenQuestion(_Strict):
+    """A question that a lane waits on. ``answer``: the command that answers it, with its choices."""
+
+    service: str
+    gate: str
+    item: str | None
+    why: str
+    choices: tuple[str, ...]
+    answer: str
+
+
+class RunDocument(RunReport):
+    """What ``failover runs show --json`` prints: the report, what is asked, and whether a process leads it now."""
+
+    led: bool
+    questions: tuple[OpenQuestion, ...]
+
+
 class _LaneStory:
     """What the fold of the engine forgets: how long steps took, and which decisions were made."""
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of the files a person writes, for editors and for checks without this program.
+"""JSON Schemas of the files a person writes and of the reports a machine reads, for checks without this program.
 
 Generated from the models, and kept beside this file: ``python -m orchestrator.schemas`` writes them anew. A schema
 says what a file must look like; the rules across steps are ``lint``'s.
@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from orchestrator.decisions import XaDecisions
+from orchestrator.reports.report import RunDocument
 from orchestrator.runbook import Runbook, format_duration, parse_duration
 from orchestrator.site import Inventory
 
@@ -27,7 +28,10 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "runbook.schema.json": Runbook,
     "inventory.schema.json": Inventory,
     "xa-decisions.schema.json": XaDecisions,
+    "run.schema.json": RunDocument,
 }
+# Printed, not read: every field is there, those with a default too.
+_PRINTED = frozenset({RunDocument})
 
 
 def schemas() -> dict[str, str]:
@@ -58,7 +62,9 @@ class _Generator(GenerateJsonSchema):
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    made = model.model_json_schema(schema_generator=_Generator)
+    made = model.model_json_schema(
+        schema_generator=_Generator, mode="serialization" if model in _PRINTED else "validation"
+    )
     definitions: dict[str, Any] = made.get("$defs", {})
     for name, complete in _COMPLETED.items():
         if name in definitions:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orchestrator.chain
 import orchestrator.engine
-import orchestrator.journal
 import orchestrator.lease
 import proof.simulation.night
 from orchestrator import events as ev
+from orchestrator.chain import Link
 from orchestrator.contract import Effect
 from orchestrator.engine import Engine
 from orchestrator.errors import JournalUnavailable
@@ -163,7 +164,7 @@ RECORDING = (
     Mutant(
         "chain-unchecked",
         "a record is believed without its hash",
-        ((orchestrator.journal, "check_link", lambda _: lambda row, run, seq, before: row["hash"]),),
+        ((orchestrator.chain, "follow", lambda _: lambda rows, run, **more: (Link(*row) for row in rows)),),
     ),
     Mutant(
         "best-end",

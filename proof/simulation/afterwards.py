@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from orchestrator.chain import follow_exported, parse_line
 from orchestrator.errors import JournalCorrupt
-from orchestrator.journal import Journal, check_exported, parse_line
+from orchestrator.journal import Journal
 from orchestrator.reports.report import build
 from orchestrator.state import Run, fold
 from proof.promises import Broken
@@ -52,7 +53,7 @@ def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[B
         if what == "a missing end" and parse_line(lines[at]).event.kind in ("run.finished", "run.paused"):
             continue  # it was cut where an earlier process had left it: a whole record
         try:
-            for _ in check_exported(changed):
+            for _ in follow_exported(changed):
                 pass
         except JournalCorrupt:
             continue

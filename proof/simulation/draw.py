@@ -239,8 +239,7 @@ def _strike(chance: Random, at: int, story: Story) -> Strike:
     seconds = (
         chance.choice((0.1, 1.0, 20.0)) if kind in ("kill", "torn", "disk full") else chance.choice((1.0, 16.0, 40.0))
     )
-    # One that takes over while another one lives has a clock that is right to a second: docs/simulation.md says why.
-    off = (0.0, 0.0, 1.0, -1.0) if kind in ("pause", "race") else (0.0, 0.0, -30.0, 600.0, -7_200.0)
+    off = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0) if kind in ("pause", "race") else (0.0, 0.0, -30.0, 600.0, -7_200.0)
     return Strike(
         **_place(chance, at),
         kind=kind,

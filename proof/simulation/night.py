@@ -147,7 +147,7 @@ class Night:
             self._last = None
             process = self._born(offset)
             try:
-                run = self._lead(process, is_new=not is_begun, abort=abort, policy=policy)
+                run = self._as_recorded(self._lead(process, is_new=not is_begun, abort=abort, policy=policy))
             except Killed:
                 offset, abort = self._bury_the_dead(offset)
                 run = self._ended()
@@ -179,6 +179,11 @@ class Night:
 
     def _has_begun(self) -> bool:
         return any(row.run == RUN for row in self._store.runs())
+
+    def _as_recorded(self, believed: Run) -> Run | None:
+        """The same run, unless another process took it up while this one slept at its very end."""
+        self._catch_up(self._store)
+        return believed if self._judge.case.seq == believed.seq else self._ended()
 
     def _ended(self) -> Run | None:
         """The run, if another process has led it to its end meanwhile."""

@@ -143,6 +143,10 @@ class ScriptedInstance:
             self._shown, self._sampled_at = copy.deepcopy(self.now), taken
         return {**self._shown, "timestamp": _stamp(self._sampled_at)}
 
+    def resample(self) -> None:
+        """What it is now is what it shows from now on: the next sample is a whole interval away."""
+        self._shown, self._sampled_at = copy.deepcopy(self.now), self.clock.now()
+
     def handle(self, incoming: Incoming) -> Outgoing:
         """Answer a request; ``Wire`` carries it here."""
         special = self.answers.get(incoming.target)

@@ -69,7 +69,7 @@ class Stage:
             adapter="amps-admin",
             devices=tuple(Device(name=name, address=f"{name}.example.com", port=8085) for name in self.names),
             login=Login(username="failover", password=SecretRef(env="AMPS")),
-            options=self.options,
+            options={"scheme": "http", "insecure_http": True, **self.options},
         )
 
     def adapter(self, *, read_only: bool = False) -> AmpsAdminAdapter:

@@ -17,12 +17,12 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
-            *("schemas", "definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
-            *("tables", "checks", "hooks"),
+            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
+            *("tables", "checks", "hooks", "chain", "signing"),
         }
     ),
     frozenset({"engine"}),
-    frozenset({"reports"}),
+    frozenset({"reports", "schemas"}),
     frozenset({"cli"}),
 )
 PURE = 2

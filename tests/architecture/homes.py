@@ -43,7 +43,10 @@ HOMES: Mapping[str, Home] = {
     "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
     "defusedxml": Home(("adapters/http/xmldoc.py",), "XML bodies, which come from a device"),
-    "cryptography": Home(("adapters/http/certificates.py",), "the certificates of the lab"),
+    "cryptography": Home(
+        ("orchestrator/signing.py", "adapters/http/certificates.py"),
+        "signatures over the record; and the certificates of the lab, which is no part of orchestrator/",
+    ),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
     "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),
     "pyarrow": Home(("pipeline/",), "writes and describes Parquet"),

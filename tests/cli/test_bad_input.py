@@ -149,7 +149,9 @@ def test_a_runbook_that_lint_refuses_moves_nothing(shell: Shell) -> None:
     """Law: what `runbook lint` calls an error is refused by every command that would run it."""
     text = "runbook: own/move\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: source, action: explode}}\n"
     runbook = shell.write("own.yaml", text)
-    complained(shell("controlled", "--vpn", VPN, "--yes", "--runbook", str(runbook)), 2, "own.yaml:4:", "explode")
+    ended = shell("controlled", "--vpn", VPN, "--yes", "--runbook", str(runbook))
+    complained(ended, 2, "own.yaml:4:", "explode")
+    assert ended.err.count("known: complete_transaction") == 1, "what to do is said once"
     assert shell("runbook", "lint", str(runbook)).code == 4
 
 

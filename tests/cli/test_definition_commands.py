@@ -53,6 +53,13 @@ def test_inventory(shell: Shell) -> None:
     assert shell("inventory", "lint", str(INVENTORY)).code == 0
 
 
+def test_lint_looks_at_adapters_too(shell: Shell) -> None:
+    """Law: an inventory whose adapter is not there, or cannot do what the fence plan names, is told from a good one."""
+    text = INVENTORY.read_text("utf-8").replace("adapter: solace-cli", "adapter: solace-clay", 1)
+    ended = shell("inventory", "lint", str(shell.write("sites.yaml", text)))
+    assert (ended.code, "[adapter-unusable]" in ended.out) == (4, True)
+
+
 def test_lint_says_where(shell: Shell) -> None:
     """Law: a finding names file and line, in words and for machines, and an unreadable file is exit code 2."""
     path = shell.write("own.yaml", "runbook: own/move\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: moon}}\n")

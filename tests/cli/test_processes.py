@@ -70,6 +70,27 @@ def test_interrupted(bench: Bench, number: signal.Signals) -> None:
     moved(bench)
 
 
+@pytest.mark.parametrize(
+    ("number", "instant"),
+    [
+        (signal.SIGTERM, "bridge is bound"),
+        (signal.SIGINT, "set_role role=standby"),
+        (signal.SIGTERM, "set_role role=active"),
+    ],
+)
+def test_interrupted_at_other_steps(bench: Bench, number: signal.Signals, instant: str) -> None:
+    """Law: at any step it is exit code 6 and a way to go on, or the end if that was nearer; then it is done."""
+    process = bench.start(*MOVE)
+    line_with(process, instant)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (0, 6)
+    if process.returncode == 6:
+        assert "Go on: `failover resume 2" in out
+        assert bench.here("resume", "last").code == 0
+    moved(bench)
+
+
 def test_interrupted_twice(make_bench: MakeBench) -> None:
     """Law: the second signal, of whatever kind, ends the process at once; the record is good to go on from."""
     bench = make_bench(latency=1.5)

@@ -104,11 +104,11 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
 
 
 def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
-    """Law: a pair that was started anew under an unfinished run is found out before the target is activated."""
+    """Law: a pair that was started anew under an unfinished run is found out before anything more is done."""
     shell("controlled", "--vpn", VPN, "--yes")
     assert shell("lab", "reset").code == 0
     ended = shell("resume", "--xa", shell.decisions)
-    assert (ended.code, "the source is not confirmed standby" in ended.out) == (5, True)
+    assert (ended.code, "the source is active again" in ended.out) == (5, True)
     assert (shell.roles(), shell.tally().both_active) == (("active", "standby"), ())
 
 

@@ -15,7 +15,10 @@ from tests.contract.benches import BENCHES, MAIN, ODD, OTHER, REGISTRY, WorldBen
 from tests.contract.laws import Counting, results_of
 
 # Registered, and held to the laws on a bench of its own, or to laws of its own: it speaks to nothing of this world.
-ELSEWHERE: Mapping[str, str] = {"local": "tests/local", "amps-admin": "tests/contract/test_amps_admin.py"}
+ELSEWHERE: Mapping[str, str] = {
+    "local": "tests/contract/test_local.py",
+    "amps-admin": "tests/contract/test_amps_admin.py",
+}
 SERVICES = (MAIN, OTHER, *ODD)
 # Until everybody has connected again, and nothing moves any more.
 SETTLED_S = 1.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.chain import follow_exported, record_of
 from orchestrator.contract import Effect
 from orchestrator.errors import IllegalTransition
-from orchestrator.journal import check_exported, parse_line
 from orchestrator.state import GAUGE_SAMPLES, Lane, Run, Stage, begin, fold, fold_lane, worst
 from tests.core.builders import T0, a_lane, a_plan, bridge, created, depth, proving, role, see
 
@@ -226,7 +226,7 @@ def test_a_run_is_as_good_as_the_worst_of_its_lanes() -> None:
 def test_old_journals_still_fold(path: Path) -> None:
     """A journal that an earlier version wrote is read and folded for ever, to the outcome it had then."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert str(fold(map(parse_line, check_exported(lines))).outcome) == path.stem.rpartition(".")[2]
+    assert str(fold(record_of(*one) for one in follow_exported(lines)).outcome) == path.stem.rpartition(".")[2]
 
 
 def test_there_are_old_journals() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from orchestrator.contract import Adapter
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Level
-from orchestrator.loader import load_inventory
+from orchestrator.lint_inventory import lint_adapters
+from orchestrator.loader import load_inventory, read_inventory
+from orchestrator.registry import Registry
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE3LLKSF9MBHAb1PW71Sw8qOv+iDp3DFABbB4SRei+L6"
 TEXT = f"""\
@@ -145,3 +149,38 @@ def test_a_fence_command_that_cannot_be_carried_out(write, commands, sentence) -
     path = write(TEXT.replace("    fence: [{backbone: true}]\n", also))
     with pytest.raises(DefinitionError, match=f":11: .*{sentence}"):
         load_inventory(path)
+
+
+def a_kind(*words: str) -> type[Adapter]:
+    """An adapter that has these readings and actions."""
+
+    readings = {name: name for name in words if not name.startswith("set_")}
+    actions = {name: name for name in words if name.startswith("set_")}
+    return cast("type[Adapter]", type("Kind", (), {"readings": readings, "actions": actions}))
+
+
+@pytest.mark.parametrize(
+    ("plan", "words", "found"),
+    [
+        ("{backbone: true}", ("set_backbone", "fence"), None),
+        ("{backbone: true}", ("set_backbone",), (Level.WARNING, "fence-unproven", 10)),
+        ("{backbone: true}", ("set_role", "fence"), (Level.ERROR, "fence-impossible", 10)),
+        ("{attest: pull the cables}", (), None),
+    ],
+)
+def test_a_fence_plan_is_within_the_adapters_power(write, plan, words, found) -> None:
+    """Law: what the fence plan names can be done by an adapter of the site, and proven by one of its readings."""
+    definition = read_inventory(write(TEXT.replace("fence: [{backbone: true}]", f"fence: [{plan}]", 1)))
+    assert definition.value is not None
+    told = lint_adapters(definition.value, lambda site: a_kind(*words), lines=definition.lines)
+    assert [(one.level, one.code, one.line) for one in told] == [found] * (found is not None)
+
+
+def test_an_adapter_that_nobody_offers_is_found(write) -> None:
+    """Law: a slip in an adapter's name is found before the night, with the line it stands on."""
+    definition = read_inventory(write(TEXT.replace("adapter: mock", "adapter: mok", 1)))
+    assert definition.value is not None
+    (found,) = lint_adapters(definition.value, Registry().declarations, lines=definition.lines)
+    assert (found.code, found.line) == ("adapter-unusable", 3)
+    assert "no adapter is called 'mok'" in found.message
+    assert "did you mean mock?" in found.hint

@@ -208,6 +208,12 @@ def test_shapes_of_a_step(write, step, sentence) -> None:
         ("{name: ny1}", "{name: ny1, port: 65536} # <-", "devices[0].port: must be at most 65535", ""),
         ("{name: ny1}", "{name: ny1, port: '22'} # <-", "port must be a whole number, not a text", "without quotes"),
         ("      - {name: ny1}", "      []", "sites.ny.devices: at least 1 must be given", ""),
+        (
+            "    adapter: mock",
+            "    adapter: mock\n    name: boston # <-",
+            "site ny is called 'boston': its key is its name",
+            "",
+        ),
         ("    adapter: mock", "    command_timeout: 0 # <-", "command_timeout: must be more than 0", ""),
         ("    adapter: mock", "    command_timeout: 15s # <-", "must be a number, not a text", "without a unit"),
         ("    adapter: mock", "    command_timeout: inf # <-", "must be a number, not a text", ""),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.chain import follow_exported
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.engine import Engine, Observer
 from orchestrator.errors import HookFailed
@@ -20,7 +21,7 @@ from orchestrator.hooks.backlog import owed
 from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.hooks.worker import Hooks
-from orchestrator.journal import Journal, check_exported
+from orchestrator.journal import Journal
 from orchestrator.site import Hook
 from orchestrator.state import Run, begin
 from tests.core.scripted import ScriptedPair
@@ -156,8 +157,8 @@ def test_a_failure_at_the_very_end(journal, clock, path, at) -> None:
     hooks, run = lead(journal, clock, [], an_office(path, clock), observers=lambda made: [Late(), made])
     end(hooks)
     assert run.outcome is ev.Outcome.DONE
-    lines = list(check_exported(journal.lines(RUN)))
-    assert json.loads(lines[-1]["event"])["kind"] == "run.finished"
+    lines = list(follow_exported(journal.lines(RUN)))
+    assert json.loads(lines[-1][1].event)["kind"] == "run.finished"
     assert Counter(kinds(journal))["observer.failed"] == (1 if at == "lane.ended" else 0)
 
 

@@ -16,7 +16,7 @@ from orchestrator.cli.main import main
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.contract import Adapter, Permit
-from orchestrator.fleet import Desk, Fleet, ThreadedFleet
+from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Side
@@ -61,7 +61,8 @@ def run(origin: float, side: str, where: str, *command: str) -> int:
             name: KillingAdapter(adapter, Stopper(where if name == side else ""))
             for name, adapter in adapters.items()
         }
-        return ThreadedFleet(watched, permit, clock, desk=desk, real=lambda seconds: seconds / FACTOR)
+        # One thread only: stopped, it must hold no lock on the world file, as no real device would be locked.
+        return InlineFleet(watched, permit, clock, desk=desk)
 
     tools = Tools(Path(os.environ[STATE_VARIABLE]), HastyClock(origin), SecretStore(None), Registry(), fleet)
     return main(command, tools)

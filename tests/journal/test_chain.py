@@ -9,10 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator.chain import follow_exported, link_hash
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Effect
 from orchestrator.errors import JournalCorrupt, NoSuchRun
-from orchestrator.journal import EVENTS, RUNS, Journal, Writer, check_exported, link_hash
+from orchestrator.journal import EVENTS, RUNS, Journal, Writer
 from orchestrator.lease import create_run
 from orchestrator.state import fold
 from tests.core.builders import a_plan, bridge, created, depth
@@ -199,7 +200,7 @@ def exported(journal: Journal, clock: VirtualClock) -> list[dict[str, Any]]:
 def test_an_export_proves_itself(journal: Journal, clock: VirtualClock) -> None:
     """An export is checked without the database, line by line, and folds to the same state."""
     lines = exported(journal, clock)
-    assert len(list(check_exported(lines))) == 7
+    assert len(list(follow_exported(lines))) == 7
     first_two = list(journal.records("run-1"))[:3]
     assert fold(first_two).lanes["Trading"].status == "running"
 
@@ -219,7 +220,7 @@ def test_an_export_proves_itself(journal: Journal, clock: VirtualClock) -> None:
 def test_a_forged_export_is_found(journal: Journal, clock: VirtualClock, forge: Any) -> None:
     """Promise 11 for the exported file: cut off, shortened, reordered, edited, spliced or empty, it is found."""
     with pytest.raises(JournalCorrupt):
-        list(check_exported(forge(exported(journal, clock))))
+        list(follow_exported(forge(exported(journal, clock))))
 
 
 def test_a_reader_may_stop_early(journal: Journal, clock: VirtualClock) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
@@ -179,6 +180,27 @@ def test_a_permit_that_cannot_be_asked_is_none(opened: Opener, clock: VirtualClo
     with journal.engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE runs_away RENAME TO runs")
     lease.check()
+
+
+@pytest.mark.realtime
+def test_who_is_stopped_in_the_middle_of_a_commit_keeps_nothing(postgresql: str, clock: VirtualClock) -> None:
+    """Promise 5 on a server: a transaction that was begun and is never ended is ended by the server, no later than a
+    lease; then the run is taken over, and what was written in that transaction is gone."""
+    old, new = Journal(postgresql), Journal(postgresql)
+    a_run(old, clock)
+    stopped = old.engine.connect()
+    assert stopped.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar() == f"{LEASE_SECONDS:.0f}s"
+    stopped.exec_driver_sql("SET idle_in_transaction_session_timeout = 200")
+    stopped.commit()
+    stopped.exec_driver_sql("UPDATE runs SET seq = 7")
+    wait_out(clock)
+    assert take(new, clock, "run-1", KEYS)[1].seq == 1
+    with pytest.raises(sa.exc.DBAPIError, match="idle-in-transaction"):
+        stopped.commit()
+    stopped.invalidate()
+    stopped.close()
+    old.close()
+    new.close()
 
 
 # --- one run for a service -----------------------------------------------------------------------------------------

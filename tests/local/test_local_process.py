@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,6 +109,51 @@ def test_what_cannot_begin_is_an_error_of_the_system() -> None:
     """Law: a program that is not there was not run, and that is told apart from one that failed."""
     with pytest.raises(FileNotFoundError):
         run(["/no/such/program"], ENVIRONMENT, timeout_s=1, clock=SystemClock())
+
+
+def gone_within(pid: int, seconds: float) -> bool:
+    """Has the process ended, or does it in time?"""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], seconds)[0])
+    finally:
+        os.close(handle)
+
+
+_LEADER = """\
+import sys
+from adapters.local.process import run
+from orchestrator.clock import SystemClock
+run(["/bin/sh", "-c", sys.argv[1]], {"PATH": "/usr/bin:/bin"}, timeout_s=600, clock=SystemClock())
+"""
+
+
+@pytest.mark.parametrize(
+    "script", ["echo $$ >&{0}; sleep 600", "trap '' TERM HUP; (sleep 600) & echo $! >&{0}; wait"]
+)
+def test_kill_9_of_ours_is_its_end(script, tmp_path) -> None:
+    """Law: a program does not outlive the process that runs it, nor does what it started, even after kill -9."""
+    told = tmp_path / "pid"
+    os.mkfifo(told)
+    leader = subprocess.Popen([sys.executable, "-c", _LEADER, script.replace("&{0}", f" {told}")])
+    try:
+        pid = int(told.read_text(encoding="ascii"))
+        assert not gone_within(pid, 0.05)
+    finally:
+        leader.kill()
+        leader.wait()
+    assert gone_within(pid, 30)
+
+
+def test_words_and_variables_in_any_script_arrive() -> None:
+    """Law: what is no ASCII, or no text at all, arrives byte by byte, and no variable is added."""
+    words = ["Zürich", "\N{SNOWMAN}", "\udcff"]
+    ended = run(["/usr/bin/printf", "%s|", *words], {}, timeout_s=10, clock=SystemClock())
+    assert ended.output == b"|".join(os.fsencode(word) for word in words) + b"|"
+    assert run(["/usr/bin/env"], {"A": "é"}, timeout_s=10, clock=SystemClock()).output == "A=é\n".encode()
 
 
 def test_our_own_end_is_its_end() -> None:

@@ -1,4 +1,4 @@
-"""A scenario as a folder of plain files, and nothing else: what the files may say. docs/scenarios.md is for people.
+"""A scenario as a folder of plain files, and nothing else: what the files may say.
 
 ``scenario.yaml`` says what it shows and in which world. Each phase (the folder itself, or its sub-folders in the
 order of their names) has ``plan.yaml``, ``expect.yaml`` and perhaps ``faults.txt``. A word that is not known here is
@@ -60,11 +60,9 @@ class WorldText(_Strict):
 
 
 class SceneFile(_Strict):
-    """``scenario.yaml``. ``about``: the law it shows, one sentence. ``over_lab``: it is also played through the
-    lab's real ports, by these adapters."""
+    """``scenario.yaml``. ``about``: the law it shows, one sentence."""
 
     about: str = Field(min_length=20)
-    over_lab: tuple[Literal["solace-cli", "solace-semp"], ...] = ()
     world: WorldText
 
 

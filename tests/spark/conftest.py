@@ -12,7 +12,10 @@ from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
 
 # The JVM's second compiler would take the other core for longer than these small jobs last.
-_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+_BRIEF = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

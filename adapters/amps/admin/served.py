@@ -5,7 +5,7 @@ It comes from another machine, so a file that it includes is never looked for on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adapters.amps.admin.options import parse_size
@@ -38,7 +38,12 @@ class Served:
         return named or next((one for one in destinations if not one.name and one.group in wanted), None)
 
 
-def read_served(text: str, device: str, assumptions: Assumptions | None = None) -> Served:
+def read_served(
+    text: str,
+    device: str,
+    variables: Mapping[str, str] | None = None,
+    assumptions: Assumptions | None = None,
+) -> Served:
     """Read what ``device`` served. Raises ``DefinitionError``."""
     file = _SOURCE_FILE.format(device=device)
     root = parse(text, file=file)
@@ -50,7 +55,7 @@ def read_served(text: str, device: str, assumptions: Assumptions | None = None) 
             file=file,
             line=include.line,
         )
-    instance = parse_instance(text, file, assumptions=assumptions)
+    instance = parse_instance(text, file, variables, assumptions)
     return Served(instance, _interval_s(root), _journal_bytes(root))
 
 

@@ -7,6 +7,7 @@ leaves one out. It must not decide anything.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from typing import Literal
 from orchestrator.clock import Clock, iso
 
 Kind = Literal["show", "mode", "change", "answer", "invalid", "empty"]
+_APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 RECORDS_KEPT = 200_000  # a lab may run for days; the file, if asked for, keeps all
 
 
@@ -58,7 +60,7 @@ class CommandLog:
             record = CommandRecord(self._clock.now(), user, origin, session, mode, kind, line)
             self._records.append(record)
             if self._file is not None:
-                with self._file.open("a", encoding="utf-8") as file:
+                with os.fdopen(os.open(self._file, _APPENDING, 0o600), "a", encoding="utf-8") as file:
                     file.write(json.dumps({"time": iso(record.moment), **asdict(record)}) + "\n")
 
     @property

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.reports.readiness.amps import READINGS as AMPS_READINGS
+from orchestrator.reports.readiness.amps import Validated, judge_amps
 from orchestrator.reports.readiness.services import of_service
 from orchestrator.reports.readiness.shapes import (
     READINGS,
@@ -24,14 +26,17 @@ from orchestrator.reports.readiness.sites import of_sites
 from orchestrator.site import Pair
 
 __all__ = [
+    "AMPS_READINGS",
     "READINGS",
     "SERVICE_CHECKS",
     "SITE_CHECKS",
     "Checked",
     "Readiness",
     "SiteRead",
+    "Validated",
     "is_good",
     "judge",
+    "judge_amps",
     "matter",
 ]
 

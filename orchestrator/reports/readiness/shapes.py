@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +43,10 @@ class SiteRead:
         named = {device.router_name for device in self.site.devices if device.router_name}
         return frozenset(named | {device.name for device in self.site.devices})
 
+    def option(self, name: str) -> object:
+        """An option of any of the site's adapters; None if none has it."""
+        return next((part.options[name] for part in self.site.parts if name in part.options), None)
+
     def of(self, reading: str, service: str) -> Reading | Failure:
         """One answer; one that is missing is a failure too."""
         return self.answers.get(reading, {}).get(service) or _not_read(reading)
@@ -74,10 +78,12 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Everything checked of one pair."""
+    """Everything checked of one pair. ``site_checks``, ``service_checks``: what there is, in the order shown."""
 
     pair: Pair
     checked: tuple[Checked, ...]
+    site_checks: Sequence[str] = SITE_CHECKS
+    service_checks: Sequence[str] = SERVICE_CHECKS
 
     @property
     def findings(self) -> list[Finding]:

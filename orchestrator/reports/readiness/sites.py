@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from orchestrator.contract import Failure
@@ -30,7 +30,7 @@ _SHUT_OUT = {
 def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
     """Every check of the two sites, one site after the other."""
     for site, other in (sites, sites[::-1]):
-        yield _answers(site)
+        yield answers_of(site, READINGS)
         yield from _host_keys(site)
         yield _ha(site)
         platform = site.of_site("platform")
@@ -39,12 +39,13 @@ def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
         yield _transaction_mode(site, other, platform)
         yield _config_sync(site, platform)
         yield _access(site, platform)
-        yield _fence_plan(site)
+        yield fence_plan_of(site)
         yield _clock(site, platform)
 
 
-def _answers(site: SiteRead) -> Checked:
-    answers = [answer for reading in READINGS for answer in site.answers.get(reading, {}).values()]
+def answers_of(site: SiteRead, readings: Sequence[str]) -> Checked:
+    """Did the site answer at all, with any of ``readings``?"""
+    answers = [answer for reading in readings for answer in site.answers.get(reading, {}).values()]
     if not answers:
         return _cannot(site, "answers", f"nothing was asked of {site.name}")
     failed = [answer for answer in answers if isinstance(answer, Failure) and answer.kind in _SHUT_OUT]
@@ -171,7 +172,8 @@ def _access(site: SiteRead, platform: object) -> Checked:
     return _told(site, "access", platform, lambda one: one.level, judge)
 
 
-def _fence_plan(site: SiteRead) -> Checked:
+def fence_plan_of(site: SiteRead) -> Checked:
+    """Is it written down how clients are kept off the site?"""
     steps = site.site.fence
     text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
     hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"

@@ -1,0 +1,301 @@
+"""All instances of a simulated fabric, its links and its clients, as time passes in steps.
+
+The effects follow from the rules of ``replication``, ``bootstrap``, ``clients`` and ``queue``, never from what a
+runbook expects. Everything that can stand in the world's file is in ``State``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from adapters.mock.amps import bootstrap, clients, replication
+from adapters.mock.amps.account import FabricLedger, FabricTally, StreamTally
+from adapters.mock.amps.clients import Client, Consumer, Publisher, Subscriber
+from adapters.mock.amps.instance import Instance
+from adapters.mock.amps.journal import Entry, Journal
+from adapters.mock.amps.layout import FabricLayout, InstanceLayout
+from adapters.mock.numbers import Numbers
+
+_TRANSFERS_A_TICK = 200  # messages of one queue that an owner hands over at most
+
+
+@dataclass(slots=True)
+class State:
+    """What a fabric is at one moment. ``cuts`` and ``slow``: until when the connection ``a|b`` is cut, or carries a
+    fraction (until, factor)."""
+
+    instances: dict[str, Instance] = field(default_factory=dict)
+    publishers: dict[str, Publisher] = field(default_factory=dict)
+    subscribers: dict[str, Subscriber] = field(default_factory=dict)
+    consumers: dict[str, Consumer] = field(default_factory=dict)
+    ledger: FabricLedger = field(default_factory=FabricLedger)
+    cuts: dict[str, float] = field(default_factory=dict)
+    slow: dict[str, tuple[float, float]] = field(default_factory=dict)
+    clients_so_far: int = 16
+
+
+def _between(one: str, other: str) -> str:
+    return "|".join(sorted((one, other)))
+
+
+class Fabric:
+    """The rules over a ``State``. ``now`` is the moment that everything happens at."""
+
+    def __init__(self, layout: FabricLayout, state: State | None = None, now: float = 0.0) -> None:
+        self.layout = layout
+        self.now = now
+        self.state = state if state is not None else self._first_state()
+        self._groups = {one.name: one.group_name for one in layout.instances}
+
+    def _first_state(self) -> State:
+        """Every instance as if it had run before time starts, with nothing in its log."""
+        state = State()
+        for one in self.layout.instances:
+            instance = Instance(one.name, journal=Journal(one.journal_messages))
+            instance.sow = {topic.id: {} for topic in one.topics if topic.keys}
+            state.instances[one.name] = instance
+            if one.running:
+                instance.start(one.model_copy(update={"bootstrap": None}), self.now)
+                instance.serve(self.now)
+        state.publishers = {one.name: Publisher() for one in self.layout.publishers}
+        state.subscribers = {one.name: Subscriber() for one in self.layout.subscribers}
+        state.consumers = {one.name: Consumer() for one in self.layout.consumers}
+        return state
+
+    # What the parts ask
+
+    @property
+    def instances(self) -> dict[str, Instance]:
+        """Every instance by name."""
+        return self.state.instances
+
+    @property
+    def ledger(self) -> FabricLedger:
+        """The independent account."""
+        return self.state.ledger
+
+    def group_of(self, instance: str) -> str:
+        """The group of an instance."""
+        return self._groups[instance]
+
+    def can_link(self, source: str, destination: str) -> bool:
+        """Could a connection for replication stand between these now?"""
+        other = self.instances[destination]
+        open_to_replication = any(
+            other.transports.get(one.name, False)
+            for one in self.layout.instance(destination).transports
+            if one.is_replication
+        )
+        return (
+            other.serves
+            and open_to_replication
+            and self.now >= self.state.cuts.get(_between(source, destination), 0.0)
+        )
+
+    def has_link(self, source: str, destination: str) -> bool:
+        """Is there a connected link from one to the other?"""
+        instance = self.instances[source]
+        return instance.serves and any(link.to == destination for link in instance.links.values())
+
+    def are_connected(self, one: str, other: str) -> bool:
+        """In either direction."""
+        return self.has_link(one, other) or self.has_link(other, one)
+
+    def carry_rate(self, source: str, destination: str) -> float:
+        """Messages a second that the connection carries now."""
+        until, factor = self.state.slow.get(_between(source, destination), (0.0, 1.0))
+        return self.layout.link_rate / (factor if self.now < until else 1.0)
+
+    def takes_clients(self, name: str) -> bool:
+        """Can a client connect there?"""
+        instance = self.instances[name]
+        early = instance.phase == "recovering" and self.layout.assume.clients_before_recovery
+        return (instance.serves or early) and any(
+            instance.transports.get(one.name, False)
+            for one in self.layout.instance(name).transports
+            if not one.is_replication
+        )
+
+    def owned_within_reach(self, name: str, queue: str, publisher: str) -> list[Numbers]:
+        """What other instances own that can be reached from here."""
+        return [
+            other.queues[queue].owned.get(publisher, Numbers())
+            for other in self.instances.values()
+            if other.name != name and queue in other.queues and self.are_connected(name, other.name)
+        ]
+
+    def next_client_id(self) -> int:
+        """A number for one more connection."""
+        self.state.clients_so_far += 1
+        return self.state.clients_so_far
+
+    def write(self, instance: Instance, entry: Entry) -> None:
+        """Let an instance write down what arrived there just now."""
+        instance.take(replace(entry, at=self.now), self.layout.instance(instance.name))
+
+    def clients_at(self, name: str) -> list[tuple[str, Client]]:
+        """Name and connection of every application that is connected there."""
+        state = self.state
+        everybody = (*state.publishers.items(), *state.subscribers.items(), *state.consumers.items())
+        return [(who, client) for who, client in everybody if client.at == name]
+
+    # Time
+
+    def step(self, moment: float) -> None:
+        """Let the time until ``moment`` pass, as one step."""
+        passed = moment - self.now
+        self.now = moment
+        for instance in self.instances.values():
+            self._live(instance, passed)
+        bootstrap.report_circle(self)
+        for instance in self.instances.values():
+            if instance.serves:
+                replication.run_links(self, instance, passed)
+        self._share_queues()
+        self._run_clients(passed)
+        self._note_open()
+
+    def is_quiet(self) -> bool:
+        """Would nothing move until something happens from outside?"""
+        if any(one.phase not in ("running", "down") for one in self.instances.values()):
+            return False
+        if any(one.rate > 0 for one in self.layout.publishers):
+            return False
+        if any(self._is_restless(one) for one in self.layout.instances):
+            return False
+        return not self._has_restless_client()
+
+    def _is_restless(self, layout: InstanceLayout) -> bool:
+        """Has an instance anything left to carry, to connect, to downgrade or to deliver?"""
+        instance = self.instances[layout.name]
+        if not instance.serves:
+            return False
+        for described, link in replication.linked(layout, instance):
+            owes = link.acked < instance.journal.next
+            if owes and (link.to is not None or layout.downgrade is not None):
+                return True
+            is_gone = link.to is not None and not self.can_link(layout.name, link.to)
+            could = link.to is None and any(self.can_link(layout.name, one) for one in described.addresses)
+            if is_gone or (could and not link.refused):
+                return True
+        return any(queue.depth for queue in instance.queues.values()) and bool(self.layout.consumers)
+
+    def _has_restless_client(self) -> bool:
+        if any(one.at is None or one.acked < one.next - 1 for one in self.state.publishers.values()):
+            return True
+        for subscriber in self.state.subscribers.values():
+            at = self.instances.get(subscriber.at or "")
+            if at is None or subscriber.position is None or subscriber.position < at.journal.next:
+                return True
+        return any(one.at is None for one in self.state.consumers.values())
+
+    def _live(self, instance: Instance, passed: float) -> None:
+        layout = self.layout.instance(instance.name)
+        if instance.phase == "bootstrapping":
+            bootstrap.fetch(self, instance, passed)
+        elif instance.phase == "recovering" and self.now >= instance.ready_at:
+            instance.serve(self.now)
+        if instance.serves:
+            self._scheduled(instance, layout)
+
+    def _scheduled(self, instance: Instance, layout: InstanceLayout) -> None:
+        """What actions of the configuration do by themselves: downgrade, upgrade, remove journals."""
+        if layout.retention is not None:
+            free = min((link.acked for link in instance.links.values()), default=instance.journal.next)
+            instance.journal.remove(instance.journal.removable(free, self.now - layout.retention))
+        rule = layout.downgrade
+        if rule is None or self.now - instance.checked_at < rule.every:
+            return
+        instance.checked_at = self.now
+        for described, link in replication.linked(layout, instance):
+            oldest = replication.oldest_unacked(self, instance, described, link) if described.sync else None
+            age = 0.0 if oldest is None else self.now - oldest
+            if described.sync and not link.downgraded and age > rule.age:
+                link.downgraded = True
+                why = f"due to lack of activity in past {rule.age:g} seconds"
+                text = f"AMPS replication destination {described.name} downgraded from sync to async {why}"
+                instance.note(self.now, "error", "", text)
+            elif described.sync and link.downgraded and link.to is not None and age < rule.upgrade_age:
+                link.downgraded = False
+                text = f"AMPS replication destination {described.name} upgraded from async to sync"
+                instance.note(self.now, "info", "", text)
+
+    def _share_queues(self) -> None:
+        """Connected instances tell each other what is acknowledged, and hand over what nobody takes at its owner."""
+        names = list(self.instances)
+        for index, one in enumerate(names):
+            for other in names[index + 1 :]:
+                if self.are_connected(one, other):
+                    self._share(self.instances[one], self.instances[other])
+
+    def _share(self, one: Instance, other: Instance) -> None:
+        for name in one.queues.keys() & other.queues.keys():
+            ours, theirs = one.queues[name], other.queues[name]
+            ours.hear(theirs)
+            theirs.hear(ours)
+            for owner, asker in ((one, other), (other, one)):
+                if self._consumes(asker.name, name) and not self._consumes(owner.name, name):
+                    owner.queues[name].give(asker.queues[name], _TRANSFERS_A_TICK)
+
+    def _consumes(self, instance: str, queue: str) -> bool:
+        return any(
+            one.queue == queue and self.state.consumers[one.name].at == instance for one in self.layout.consumers
+        )
+
+    def _run_clients(self, passed: float) -> None:
+        state = self.state
+        for publishing in self.layout.publishers:
+            publisher = state.publishers[publishing.name]
+            if clients.settle(self, publisher, publishing.name, publishing.servers):
+                clients.publish(self, publishing, publisher, passed)
+        for reading in self.layout.subscribers:
+            subscriber = state.subscribers[reading.name]
+            if clients.settle(self, subscriber, reading.name, reading.servers):
+                clients.read(self, reading, subscriber)
+        for taking in self.layout.consumers:
+            consumer = state.consumers[taking.name]
+            if clients.settle(self, consumer, taking.name, taking.servers):
+                clients.consume(self, taking, consumer, passed)
+
+    def _note_open(self) -> None:
+        found = tuple(name for name, one in self.instances.items() if one.serves and self.takes_clients(name))
+        self.ledger.note_open(self.now, found)
+
+    # The account
+
+    def tally(self) -> FabricTally:
+        """The independent account, now."""
+        streams = [*self._subscribed(), *self._consumed()]
+        pairs = {frozenset(one.servers) for one in self.layout.publishers}
+        return self.ledger.tally(self.now, streams, sorted(pairs, key=sorted))
+
+    def held(self, publisher: str) -> Numbers:
+        """What any instance has of a publisher, running or not."""
+        return Numbers(run for one in self.instances.values() for run in one.held(publisher))
+
+    def _subscribed(self) -> Iterable[StreamTally]:
+        for reader in self.layout.subscribers:
+            client = self.state.subscribers[reader.name]
+            for publisher in self.layout.publishers:
+                if publisher.topic == reader.topic:
+                    reachable = clients.still_reachable(self, reader, client, publisher.name)
+                    yield self.ledger.stream(publisher.name, reader.name, reachable, self.held(publisher.name))
+
+    def _consumed(self) -> Iterable[StreamTally]:
+        for reader in self.layout.consumers:
+            serving = [one for one in self.instances.values() if one.serves]
+            topics = {
+                queue.topic for one in self.layout.instances for queue in one.queues if queue.name == reader.queue
+            }
+            for publisher in self.layout.publishers:
+                if publisher.topic in topics:
+                    queues = [one.queues[reader.queue] for one in serving if reader.queue in one.queues]
+                    can_be_had = Numbers(
+                        run for queue in queues for run in queue.owned.get(publisher.name, Numbers())
+                    )
+                    for queue in queues:
+                        if queue.proxied:
+                            for run in queue.held.get(publisher.name, Numbers()):
+                                can_be_had.add(*run)
+                    yield self.ledger.stream(publisher.name, reader.name, can_be_had, self.held(publisher.name))

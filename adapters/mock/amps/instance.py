@@ -1,0 +1,248 @@
+"""One AMPS instance: its process, its log, its SOW, its queues, its transports, and what it writes into its event log.
+
+What is on disk outlives a kill: journals, SOW files, acknowledgements of queues. What is not (who is connected, which
+links are downgraded, which transports an administrator disabled) is as configured after every start. Nothing here
+looks at another instance.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from adapters.mock.amps.journal import Entry, Journal, runs_above
+from adapters.mock.amps.layout import InstanceLayout
+from adapters.mock.amps.link import Link
+from adapters.mock.amps.queue import Queue
+from adapters.mock.numbers import Numbers
+
+Phase = Literal["down", "bootstrapping", "recovering", "running"]
+Files = Literal["sow", "all"]
+_LINES_KEPT = 400
+_SAMPLES_KEPT = 12
+
+
+@dataclass(slots=True)
+class Record:
+    """The present value of one SOW key: the message that wrote it."""
+
+    publisher: str
+    number: int
+    at: float
+    data: str = ""
+
+
+@dataclass(slots=True)
+class LogLine:
+    """One line of the event log. ``number`` is AMPS's own (``00-0015``), empty where none is known."""
+
+    moment: float
+    level: Literal["info", "warning", "error"]
+    number: str
+    text: str
+
+
+@dataclass(slots=True)
+class Sample:
+    """The statistics as they were taken at ``moment``: a tree of texts, collections as lists with ``id``."""
+
+    moment: float
+    tree: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Fetching:
+    """A bootstrap under way. ``source`` None: nobody to get it from yet."""
+
+    source: str | None = None
+    try_at: float = 0.0
+    records: int = 0  # of the SOW, copied
+    position: int = 0  # of the source's log, copied so far
+    fraction: float = 0.0
+    snapshot: int = -1  # the end of the source's log when its records were copied; -1: they were not
+    warned: bool = False
+
+
+@dataclass(slots=True)
+class Instance:
+    """The state of one instance. Moments are of world time."""
+
+    name: str
+    phase: Phase = "down"
+    started_at: float = 0.0
+    ready_at: float = 0.0
+    journal: Journal = field(default_factory=lambda: Journal(5_000))
+    sow: dict[str, dict[str, Record]] = field(default_factory=dict)
+    sow_counts: dict[str, list[int]] = field(default_factory=dict)  # inserts, updates, deletes
+    highest: dict[str, int] = field(default_factory=dict)
+    persisted: int = 0
+    persisted_of: dict[str, int] = field(default_factory=dict)
+    transports: dict[str, bool] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    queues: dict[str, Queue] = field(default_factory=dict)
+    fetching: Fetching = field(default_factory=Fetching)
+    interrupted: bool = False  # a bootstrap was begun and never finished: on disk
+    log: list[LogLine] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    sample_at: float = 0.0
+    touched_at: float | None = None  # when an administrator last changed it
+    checked_at: float = 0.0  # when its scheduled actions last ran
+    silent_until: float = 0.0
+    stale_until: float = 0.0
+    starts: int = 0
+
+    # The process
+
+    def start(self, layout: InstanceLayout, now: float) -> None:
+        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log (seed 002)."""
+        if self.phase != "down":
+            return
+        self.starts += 1
+        self.started_at = self.sample_at = self.checked_at = now
+        self.samples.clear()
+        self.transports = {one.name: one.enabled for one in layout.transports}
+        links = {one.name: self.links.get(one.name, Link()) for one in layout.destinations}
+        for link in links.values():
+            link.downgraded, link.try_at = False, now
+        self.links = links
+        self.queues = {one.name: self.queues.get(one.name, Queue()) for one in layout.queues}
+        for queue in self.queues.values():
+            queue.proxied = False
+        for topic in layout.topics:
+            if topic.keys and topic.id not in self.sow:
+                self._rebuild(topic.name, topic.id)
+        if layout.bootstrap is not None and (self.journal.is_empty or self.interrupted):
+            self._begin_bootstrap(layout, now)
+        else:
+            self.recover(layout, now)
+
+    def recover(self, layout: InstanceLayout, now: float) -> None:
+        """What is on disk is read; then it serves."""
+        self.phase, self.ready_at = "recovering", now + layout.recovery
+
+    def serve(self, now: float) -> None:
+        """Recovery is over."""
+        self.phase = "running"
+        self.note(now, "info", "", "AMPS transaction log journal recovery completed")
+        self.note(now, "info", "00-0015", "AMPS initialization completed")
+
+    def kill(self, now: float) -> None:
+        """The process is gone, without a word."""
+        if self.phase == "down":
+            return
+        self.phase = "down"
+        for link in self.links.values():
+            link.stop(now, try_at=now)
+        for queue in self.queues.values():
+            queue.leases.clear()
+
+    def lose(self, files: Files, layout: InstanceLayout) -> None:
+        """Somebody deletes the SOW files, or everything, of an instance that is down."""
+        self.sow.clear()
+        self.sow_counts.clear()
+        if files == "all":
+            self.journal = Journal(layout.journal_messages)
+            self.highest.clear()
+            self.persisted, self.persisted_of = 0, {}
+            self.queues.clear()
+            self.interrupted = False
+            for link in self.links.values():
+                link.forget_log(0)
+
+    def _begin_bootstrap(self, layout: InstanceLayout, now: float) -> None:
+        if self.interrupted:
+            self.lose("all", layout)
+            self.queues = {one.name: Queue() for one in layout.queues}
+        self.phase, self.interrupted = "bootstrapping", True
+        self.fetching = Fetching(try_at=now)
+        self.sow = {one.id: {} for one in layout.topics if one.keys}
+        self.note(now, "info", "1E", "AMPS bootstrap initialization started")
+
+    # Messages
+
+    def take(self, entry: Entry, layout: InstanceLayout) -> Entry | None:
+        """Write what is new of ``entry``. What has a number at or below its publisher's highest is discarded, from a
+        client or from another instance (DOC:9152)."""
+        run = runs_above(entry, self.highest.get(entry.publisher, 0))
+        if run is None:
+            return None
+        self.highest[entry.publisher] = run[1] - 1
+        fresh = replace(entry, first=run[0], stop=run[1])
+        if layout.logs(entry.topic):
+            fresh = self.journal.append(fresh)
+        else:
+            self.persisted_of[entry.publisher] = run[1] - 1
+        self.to_sow(fresh, layout)
+        self.to_queues(fresh, layout)
+        return fresh
+
+    def to_sow(self, entry: Entry, layout: InstanceLayout) -> None:
+        """Let the entry change the SOW, if its topic has one."""
+        topic = layout.topic(entry.topic)
+        if topic is not None and topic.keys:
+            self._apply(entry, topic.id)
+
+    def to_queues(self, entry: Entry, layout: InstanceLayout) -> None:
+        """Put the messages into the queues over their topic."""
+        origin = entry.path[0] if entry.path else self.name
+        for one in layout.queues:
+            if one.topic == entry.topic:
+                owner = {"LocalQueue": self.name, "GroupLocalQueue": one.initial_owner}.get(one.kind, origin)
+                queue = self.queues.setdefault(one.name, Queue())
+                queue.arrive(entry.publisher, entry.first, entry.stop, owned=owner == self.name)
+
+    def _apply(self, entry: Entry, topic_id: str) -> None:
+        records = self.sow.setdefault(topic_id, {})
+        counts = self.sow_counts.setdefault(topic_id, [0, 0, 0])
+        for key, number in entry.records():
+            if entry.kind == "sow_delete":
+                counts[2] += records.pop(key, None) is not None
+                continue
+            counts[1 if key in records else 0] += 1
+            records[key] = Record(entry.publisher, number, entry.at, entry.data)
+
+    def _rebuild(self, topic: str, topic_id: str) -> None:
+        """Only what is still in the log comes back."""
+        self.sow[topic_id] = {}
+        for entry in self.journal.all():
+            if entry.topic == topic:
+                self._apply(entry, topic_id)
+
+    def progress(self, sync: Iterable[Link]) -> None:
+        """Messages are persisted once they are in the log, and every sync destination has acknowledged them."""
+        end = min((link.acked for link in sync), default=self.journal.next)
+        for entry in self.journal.between(self.persisted, end):
+            self.persisted_of[entry.publisher] = max(self.persisted_of.get(entry.publisher, 0), entry.stop - 1)
+        self.persisted = max(self.persisted, end)
+
+    def held(self, publisher: str) -> Numbers:
+        """Every message of a publisher that is in its log or its queues."""
+        found = self.journal.numbers(publisher)
+        for queue in self.queues.values():
+            for run in queue.held.get(publisher, Numbers()):
+                found.add(*run)
+        return found
+
+    # What it says
+
+    @property
+    def serves(self) -> bool:
+        """Does it do anything for anybody?"""
+        return self.phase == "running"
+
+    def note(self, now: float, level: Literal["info", "warning", "error"], number: str, text: str) -> None:
+        """Write into the event log."""
+        self.log.append(LogLine(now, level, number, text))
+        del self.log[:-_LINES_KEPT]
+
+    def keep_sample(self, sample: Sample) -> None:
+        """The newest statistics; the oldest kept ones go."""
+        self.samples.append(sample)
+        del self.samples[:-_SAMPLES_KEPT]
+
+
+def newest(samples: Iterable[Sample]) -> Sample | None:
+    """The last one, if there is any."""
+    return next(iter(deque(samples, maxlen=1)), None)

@@ -1,0 +1,323 @@
+"""What a simulated AMPS fabric is made of before its time starts: instances, topics, links, clients.
+
+Frozen data with sane defaults, so that a test names only what it is about; unknown keys are refused. Nothing here
+moves. Durations are seconds, rates are messages a second. Defaults are those of facts/amps.md where it has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from orchestrator.errors import DefinitionError
+
+Check = Literal[
+    "txlog",
+    "replicate",
+    "sow",
+    "cascade",
+    "queue",
+    "keys",
+    "replicate_filter",
+    "queue_passthrough",
+    "queue_underlying",
+]
+TransportType = Literal["tcp", "tcps", "amps-unix", "amps-replication", "amps-replication-secure"]
+_SPECIAL = frozenset(".^$*+?()[]{}|\\")
+
+
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    return text
+
+
+Expression = Annotated[str, AfterValidator(_expression)]
+
+
+def names_topic(pattern: str, topic: str) -> bool:
+    """Does a configured topic name, literal or expression, name this topic? Unanchored search (facts section 2)."""
+    return re.search(pattern, topic) is not None if _SPECIAL & set(pattern) else pattern == topic
+
+
+class _Layout(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Assumptions(_Layout):
+    """What 60East does not document, and how it is taken here. Another world may take it otherwise."""
+
+    detects: Literal["source", "destination"] = Field("source", description="who logs why a link failed validation")
+    admin_while_bootstrapping: bool = Field(
+        False, description="does the administration answer before a bootstrap is done? It blocks every other service"
+    )
+    clients_before_recovery: bool = Field(
+        True,
+        description="does a transport take connections while recovery still runs? LIVE saw it; nothing is served",
+    )
+    resync: Literal["missing", "acknowledged"] = Field(
+        "missing",
+        description="where a link begins: at the earliest message that the other side misses (both 5.3.3 or newer), "
+        "or behind the last one that it acknowledged",
+    )
+    bootstrap_order: tuple[Literal["sow", "txlog"], ...] = ("sow", "txlog")
+
+
+class TopicLayout(_Layout):
+    """A topic. ``keys`` empty: no SOW. ``logged`` false: not in the transaction log, so never replicated."""
+
+    name: str
+    message_type: str = "json"
+    keys: tuple[str, ...] = ()
+    logged: bool = True
+
+    @property
+    def id(self) -> str:
+        """``orders!json``."""
+        return f"{self.name}!{self.message_type}"
+
+
+class QueueLayout(_Layout):
+    """A queue over ``underlying`` (its own name, if empty). ``initial_owner``: of a GroupLocalQueue."""
+
+    name: str
+    message_type: str = "json"
+    underlying: str = ""
+    kind: Literal["Queue", "GroupLocalQueue", "LocalQueue"] = "Queue"
+    initial_owner: str = ""
+
+    @property
+    def id(self) -> str:
+        """``jobs!json``."""
+        return f"{self.name}!{self.message_type}"
+
+    @property
+    def topic(self) -> str:
+        """The underlying topic."""
+        return self.underlying or self.name
+
+
+class TransportLayout(_Layout):
+    """An incoming transport; ``enabled`` is its InitialState, which holds after every start."""
+
+    name: str
+    type: TransportType = "tcp"
+    enabled: bool = True
+
+    @property
+    def is_replication(self) -> bool:
+        """Does it take other instances, and no client?"""
+        return self.type.startswith("amps-replication")
+
+
+class LinkTopic(_Layout):
+    """A topic, or an expression for several, that a destination gets."""
+
+    name: Expression
+    exclude: frozenset[Check] = frozenset()
+
+
+class DestinationLayout(_Layout):
+    """A link to another instance. ``servers``: names of instances, in the order in which they are tried (default: the
+    one of this name). ``pass_through``: an expression for groups; None sends on what was published here alone."""
+
+    name: str
+    group: str
+    sync: bool = True
+    pass_through: Expression | None = None
+    topics: tuple[LinkTopic, ...] = (LinkTopic(name=".*"),)
+    servers: tuple[str, ...] = ()
+
+    @field_validator("topics", mode="before")
+    @classmethod
+    def _names(cls, given: object) -> object:
+        is_list = isinstance(given, Sequence) and not isinstance(given, str)
+        return [{"name": one} if isinstance(one, str) else one for one in given] if is_list else given  # type: ignore[attr-defined]
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The instances it tries, in order."""
+        return self.servers or (self.name,)
+
+    def topic(self, name: str) -> LinkTopic | None:
+        """The first entry that names this topic."""
+        return next((one for one in self.topics if names_topic(one.name, name)), None)
+
+
+class BootstrapLayout(_Layout):
+    """Where an empty instance gets its state from (seed 004). ``rate``: messages and records a second."""
+
+    servers: tuple[str, ...] = Field(min_length=1)
+    topics: tuple[Expression, ...] = (".*",)
+    data: frozenset[Literal["sow", "txlog"]] = frozenset({"sow", "txlog"})
+    rate: float = Field(2_000.0, gt=0)
+
+
+class DowngradeLayout(_Layout):
+    """The scheduled actions that downgrade and upgrade links by the age of their oldest unacknowledged message."""
+
+    age: float = Field(30.0, gt=0)
+    upgrade_age: float = Field(15.0, gt=0)
+    every: float = Field(15.0, gt=0)
+
+
+class InstanceLayout(_Layout):
+    """One instance. ``group`` empty: its own name. ``journal_messages``: after so many a journal file is full.
+    ``retention``: acknowledged journals older than this are removed (None: kept). ``recovery``: a start takes so long.
+    """
+
+    name: str
+    site: str = ""
+    group: str = ""
+    topics: tuple[TopicLayout, ...] = ()
+    queues: tuple[QueueLayout, ...] = ()
+    transports: tuple[TransportLayout, ...] = (
+        TransportLayout(name="amps-tcp"),
+        TransportLayout(name="amps-replication", type="amps-replication"),
+    )
+    destinations: tuple[DestinationLayout, ...] = ()
+    bootstrap: BootstrapLayout | None = None
+    downgrade: DowngradeLayout | None = None
+    interval: float = Field(10.0, ge=1.0)
+    journal_messages: int = Field(5_000, ge=1)
+    retention: float | None = None
+    recovery: float = Field(1.0, ge=0)
+    running: bool = True
+    version: str = "5.3.5.135"
+
+    @property
+    def group_name(self) -> str:
+        """Its group, which is its own name if none is given."""
+        return self.group or self.name
+
+    @property
+    def site_name(self) -> str:
+        """Its site, which is its own name if none is given."""
+        return self.site or self.name
+
+    def topic(self, name: str) -> TopicLayout | None:
+        """A topic by name."""
+        return next((one for one in self.topics if one.name == name), None)
+
+    def logs(self, name: str) -> bool:
+        """Is the topic in its transaction log?"""
+        topic = self.topic(name)
+        return topic is not None and topic.logged
+
+
+class _ClientLayout(_Layout):
+    name: str
+    servers: tuple[str, ...] = Field(min_length=1, description="instances, in the order in which they are tried")
+
+
+class PublisherLayout(_ClientLayout):
+    """Publishes with a publish store: what has no persisted ack is sent again after a reconnect. It stalls once
+    ``store`` messages have none. ``keys``: message n is record n modulo this."""
+
+    topic: str
+    rate: float = Field(20.0, ge=0)
+    keys: int = Field(100, ge=1)
+    store: int = Field(10_000, ge=1)
+
+
+class SubscriberLayout(_ClientLayout):
+    """Reads a topic from a bookmark. ``fully_durable``: only what every sync destination has. ``not_found``: where it
+    begins if an instance does not know its bookmark (5.3.5: now)."""
+
+    topic: str
+    fully_durable: bool = True
+    not_found: Literal["now", "epoch"] = "now"
+
+
+class ConsumerLayout(_ClientLayout):
+    """Takes messages from a queue, and acknowledges each after ``work`` seconds."""
+
+    queue: str
+    rate: float = Field(200.0, ge=0)
+    work: float = Field(0.2, ge=0)
+
+
+class Refusal(_Layout):
+    """A link that validation refuses, whatever the rules of this world say."""
+
+    source: str
+    destination: str
+    check: Check
+    topic: str
+
+
+class FabricLayout(_Layout):
+    """The whole fabric. ``latency`` one way; ``link_rate`` is what a link carries; ``ack_interval``: how often a
+    destination acknowledges (AckConflationInterval); ``reconnect`` between two tries of a link; ``client_reconnect``
+    of a client (LIVE saw 0.3 s); ``tick``: time moves in steps of this."""
+
+    instances: tuple[InstanceLayout, ...] = Field(min_length=1)
+    publishers: tuple[PublisherLayout, ...] = ()
+    subscribers: tuple[SubscriberLayout, ...] = ()
+    consumers: tuple[ConsumerLayout, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    validates: bool = True
+    latency: float = Field(0.005, ge=0)
+    admin_latency: float = Field(0.002, ge=0)
+    link_rate: float = Field(2_000.0, gt=0)
+    ack_interval: float = Field(1.0, gt=0)
+    reconnect: float = Field(1.0, gt=0)
+    client_reconnect: float = Field(0.3, gt=0)
+    tick: float = Field(0.1, gt=0)
+    assume: Assumptions = Assumptions()
+
+    @model_validator(mode="after")
+    def _fits(self) -> FabricLayout:
+        names = [one.name for one in self.instances]
+        clients = [one.name for one in (*self.publishers, *self.subscribers, *self.consumers)]
+        for listed in (names, clients):
+            twice = sorted({name for name in listed if listed.count(name) > 1})
+            if twice:
+                raise ValueError(f"{twice[0]} stands there twice; names are unique in the whole fabric")
+        for where, server in self._named():
+            if server not in names:
+                raise ValueError(f"{where} names {server}; the fabric has {', '.join(names)}")
+        return self
+
+    def _named(self) -> list[tuple[str, str]]:
+        named = [
+            (one.name, server)
+            for one in (*self.publishers, *self.subscribers, *self.consumers)
+            for server in one.servers
+        ]
+        for instance in self.instances:
+            named += [
+                (f"{instance.name}/{link.name}", server)
+                for link in instance.destinations
+                for server in link.addresses
+            ]
+            if instance.bootstrap:
+                named += [(f"the bootstrap of {instance.name}", server) for server in instance.bootstrap.servers]
+        return named
+
+    def instance(self, name: str) -> InstanceLayout:
+        """An instance by name. Raises ``DefinitionError``."""
+        for one in self.instances:
+            if one.name == name:
+                return one
+        raise DefinitionError(f"the fabric has no instance {name}; it has {', '.join(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all instances, in their order."""
+        return tuple(one.name for one in self.instances)
+
+
+def fabric_from(data: Mapping[str, Any]) -> FabricLayout:
+    """The fabric that a document (from YAML, or on file) describes. Raises ``DefinitionError`` with the place."""
+    try:
+        return FabricLayout.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the fabric"
+        raise DefinitionError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error

@@ -1,0 +1,135 @@
+"""One queue at one instance: what it holds, what it owns, what is leased, and what is acknowledged.
+
+Sources: facts/amps.md section 9.1. Only the owner delivers a message, or whoever transfers by proxy for an owner that
+it cannot reach. Assumption: a message comes back at once when the consumer that has it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import PlainSerializer, PlainValidator
+
+from adapters.mock.numbers import Numbers, Run
+
+
+def _numbers(value: object) -> Numbers:
+    if isinstance(value, Numbers):
+        return value
+    if not isinstance(value, list):
+        raise ValueError("a set of numbers is a list of runs")
+    return Numbers((int(start), int(stop)) for start, stop in value)
+
+
+# A set of message numbers that can stand in the world's file.
+Kept = Annotated[Numbers, PlainValidator(_numbers), PlainSerializer(list)]
+ByPublisher = dict[str, Kept]
+
+
+def count_of(numbers: Mapping[str, Numbers]) -> int:
+    """How many messages, of all publishers."""
+    return sum(one.count for one in numbers.values())
+
+
+@dataclass(slots=True)
+class Lease:
+    """Messages that a consumer has, and will acknowledge at ``until``."""
+
+    publisher: str
+    start: int
+    stop: int
+    consumer: str
+    since: float
+    until: float
+
+
+@dataclass(slots=True)
+class Queue:
+    """One queue at one instance. Moments are of world time."""
+
+    held: ByPublisher = field(default_factory=dict)
+    owned: ByPublisher = field(default_factory=dict)
+    acked: ByPublisher = field(default_factory=dict)
+    leases: list[Lease] = field(default_factory=list)
+    proxied: bool = False
+    transferred_in: int = 0
+    transferred_out: int = 0
+    inserts: int = 0
+    deletes: int = 0
+
+    def arrive(self, publisher: str, start: int, stop: int, *, owned: bool) -> None:
+        """Messages are in the log now; those that somebody acknowledged already are not held."""
+        fresh = Numbers([(start, stop)]).without(self.acked.get(publisher, Numbers()))
+        for run in fresh:
+            self.inserts += run[1] - run[0]
+            self.held.setdefault(publisher, Numbers()).add(*run)
+            if owned:
+                self.owned.setdefault(publisher, Numbers()).add(*run)
+
+    def acknowledge(self, publisher: str, runs: Iterable[Run]) -> None:
+        """Messages are done with, wherever they were consumed."""
+        held = self.held.setdefault(publisher, Numbers())
+        acked = self.acked.setdefault(publisher, Numbers())
+        owned = self.owned.setdefault(publisher, Numbers())
+        before = held.count
+        for run in runs:
+            acked.add(*run)
+            held.discard(*run)
+            owned.discard(*run)
+        self.deletes += before - held.count
+
+    def hear(self, other: Queue) -> None:
+        """Take over what another instance knows to be acknowledged."""
+        for publisher, numbers in other.acked.items():
+            if self.acked.get(publisher) != numbers:
+                self.acknowledge(publisher, list(numbers))
+
+    def ready(self, publisher: str, elsewhere: Iterable[Numbers]) -> Numbers:
+        """What may be delivered here now: owned, and by proxy what nobody within reach (``elsewhere``) owns."""
+        held = self.held.get(publisher, Numbers())
+        if self.proxied:
+            found = Numbers(held)
+            for numbers in elsewhere:
+                found = found.without(numbers)
+        else:
+            found = Numbers(self.owned.get(publisher, Numbers()))
+        for lease in self.leases:
+            if lease.publisher == publisher:
+                found.discard(lease.start, lease.stop)
+        return found
+
+    def give(self, other: Queue, limit: int) -> None:
+        """Transfer up to ``limit`` owned messages to ``other``, as far as that holds them too."""
+        for publisher in self.owned:
+            theirs = other.held.get(publisher, Numbers())
+            for start, stop in self.ready_to_give(publisher):
+                for low, high in theirs.within(start, min(stop, start + limit)):
+                    self.owned[publisher].discard(low, high)
+                    other.owned.setdefault(publisher, Numbers()).add(low, high)
+                    self.transferred_out += high - low
+                    other.transferred_in += high - low
+                    limit -= high - low
+
+    def ready_to_give(self, publisher: str) -> list[Run]:
+        """Owned, and with no consumer."""
+        found = Numbers(self.owned.get(publisher, Numbers()))
+        for lease in self.leases:
+            if lease.publisher == publisher:
+                found.discard(lease.start, lease.stop)
+        return list(found)
+
+    def release(self, consumer: str) -> None:
+        """The consumer is gone: what it had can be delivered again."""
+        self.leases = [one for one in self.leases if one.consumer != consumer]
+
+    @property
+    def depth(self) -> int:
+        """Messages that nobody acknowledged."""
+        return count_of(self.held)
+
+    @property
+    def backlog(self) -> int:
+        """Messages that consumers have."""
+        return sum(one.stop - one.start for one in self.leases)

@@ -1,0 +1,254 @@
+"""The simulated AMPS world: a fabric, its time, its file, and what goes wrong.
+
+Deterministic: time moves on a grid of ticks, whoever looks and whenever, so the same layout, faults, requests and clock
+give the same world. Its effects follow from the rules of ``fabric``; it never imports the engine.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from adapters.mock.amps.account import FabricTally
+from adapters.mock.amps.bootstrap import waiting_for_ever
+from adapters.mock.amps.console import Console
+from adapters.mock.amps.fabric import Fabric, State
+from adapters.mock.amps.faults import Fault
+from adapters.mock.amps.instance import Files, Sample
+from adapters.mock.amps.journal import Entry
+from adapters.mock.amps.layout import FabricLayout, fabric_from
+from adapters.mock.amps.mischief import Asked, Mischief
+from adapters.mock.amps.samples import take_sample
+from adapters.mock.appliance import Refused
+from adapters.mock.faults import AnswerFault
+from adapters.mock.kept import DAMAGE, Kept
+from adapters.mock.store import WorldFile
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError, Unreachable
+
+_STATE: TypeAdapter[State] = TypeAdapter(State)
+_QUIET_MAX = 600.0  # seconds: so often even a fabric in which nothing moves is looked after
+_LEAST = 1e-9  # seconds: what a tick may be off the grid by the arithmetic of floats
+FAMILY = "amps"
+BY_HAND = "by-hand"  # the publisher of messages of known content
+
+Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, details
+
+
+class AmpsWorld(Kept):
+    """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
+
+    def __init__(self, layout: FabricLayout, clock: Clock, *, path: Path | None = None) -> None:
+        super().__init__(clock, path)
+        self.layout = layout
+        self.fabric = Fabric(layout)
+        self._events: list[Event] = []
+        self._arrivals = 0
+        self._mischief = Mischief(self)
+        self._sample()
+
+    @classmethod
+    def load(cls, path: Path, clock: Clock) -> AmpsWorld:
+        """The world kept at ``path``, as it was left. Raises ``Unreachable`` with a hint when it cannot be used."""
+        file = WorldFile(path)
+        data = file.read()
+        try:
+            world = cls(_layout_of(data), clock, path=path)
+            world._restore(data, elapsed=0.0)
+        except DAMAGE as error:
+            raise file.damaged(error) from error
+        world._file = file
+        return world
+
+    # Asking
+
+    def console(self, instance: str) -> Console:
+        """One instance, as its administration shows it. Raises ``DefinitionError`` for one that is not there."""
+        return Console(self, self.layout.instance(instance))
+
+    def tally(self) -> FabricTally:
+        """The independent account, now."""
+        with self.request():
+            return self.fabric.tally()
+
+    def log(self, instance: str) -> tuple[str, ...]:
+        """The event log of an instance, without its moments. Raises ``DefinitionError``."""
+        self.layout.instance(instance)
+        with self.request():
+            return tuple(
+                " ".join(filter(None, (one.level + ":", one.number, one.text))) for one in self._of(instance).log
+            )
+
+    def records(self, instance: str, topic: str) -> dict[str, str]:
+        """The SOW of a topic at one instance: key to data (what was published, or ``publisher/number``)."""
+        known = self.layout.instance(instance).topic(topic)
+        with self.request():
+            found = self._of(instance).sow.get(known.id if known else topic, {})
+            return {key: one.data or f"{one.publisher}/{one.number}" for key, one in found.items()}
+
+    def circles(self) -> tuple[str, ...]:
+        """Empty instances that bootstrap from each other, and will wait for ever."""
+        with self.request():
+            return waiting_for_ever(self.fabric)
+
+    # Disturbing
+
+    def afflict(self, faults: Iterable[Fault]) -> None:
+        """Script faults. Raises ``DefinitionError`` when one names an instance that is not there."""
+        with self.request():
+            self._mischief.give(faults)
+
+    def notice(self, asked: Asked) -> None:
+        """Somebody asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        self._mischief.notice(asked)
+        self._let_due_happen()
+
+    def answer_fault(self, asked: Asked) -> AnswerFault | None:
+        """What goes wrong with the answer to this, if anything; whoever speaks for the instance makes it happen."""
+        with self.request():
+            return self._mischief.answer(asked)
+
+    def obey_later(self, instance: str, action: str, target: str, after: float) -> None:
+        """A request that is still on its way: the instance obeys it ``after`` seconds, if it then can."""
+        with self.request():
+            self.plan(self.moment + after, "request", [instance, action, target])
+
+    def plan(self, moment: float, kind: str, details: list[Any]) -> None:
+        """Let something happen at a moment of world time, to a tick exact."""
+        self._arrivals += 1
+        heapq.heappush(self._events, (moment, self._arrivals, kind, details))
+
+    def kill(self, instance: str) -> None:
+        """The process of an instance is gone, without a word. Raises ``DefinitionError``."""
+        self._do("kill", instance)
+
+    def start(self, instance: str) -> None:
+        """Somebody starts an instance that is down. Raises ``DefinitionError``."""
+        self._do("start", instance)
+
+    def lose(self, instance: str, files: Files = "all") -> None:
+        """Somebody deletes the SOW files, or all files, of an instance that is down. Raises ``DefinitionError``."""
+        if self._of(instance).phase != "down":
+            raise DefinitionError(f"{instance} is running; its files are lost only while it is down")
+        self._do("lose", instance, files)
+
+    def publish(
+        self, instance: str, topic: str, key: str, data: str, *, delete: bool = False, by: str = "by-hand"
+    ) -> None:
+        """Publish one message of known content, or delete a record. Raises ``DefinitionError``."""
+        self.layout.instance(instance)
+        with self.request():
+            where = self._of(instance)
+            if not where.serves:
+                raise DefinitionError(f"{instance} does not take messages now")
+            by = BY_HAND
+            number = 1 + max((one.highest.get(by, 0) for one in self.fabric.instances.values()), default=0)
+            kind: Literal["publish", "sow_delete"] = "sow_delete" if delete else "publish"
+            self.fabric.write(
+                where, Entry(0, by, number, number + 1, topic, (), self.moment, key=key, data=data, kind=kind)
+            )
+            self.remember()
+
+    # Behind the scenes
+
+    def _of(self, instance: str) -> Any:
+        return self.fabric.instances[instance]
+
+    def _do(self, kind: str, instance: str, files: str = "all") -> None:
+        self.layout.instance(instance)
+        with self.request():
+            self._happen(kind, [instance, files])
+            self.remember()
+
+    def _pass_until(self, target: float) -> None:
+        """Ticks stand on a grid from the world's beginning; what was planned happens at the first tick after it."""
+        while (step := self._next_tick(target)) <= target + _LEAST:
+            self._let_due_happen(step)
+            self.fabric.step(step)
+            self._sample()
+        self.moment = max(self.moment, target)
+
+    def _next_tick(self, target: float) -> float:
+        """The next moment at which anything can happen."""
+        tick, now = self.layout.tick, self.fabric.now
+        due = self._events[0][0] if self._events else target
+        if self.fabric.is_quiet():
+            least = min(due, target, now + _QUIET_MAX)
+            count = max(1, int((least - now) / tick + 1e-6))
+        else:
+            count = 1
+        return round((round(now / tick) + count) * tick, 9)
+
+    def _let_due_happen(self, moment: float | None = None) -> None:
+        until = self.moment if moment is None else moment
+        while self._events and self._events[0][0] <= until:
+            _, _, kind, details = heapq.heappop(self._events)
+            self._happen(kind, details)
+
+    def _happen(self, kind: str, details: list[Any]) -> None:
+        now = self.fabric.now
+        match kind, details:
+            case "fault", [int(index)]:
+                self._mischief.strike(index)
+            case "kill", [name, *_]:
+                self._of(name).kill(now)
+            case "start", [name, *_]:
+                self._of(name).start(self.layout.instance(name), now)
+            case "lose", [name, files]:
+                if self._of(name).phase == "down":
+                    self._of(name).lose(files, self.layout.instance(name))
+            case "request", [name, action, target]:
+                with suppress(Refused, Unreachable):
+                    self.console(name).obey(action, target)
+            case _:
+                raise ValueError(f"the world knows no event {kind} {details}")
+
+    def _sample(self) -> None:
+        """Statistics are taken each interval since an instance's start, unless somebody keeps it from that."""
+        for layout in self.layout.instances:
+            instance = self.fabric.instances[layout.name]
+            if instance.phase == "down" or self.fabric.now < instance.sample_at:
+                continue
+            passed = int((self.fabric.now - instance.sample_at) / layout.interval)
+            moment = instance.sample_at + passed * layout.interval
+            instance.sample_at = moment + layout.interval
+            if self.fabric.now >= instance.stale_until:
+                instance.keep_sample(Sample(moment, take_sample(self.fabric, instance, moment, self.epoch)))
+
+    def _dump(self) -> dict[str, Any]:
+        firsts = [one.journal.first_at for one in self.fabric.instances.values()]
+        starts = [one.started_at for one in self.fabric.instances.values()]
+        oldest = min([self.moment, *(one for one in firsts if one is not None), *starts])
+        return {
+            **self._dump_time(oldest),
+            "family": FAMILY,
+            "layout": self.layout.model_dump(mode="json"),
+            "fabric": {"now": self.fabric.now, **_STATE.dump_python(self.fabric.state, mode="json")},
+            "events": self._events,
+            "arrivals": self._arrivals,
+            "faults": self._mischief.dump(),
+        }
+
+    def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
+        self.layout = _layout_of(data)
+        state = {name: value for name, value in data["fabric"].items() if name != "now"}
+        try:
+            self.fabric = Fabric(self.layout, _STATE.validate_python(state), float(data["fabric"]["now"]))
+        except ValidationError as error:
+            raise ValueError(str(error.errors()[0]["loc"])) from error
+        self._events = [(float(at), int(order), str(kind), list(more)) for at, order, kind, more in data["events"]]
+        heapq.heapify(self._events)
+        self._arrivals = int(data["arrivals"])
+        self._mischief.restore(data["faults"])
+        self._restore_time(data, elapsed)
+
+
+def _layout_of(data: Mapping[str, Any]) -> FabricLayout:
+    if data["family"] != FAMILY:
+        raise ValueError(f"it is a world of {data['family']}")
+    return fabric_from(data["layout"])

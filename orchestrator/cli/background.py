@@ -1,0 +1,102 @@
+"""``--no-wait``: the run is begun here and led by a process of its own, which outlives this one and its terminal.
+
+Nothing is said to have begun before that process leads the run: who hands a fail-over to nobody must be told.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator import events as ev
+from orchestrator.cli.leading import new_run_name
+from orchestrator.cli.planning import recordable
+from orchestrator.cli.references import asks_somebody
+from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.cli.wiring import Tools, user_name
+from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.journal import Journal
+from orchestrator.lease import create_run
+from orchestrator.version import VERSION
+
+if TYPE_CHECKING:
+    from orchestrator.journal import RunRow
+
+_LOOK_EVERY = 0.1
+
+
+def begin(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None) -> int:
+    """Begin a run of ``plan`` and leave it to another process. Returns 0 once that one leads it.
+
+    Raises ``DefinitionError`` when a secret would have to be typed, ``NotStarted`` when no session can be made,
+    ``KeyUsed``, and ``JournalUnavailable`` when the other process ended before it led the run.
+    """
+    plan = recordable(plan)
+    if any(asks_somebody(site) for site in plan.inventory.sites.values()):
+        raise DefinitionError(
+            "--no-wait leaves the run to a process that nobody can type a password for",
+            hint="name the secrets by env, file or command in the inventory, or wait for the end",
+        )
+    with closing(tools.journal()) as journal:
+        with tools.adapters(plan):
+            pass
+        created = ev.RunCreated(plan=plan, by=user_name(), version=VERSION)
+        lease, _ = create_run(journal, tools.clock, new_run_name(tools.clock.now()), created, key=key)
+        lease.release()
+        log = _log_file(tools, lease.run)
+        leader = _start(lease.run, log)
+        row = _await_leader(tools, journal, lease.run, lease.epoch, leader)
+        if row.epoch == lease.epoch:
+            raise JournalUnavailable(
+                f"the process that should lead run {lease.run} ended with exit code {leader.returncode}; see {log}",
+                hint=f"nothing was sent; mend the cause, and then: failover resume {lease.run}",
+            )
+    _tell(lease.run, plan, log, as_json=as_json)
+    return 0
+
+
+def _log_file(tools: Tools, run: str) -> Path:
+    path = tools.state / "logs" / f"{run}.log"
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise JournalUnavailable(
+            f"{path} cannot be written: {error.strerror}", hint=f"run {run} is begun: failover resume {run}"
+        ) from error
+    return path
+
+
+def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
+    """The other process: the same program, in a session of its own, with its own place for what it prints."""
+    with log.open("ab") as paper:
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.cli", "resume", run, "--json"],
+            stdin=subprocess.DEVNULL,
+            stdout=paper,
+            stderr=paper,
+            start_new_session=True,
+        )
+
+
+def _await_leader(tools: Tools, journal: Journal, run: str, epoch: int, leader: subprocess.Popen[bytes]) -> RunRow:
+    """The run's row as soon as somebody else has led it, or the other process has ended."""
+    while True:
+        gone = leader.poll() is not None
+        row = journal.row(run)
+        if gone or row.epoch != epoch:
+            return row
+        tools.clock.sleep(_LOOK_EVERY)
+
+
+def _tell(run: str, plan: ev.Plan, log: Path, *, as_json: bool) -> None:
+    words = f"begun; a process of its own leads it, and writes to {log}"
+    if as_json:
+        show_json({"result": {"run": run, "simulated": plan.simulated, "message": words, "exit_code": 0}})
+        return
+    show(f"{'SIMULATED  ' if plan.simulated else ''}run {run}: {words}")
+    say(f"how it stands: failover runs show {run}; stop it: failover abort {run} --reason TEXT")

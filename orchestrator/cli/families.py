@@ -1,0 +1,66 @@
+"""Which family's runbook a command means: that of the adapter which speaks for the site that gives up its clients.
+
+An adapter tells its family by what it can do, so those of third parties are sorted the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from orchestrator.cli.wiring import Tools
+from orchestrator.errors import DefinitionError
+from orchestrator.site import Inventory, Site
+
+AMPS, SOLACE = "amps", "solace"
+# What only an adapter of AMPS offers.
+_OF_AMPS = "set_client_transports"
+
+Choose = Callable[[Site], str]
+
+
+def family_of(tools: Tools, site: Site) -> str:
+    """``amps`` or ``solace``. Raises ``DefinitionError`` for an adapter that cannot be had."""
+    return AMPS if _OF_AMPS in tools.registry.declarations(site).actions else SOLACE
+
+
+def family_of_services(tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None) -> str:
+    """The family of the pair that is meant; ``solace`` when that is not clear, which planning then says."""
+    fitting = [
+        one
+        for one in inventory.pairs
+        if pair in (None, one.name) and (not services or any(service in one.services for service in services))
+    ]
+    return family_of(tools, inventory.sites[fitting[0].sites[0]]) if len(fitting) == 1 else SOLACE
+
+
+def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choose:
+    """The runbook of ``kind`` for the family of the source; across async links, AMPS has one of its own for some.
+
+    ``solace``: what decides there, if not the kind alone.
+    """
+
+    def choose(site: Site) -> str:
+        if family_of(tools, site) == AMPS:
+            return f"amps/{kind}-async" if kind in _APART and not has_sync_link(tools, site) else f"amps/{kind}"
+        if solace is None:
+            return f"solace/{kind}"
+        return solace if isinstance(solace, str) else solace(site)
+
+    return choose
+
+
+_APART = frozenset({"controlled", "uncontrolled", "failback"})
+
+
+def has_sync_link(tools: Tools, site: Site) -> bool:
+    """Does the inventory say that the site's link to its mate is sync? Without a word it is not: then somebody is
+    asked before messages are given up."""
+    part = next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
+    return part.options.get("link") == "sync"
+
+
+def only_for(family: str, wanted: str, option: str) -> None:
+    """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
+    if family != wanted:
+        names = {AMPS: "AMPS", SOLACE: "message VPNs"}
+        raise DefinitionError(f"{option} means something for {names[wanted]} only", hint="leave it out")

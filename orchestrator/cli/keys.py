@@ -1,0 +1,25 @@
+"""``failover runs keygen``: a pair of keys to sign the record with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchestrator.cli.terminal import show, show_json
+from orchestrator.cli.wiring import SIGNING_KEY, SIGNING_VARIABLE, Tools
+from orchestrator.signing import generate
+
+
+def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:
+    """Make them at ``path``, or where this account's runs are signed with them from now on."""
+    own = tools.state / SIGNING_KEY
+    private = path or own
+    public, name = generate(private)
+    if as_json:
+        show_json({"key": name, "private": str(private), "public": str(public)})
+        return
+    show(f"key {name}: {private} (for this account alone), {public}")
+    if private == own:
+        show("from now on the runs that this account leads are signed with it")
+    else:
+        show(f"runs are signed with it where {SIGNING_VARIABLE}={private} is set")
+    show(f"keep a copy of {public} where nobody who can write the journal can replace it")

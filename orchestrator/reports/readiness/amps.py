@@ -1,0 +1,283 @@
+"""Could the clients of this AMPS instance be moved to its mate now? Readings of both in, findings out. Pure.
+
+Sources: seeds 000 and 001 (validation, sync and async), seed 004 (bootstrap), facts/amps.md sections 9 and 10: both links
+connected and sync, nothing behind, proxied transfer off, room for the journals of an outage. The two instances are judged
+together: what is said of one service is the worse of what is said of its two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from orchestrator.contract import Failure
+from orchestrator.findings import Finding, Level
+from orchestrator.readings import Reading
+from orchestrator.readings_amps import (
+    Bootstrap,
+    Instance,
+    Links,
+    Permissions,
+    Queues,
+    TransactionLog,
+    Transports,
+)
+from orchestrator.reports.ages import span
+from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
+from orchestrator.reports.readiness.sites import answers_of, fence_plan_of
+from orchestrator.site import Pair
+
+READINGS = ("instance", "transports", "links", "queues", "transaction_log", "bootstrap", "permissions")
+SERVICE_CHECKS = (
+    "clients",
+    "links",
+    "lag",
+    "queues",
+    "journals",
+    "bootstrap",
+    "configuration",
+    "instances",
+    "access",
+)
+SITE_CHECKS = ("answers", "fence plan")
+
+Read = TypeVar("Read")
+_ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
+_AGAIN = "look at it once the instance answers, and check again"
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """What the validation of a pair's live configurations found of one service; ``why`` it could not be made."""
+
+    errors: Sequence[str] = ()
+    risks: Sequence[str] = ()
+    undecided: Sequence[str] = ()
+    why: str = ""
+
+
+def judge_amps(pair: Pair, sites: tuple[SiteRead, SiteRead], validated: Mapping[str, Validated]) -> Readiness:
+    """Judge a pair by what both of its ``sites`` said, and by the validation of their configurations."""
+    of_sites = [one for site in sites for one in (answers_of(site, READINGS), fence_plan_of(site))]
+    services: Sequence[Checked] = [
+        one
+        for service in pair.services
+        for one in _of_service(service, sites, validated.get(service, Validated(why="it was not made")))
+    ]
+    return Readiness(pair, (*of_sites, *services), SITE_CHECKS, SERVICE_CHECKS)
+
+
+def _of_service(service: str, sites: tuple[SiteRead, SiteRead], validated: Validated) -> Iterator[Checked]:
+    judges: Mapping[str, Callable[[str, SiteRead], Finding | None]] = {
+        "links": _link,
+        "lag": _lag,
+        "queues": _queues,
+        "journals": _journals,
+        "access": _access,
+    }
+    yield _clients(service, sites)
+    for check, judged in judges.items():
+        yield _worst(check, service, [judged(service, site) for site in sites])
+    yield _bootstrap(service, sites)
+    yield _configuration(service, validated)
+    yield _instances(service, sites)
+
+
+def _worst(check: str, service: str, found: Sequence[Finding | None]) -> Checked:
+    findings = sorted((one for one in found if one is not None), key=lambda one: _ORDER.index(one.level))
+    if not findings:
+        return Checked(check, "ok", service=service)
+    return Checked(check, findings[0].code, service=service, finding=findings[0])
+
+
+def _clients(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
+    told = {site.name: _of(site, "transports", service, Transports) for site in sites}
+    words = ", ".join(f"{name} {_door(one)}" for name, one in told.items())
+    finding: Finding | None = None
+    unread = [(site, told[site.name]) for site in sites if _door(told[site.name]) == "unknown"]
+    if all(_door(one) == "closed" for one in told.values()):
+        text = f"{service}: neither instance lets clients in"
+        finding = _found(
+            Level.ERROR, "nobody-serves", text, "look for a run that stopped half-way: `failover runs list`"
+        )
+    elif any(_door(one) == "in part" for one in told.values()):
+        text = f"{service}: some client transports are enabled and some are not ({words})"
+        hint = "name those that clients use as client_transports in the inventory, or mend their state"
+        finding = _found(Level.WARNING, "clients-in-part", text, hint)
+    elif unread:
+        site, _ = unread[0]
+        finding = _unknown("clients", service, site, "transports", "which transports it has was not told")
+    return Checked("clients", words, service=service, finding=finding)
+
+
+def _door(found: Transports | None) -> str:
+    if found is None or (found.open is None and found.closed is None):
+        return "unknown"
+    return "open" if found.open else "closed" if found.closed else "in part"
+
+
+def _link(service: str, site: SiteRead) -> Finding | None:
+    links = _of(site, "links", service, Links)
+    if links is None or links.to_mate() is None:
+        return _unknown("links", service, site, "links", "which link goes to the mate is not known: name it as mate")
+    ends = f"the link of {service} from {site.name} to its mate"
+    wanted = site.option("link") == "sync"
+    if links.connected is False:
+        return _found(
+            Level.ERROR, "link-not-connected", f"{ends} is not connected", "the log of both instances says why"
+        )
+    if links.downgraded:
+        text = f"{ends} is downgraded: it acknowledges what the mate has not, so the mate is no fail-over target"
+        return _found(Level.ERROR, "link-downgraded", text, "`failover restore` upgrades it, or an upgrade by hand")
+    if links.connected is None or links.sync is None:
+        return _unknown("links", service, site, "links", "not everything was told")
+    if links.sync is False and wanted:
+        text = f"{ends} is async by its configuration, and the inventory says sync"
+        return _found(
+            Level.ERROR, "link-differs", text, "mend whichever is wrong: link in the inventory, or SyncType"
+        )
+    if links.sync is False:
+        text = f"{ends} is async: its loss gives up messages that publishers were told are safe"
+        return _found(Level.NOTE, "link-async", text, "have it decided beforehand who may accept that: --accept-loss")
+    if not wanted:
+        text = f"{ends} is sync, and the inventory does not say so: a loss would be treated as one that gives up messages"
+        return _found(Level.WARNING, "link-unclaimed", text, "write link: sync into the site's options")
+    return None
+
+
+def _lag(service: str, site: SiteRead) -> Finding | None:
+    links = _of(site, "links", service, Links)
+    if links is None or links.behind_s is None:
+        return _unknown("lag", service, site, "links", "how far the link is behind was not told")
+    if links.connected is False or links.behind_s == 0:
+        return None  # a broken link has a finding of its own, and its lag proves nothing
+    text = f"the link of {service} from {site.name} is {links.behind_s:g}s behind"
+    return _found(
+        Level.WARNING, "link-behind", text, "look whether it falls before you move it; a planned move waits for it"
+    )
+
+
+def _queues(service: str, site: SiteRead) -> Finding | None:
+    queues = _of(site, "queues", service, Queues)
+    if queues is None or queues.unproxied is None:
+        return _unknown("queues", service, site, "queues", "whether proxied transfer is on was not told")
+    if queues.unproxied:
+        return None
+    text = f"proxied transfer is on for a queue of {service} at {site.name}: messages may be delivered twice"
+    return _found(Level.ERROR, "proxied-transfer-on", text, "it is for the time of a loss only: `failover restore`")
+
+
+def _journals(service: str, site: SiteRead) -> Finding | None:
+    log = _of(site, "transaction_log", service, TransactionLog)
+    if log is None or log.survives is None:
+        has_room = log is not None and log.capacity_bytes is not None
+        why = "the journals were not told whole" if has_room else "write journal_capacity into the inventory"
+        return _unknown("journals", service, site, "transaction_log", why)
+    if log.survives:
+        return None
+    assert log.survives_s is not None and log.outage_s is not None  # or it would not be false
+    text = (
+        f"the journals of {service} at {site.name} have room for an outage of the mate of {span(log.survives_s)}, and "
+        f"{span(log.outage_s)} is to be survived"
+    )
+    return _found(
+        Level.WARNING, "journal-headroom", text, "give the journals more room, or archive older ones elsewhere"
+    )
+
+
+def _access(service: str, site: SiteRead) -> Finding | None:
+    may = _of(site, "permissions", service, Permissions)
+    if may is not None and may.denied:
+        text = f"{site.name} does not let the account do what a run of {service} needs: {may.denied[0]}"
+        return _found(Level.ERROR, "action-denied", text, "entitle the account to /amps/administrator there")
+    if may is None or may.granted is None:
+        return _unknown(
+            "access", service, site, "permissions", "the entitlement check did not tell; see assume.check_segment"
+        )
+    return None
+
+
+def _bootstrap(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
+    told = [(site, _of(site, "bootstrap", service, Bootstrap)) for site in sites]
+    waiting = [site for site, one in told if one is not None and one.waiting]
+    unread = next((site for site, one in told if one is None or one.waiting is None), None)
+    finding: Finding | None = None
+    if len(waiting) == 2:
+        text = f"both instances of {service} are empty and set to bootstrap: each waits for the other, for ever"
+        hint = "start one of them without its Bootstrap, once"
+        finding = _found(Level.ERROR, "both-wait", text, hint)
+    elif waiting:
+        text = (
+            f"{service} at {waiting[0].name} is empty and waits for a bootstrap, so it holds nothing to fail over to"
+        )
+        finding = _found(
+            Level.ERROR, "waits-for-bootstrap", text, "look whether its mate answers; see `failover restore`"
+        )
+    elif unread is not None:
+        finding = _unknown("bootstrap", service, unread, "bootstrap", "configuration or journals were not told")
+    return Checked("bootstrap", finding.code if finding else "ok", service=service, finding=finding)
+
+
+def _configuration(service: str, validated: Validated) -> Checked:
+    finding: Finding | None = None
+    hint = "`failover validate --from-inventory` has every finding, and what mends it"
+    if validated.why:
+        text = f"the live configurations of {service} could not be validated: {validated.why}"
+        finding = _found(Level.UNKNOWN, "configuration-unknown", text, _AGAIN)
+    elif validated.errors:
+        text = f"AMPS would refuse a link of {service}: {_first(validated.errors)}"
+        finding = _found(Level.ERROR, "configuration-refused", text, hint)
+    elif validated.risks:
+        text = f"the mate of {service} is no fail-over target for everything: {_first(validated.risks)}"
+        finding = _found(Level.WARNING, "configuration-risk", text, hint)
+    elif validated.undecided:
+        text = f"whether the configurations of {service} fit is undecided: {_first(validated.undecided)}"
+        finding = _found(Level.WARNING, "configuration-undecided", text, hint)
+    return Checked("configuration", finding.code if finding else "ok", service=service, finding=finding)
+
+
+def _first(texts: Sequence[str]) -> str:
+    return texts[0] + (f" (and {len(texts) - 1} more)" if len(texts) > 1 else "")
+
+
+def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
+    here, there = (_of(site, "instance", service, Instance) for site in sites)
+    if here is None or there is None or None in (here.name, there.name, here.version, there.version):
+        site = sites[0] if here is None or None in (here.name, here.version) else sites[1]
+        finding = _unknown("instances", service, site, "instance", "name or version was not told")
+        return Checked("instances", "unknown", service=service, finding=finding)
+    one, other = _release(here.version), _release(there.version)
+    if here.name == there.name:
+        text = f"both sites of {service} are the instance {here.name}"
+        found = _found(
+            Level.ERROR, "same-instance", text, "mend the addresses in the inventory, or the Name of one of them"
+        )
+        return Checked("instances", "the same", service=service, finding=found)
+    if one != other:
+        text = f"the instances of {service} run {here.version} and {there.version}"
+        found = _found(
+            Level.WARNING, "releases-differ", text, "bring both to the same release: for the time of an upgrade only"
+        )
+        return Checked("instances", f"{one}, {other}", service=service, finding=found)
+    return Checked("instances", one, service=service)
+
+
+def _release(version: str | None) -> str:
+    """``5.3`` of ``5.3.5.135``: what should be the same for longer than an upgrade takes (facts section 10)."""
+    return ".".join((version or "").split(".")[:2])
+
+
+def _of(site: SiteRead, reading: str, service: str, kind: type[Read]) -> Read | None:
+    found: Reading | Failure = site.of(reading, service)
+    return found if isinstance(found, kind) else None
+
+
+def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -> Finding:
+    found = site.of(reading, service)
+    why = found.text if isinstance(found, Failure) else why
+    return _found(Level.UNKNOWN, f"{check}-unknown", f"{check} of {service} at {site.name} is unknown: {why}", _AGAIN)
+
+
+def _found(level: Level, code: str, message: str, hint: str) -> Finding:
+    return Finding(level=level, code=code, message=message, hint=hint)

@@ -1,0 +1,81 @@
+"""What of two instances' SOW topics a person should look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from orchestrator.findings import Finding, Level
+from pipeline.amps.instance import Topic
+from pipeline.amps.journals import findings_of_log
+from pipeline.amps.report import CAUSES, HARMLESS, InstanceReport, SowReport
+
+if TYPE_CHECKING:
+    from pipeline.amps.sow import SowSide
+
+
+def findings_of_sow(
+    report: SowReport, left: SowSide, right: SowSide, other_keys: Mapping[Topic, int]
+) -> Iterator[Finding]:
+    """Everything worth a sentence. ``other_keys``: records that both have, under different keys of AMPS's own."""
+    for side in (report.left, report.right):
+        yield from _of_instance(side)
+    names = (report.left.log.name, report.right.log.name)
+    for topic in sorted({*left.instance.sow} ^ {*right.instance.sow}):
+        have, lack = names if topic in left.instance.sow else reversed(names)
+        text = f"{topic}: there is a SOW dump of {have} and none of {lack}: not compared with each other"
+        yield Finding(level=Level.UNKNOWN, code="sow-no-dump", message=text)
+    for topic in sorted({*left.instance.sow} & {*right.instance.sow}):
+        yield from _of_definitions(topic, left, right, other_keys.get(topic, 0))
+    for one in report.topics:
+        for which, counts in (
+            (f"only in {names[0]}", one.only_left),
+            (f"only in {names[1]}", one.only_right),
+            ("of other content", one.differing),
+        ):
+            for cause, count in sorted(counts.items()):
+                text = f"{one.topic} ({one.message_type}): {count:,} records {which}: {CAUSES[cause]}"
+                yield Finding(level=_level(cause), code=f"sow-{cause}", message=text)
+
+
+def _of_instance(side: InstanceReport) -> Iterator[Finding]:
+    yield from findings_of_log(side.log)
+    for one in side.unread:
+        yield Finding(
+            level=Level.UNKNOWN, code="dump-unread", message=f"{one.pieces:,} × {one.reason}", file=one.file
+        )
+    if not side.log.files:
+        text = f"{side.log.name}: there are no journal dumps, so nothing can be rebuilt, and little explained"
+        yield Finding(level=Level.UNKNOWN, code="journal-none", message=text)
+    for topic in side.topics:
+        label = f"{side.log.name}: {topic.topic} ({topic.message_type})"
+        if not topic.is_rebuilt:
+            text = (
+                f"{label}: not rebuilt: {'its keys are not known' if not topic.keys else 'its keys cannot be read'}"
+            )
+            hint = "name them with --keys TOPIC.TYPE=/FIELD" if not topic.keys else ""
+            yield Finding(level=Level.UNKNOWN, code="sow-not-rebuilt", message=text, hint=hint)
+        for cause, count in sorted(topic.differences.items()):
+            # Seed 002: a record that outlives its message in the log is normal operation, until the SOW is lost.
+            level = Level.NOTE if cause == "aged-out" else _level(cause)
+            text = f"{label}: {count:,} records are not what the log makes of them: {CAUSES[cause]}"
+            yield Finding(level=level, code=f"sow-log-{cause}", message=text)
+
+
+def _of_definitions(topic: Topic, left: SowSide, right: SowSide, other_keys: int) -> Iterator[Finding]:
+    one, other = left.keys_of(topic), right.keys_of(topic)
+    if one and other and one.fields != other.fields:
+        text = (
+            f"{topic}: the keys are {', '.join(one.fields)} at one instance, {', '.join(other.fields)} at the other"
+        )
+        yield Finding(level=Level.ERROR, code="sow-keys-differ", message=text, hint="failover validate checks this")
+    elif other_keys:
+        text = f"{topic}: {other_keys:,} records have other keys of AMPS's own for the same fields"
+        hint = "are KeyDomain and KeyGenerator the same?"
+        yield Finding(level=Level.WARNING, code="sow-own-keys-differ", message=text, hint=hint)
+
+
+def _level(cause: str) -> Level:
+    if cause == "unknown":
+        return Level.UNKNOWN
+    return Level.NOTE if cause in HARMLESS else Level.ERROR

@@ -1,0 +1,89 @@
+"""Where the dumps of one instance are: a directory of them, or one file.
+
+    INSTANCE/journal/…            dumps of amps_journal_dump, one for each journal file; any names, packed or not
+    INSTANCE/sow/TOPIC.TYPE.txt   dumps of amps_sow_dump -v; what a file name cannot hold is escaped as in a URL
+
+A SOW dump does not say which topic it is of, so its name does. This file must never read a dump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from orchestrator.errors import DefinitionError
+from pipeline.places import Place
+
+JOURNAL = "journal"
+SOW = "sow"
+_PACKED = (".gz",)
+_TEXT = (".txt", ".dump", ".log")
+
+
+class Topic(NamedTuple):
+    """What AMPS calls a topic: always the pair of name and message type."""
+
+    name: str
+    message_type: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.message_type})"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """The dumps of one instance. ``name`` is what the user called it."""
+
+    name: str
+    journals: tuple[Place, ...]
+    sow: Mapping[Topic, Place] = field(default_factory=dict)
+
+    @classmethod
+    def of_journals(cls, name: str) -> Instance:
+        """Journals alone: a file, a directory of dumps, or an instance's directory. Raises ``DefinitionError``."""
+        place = _existing(name)
+        if not place.is_directory():
+            return cls(name, (place,))
+        inside = place.child(JOURNAL)
+        files = (inside if inside.is_directory() else place).files()
+        if not files:
+            raise DefinitionError("there is no dump in this directory", file=name)
+        return cls(name, tuple(files))
+
+    @classmethod
+    def of_directory(cls, name: str) -> Instance:
+        """An instance's directory, with journals and SOW. Raises ``DefinitionError``."""
+        place = _existing(name)
+        journals, sow = place.child(JOURNAL), place.child(SOW)
+        if not sow.is_directory():
+            raise DefinitionError(
+                f"there is no directory {SOW} in it", file=name, hint=f"it holds {JOURNAL}/… and {SOW}/TOPIC.TYPE.txt"
+            )
+        dumps: dict[Topic, Place] = {}
+        for file in sow.files():
+            topic = topic_of(file.name)
+            if topic in dumps:
+                raise DefinitionError(f"a second dump of {topic}", file=file.name)
+            dumps[topic] = file
+        return cls(name, tuple(journals.files()) if journals.is_directory() else (), dumps)
+
+
+def topic_of(file: str) -> Topic:
+    """``orders`` and ``json`` of ``…/orders.json.txt``. Raises ``DefinitionError``."""
+    name = file.rsplit("/", 1)[-1]
+    for endings in (_PACKED, _TEXT):
+        for ending in endings:
+            name = name.removesuffix(ending)
+    topic, dot, message_type = name.rpartition(".")
+    if not dot or not topic or not message_type:
+        raise DefinitionError("the name of a SOW dump is TOPIC.TYPE.txt, such as orders.json.txt", file=file)
+    return Topic(unquote(topic), unquote(message_type))
+
+
+def _existing(name: str) -> Place:
+    place = Place.of(name)
+    if not place.exists():
+        raise DefinitionError("there is no such file or directory", file=name)
+    return place

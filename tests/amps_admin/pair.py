@@ -1,0 +1,215 @@
+"""Two scripted AMPS instances that replicate to each other, and the real engine leading a run between them.
+
+Time is virtual. What happens on its own is a list of moments and deeds, done before the next request is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from adapters.amps.admin.adapter import AmpsAdminAdapter
+from adapters.http.server import Incoming, Outgoing
+from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Setting
+from orchestrator.engine import Engine
+from orchestrator.fleet import InlineFleet
+from orchestrator.journal import Journal
+from orchestrator.lease import create_run, service_key, take
+from orchestrator.loader import load_runbook
+from orchestrator.reports.report import RunReport, build
+from orchestrator.runbook import Choice, Side
+from orchestrator.site import Device, Inventory, Login, Pair, SecretRef, Site
+from orchestrator.state import fold
+from tests.amps_admin.instance import ScriptedInstance
+from tests.amps_admin.stage import Secrets
+from tests.scenarios.staging import fast_journal
+from tests.semp.wire import Wire
+
+NAMES = {"ny": "amps-1", "nj": "amps-2"}
+SERVICE = "orders"
+Deed = Callable[["AmpsPair"], None]
+
+
+class Killed(Exception):
+    """The process ended here."""
+
+
+@dataclass
+class AmpsPair:
+    """``ny`` serves at first. ``sync``: how both links are configured; ``is_open``: does nj let clients in already?"""
+
+    folder: Path
+    sync: str = "sync"
+    is_open: bool = True
+    clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
+    later: list[tuple[float, Deed]] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+    runs: int = 0
+
+    def __post_init__(self) -> None:
+        other = {"ny": "nj", "nj": "ny"}
+        self.instances = {
+            site: ScriptedInstance(self.clock, name, NAMES[other[site]], sync=self.sync)
+            for site, name in NAMES.items()
+        }
+        self.away: set[str] = set()
+        self.wires = {site: Wire(self._handler(site), self.clock, reaches=self._reaches(site)) for site in NAMES}
+        self.nj.one("queues")["owned"] = "0"
+        self.nj.now["clients"] = []
+        if not self.is_open:
+            self.nj.one("transports")["is_enabled"] = "0"
+        for one in self.instances.values():
+            one.resample()
+
+    @property
+    def ny(self) -> ScriptedInstance:
+        return self.instances["ny"]
+
+    @property
+    def nj(self) -> ScriptedInstance:
+        return self.instances["nj"]
+
+    def at(self, seconds: float, deed: Deed) -> None:
+        """Let ``deed`` be done so many seconds from now."""
+        self.later.append((self.clock.now() + seconds, deed))
+
+    def link(self, site: str, **changes: str) -> None:
+        """Change the link out of ``site``."""
+        self.instances[site].one("replication").update(changes)
+
+    def lose(self, site: str) -> None:
+        """The instance of ``site`` is dead: nobody answers, and its mate's link to it breaks."""
+        self.away.add(site)
+        self.link("nj" if site == "ny" else "ny", is_connected="0")
+
+    def start(self, site: str, *, empty: bool = False, bootstrap: bool = False) -> None:
+        """It is started again, its client transports disabled; nothing is connected yet."""
+        one = self.instances[site]
+        self.away.discard(site)
+        one.one("transports")["is_enabled"] = "0"
+        one.one("replication").update(is_connected="0", replication_type=self.sync)
+        one.now["clients"] = []
+        if empty:
+            one.now["transaction_log"] = {"journals": [{"file_name": "a", "max_timestamp": ""}]}
+        if bootstrap:
+            one.more = (
+                "<Bootstrap><Topic><Name>.*</Name><MessageType>json</MessageType></Topic><DataType>sow,txlog</DataType>"
+                f"<Transport><InetAddr>{one.mate}:9004</InetAddr><Type>amps-replication</Type></Transport></Bootstrap>"
+            )
+        one.resample()
+
+    def connect(self) -> None:
+        """Both links are connected, and nothing is behind."""
+        for site in NAMES:
+            self.link(site, is_connected="1", seconds_behind="0")
+
+    def state(self, site: str) -> tuple[bool, str, str]:
+        """Does it let clients in, how does its link acknowledge, is proxied transfer on? As it is, not as it shows."""
+        one = self.instances[site]
+        return (
+            one.one("transports")["is_enabled"] == "1",
+            one.one("replication")["replication_type"],
+            one.one("queues")["proxied_transfer"],
+        )
+
+    def _reaches(self, site: str) -> Callable[[], bool]:
+        def reaches() -> bool:
+            self.tick()
+            return site not in self.away
+
+        return reaches
+
+    def _handler(self, site: str) -> Callable[[Incoming], Outgoing]:
+        def handle(incoming: Incoming) -> Outgoing:
+            if incoming.target.startswith("/amps/administrator/") and "authorization" not in incoming.target:
+                self.heard.append(f"{site} {incoming.target.removeprefix('/amps/administrator/')}")
+            return self.instances[site].handle(incoming)
+
+        return handle
+
+    def tick(self) -> None:
+        """Do what is due."""
+        now = self.clock.now()
+        due = [one for one in self.later if one[0] <= now]
+        self.later = [one for one in self.later if one[0] > now]
+        for _, deed in due:
+            deed(self)
+
+    # --- runs -----------------------------------------------------------------------------------------------------
+
+    def lead(
+        self,
+        runbook: str,
+        *,
+        source: str = "ny",
+        policy: Mapping[str, Choice] | None = None,
+        kill_at: int | None = None,
+    ) -> RunReport:
+        """One run, unattended, from its plan to its end. ``kill_at``: the process dies after so many records."""
+        self.runs += 1
+        name = f"run-{self.runs}"
+        target = "nj" if source == "ny" else "ny"
+        plan = ev.Plan(
+            runbook=load_runbook(runbook),
+            inventory=self.inventory(),
+            pair="trading",
+            source=source,
+            target=target,
+            services=(SERVICE,),
+            policy=ev.Policy(on_gate=policy or {}, reason="agreed beforehand"),
+            simulated=True,
+        )
+        journal = fast_journal(self.folder / f"{name}.sqlite")
+        try:
+            lease, writer = create_run(journal, self.clock, name, ev.RunCreated(plan=plan, by="ann", version="0.1.0"))
+            self._engine(journal, lease, writer, name, kill_at).run()
+            return build(tuple(journal.records(name)))
+        except Killed:
+            self.clock.advance(120.0)
+            state = fold(journal.records(name))
+            keys = {service_key(state.plan, lane.service): lane.service for lane in state.lanes.values()}
+            lease, writer = take(journal, self.clock, name, keys)
+            self._engine(journal, lease, writer, name, None).run()
+            return build(tuple(journal.records(name)))
+        finally:
+            journal.close()
+
+    def _engine(self, journal: Journal, lease: Any, writer: Any, name: str, kill_at: int | None) -> Engine:
+        state = fold(journal.records(name))
+        sides: Sequence[tuple[Side, str]] = (("source", state.plan.source), ("target", state.plan.target))
+        adapters: dict[Side, Adapter] = {side: self.adapter(site) for side, site in sides}
+        seen = [0]
+
+        def die(record: ev.Record, run: object) -> None:
+            seen[0] += 1
+            if seen[0] == kill_at:
+                raise Killed
+
+        fleet = InlineFleet(adapters, lease, self.clock)
+        observers = [] if kill_at is None else [die]
+        return Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=observers)
+
+    def adapter(self, site: str, *, read_only: bool = False) -> AmpsAdminAdapter:
+        """A new session with the instance of ``site``."""
+        setting = Setting(self.clock, Secrets(), read_only=read_only)
+        return AmpsAdminAdapter(self.site(site), setting, wire=lambda device: self.wires[site], random=Random(7))
+
+    def site(self, name: str) -> Site:
+        """As the inventory has it."""
+        return Site(
+            name=name,
+            adapter="amps-admin",
+            devices=(Device(name=NAMES[name], address=f"{name}.example.com", port=8085),),
+            login=Login(username="failover", password=SecretRef(env="AMPS")),
+            options={"link": self.sync, "not_applications": "^monitor-", "scheme": "http", "insecure_http": True},
+        )
+
+    def inventory(self) -> Inventory:
+        """The pair."""
+        pair = Pair(name="trading", sites=("ny", "nj"), services=(SERVICE,))
+        return Inventory(sites={name: self.site(name) for name in NAMES}, pairs=(pair,))

@@ -1,0 +1,197 @@
+"""Promises 10 and 11 on disk: what is created is private, what others can write is refused, links are not followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.mock.embedded import embedded_layout
+from adapters.mock.lab.of_world import serve_world
+from adapters.mock.lab.server import LabSettings
+from adapters.mock.world import World
+from adapters.ssh.server_key import server_key
+from orchestrator.cli.wiring import make_tools
+from orchestrator.clock import SystemClock
+from orchestrator.errors import DefinitionError, FailoverError
+from tests.cli.shell import VPN, Shell
+
+
+@pytest.fixture
+def generous() -> Iterator[None]:
+    """An account whose files are readable, and writable, by all unless a program says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """What is in ``folder`` that others may read, write or search, by name and mode."""
+    found = [(path, path.lstat().st_mode) for path in sorted(folder.rglob("*"))]
+    return [f"{path.name} {stat.S_IMODE(mode):o}" for path, mode in found if mode & 0o077]
+
+
+@pytest.mark.usefixtures("generous")
+def test_what_commands_create_is_private(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: journal, world, locks, rehearsals and exports are 0600, directories 0700, whatever the umask."""
+    monkeypatch.setenv("FAILOVER_STATE", str(shell.state))
+    assert make_tools().state == shell.state
+    decisions = shell.decisions
+    assert shell("controlled", "--vpn", VPN, "--yes", "--xa", decisions).code == 0
+    assert shell("check").code in (0, 4)
+    assert shell("rehearse", "controlled", "--vpn", "Risk_VPN", "--fast", "--keep", "--seed", "1").code == 0
+    exported = shell.folder / "run.jsonl"
+    assert shell("runs", "export", "last", "-o", str(exported)).code == 0
+    assert len(list(shell.state.rglob("*"))) > 4
+    assert open_to_others(shell.state) == []
+    assert stat.S_IMODE(exported.stat().st_mode) == 0o600
+    assert stat.S_IMODE(shell.state.stat().st_mode) == 0o700
+
+
+@pytest.mark.realtime
+@pytest.mark.usefixtures("generous")
+def test_what_a_lab_creates_is_private(tmp_path: Path) -> None:
+    """Law: host keys, CA, passwords, tokens, inventories and command logs of the lab are their owner's alone."""
+    world = World(embedded_layout(), SystemClock(), path=tmp_path / "lab" / "world.json")
+    (tmp_path / "lab").mkdir(mode=0o700)
+    world.save()
+    with serve_world(
+        world, directory=tmp_path / "lab", settings=LabSettings(semp="https", with_log_files=True)
+    ) as lab:
+        for site, node in lab.nodes:
+            lab.log(site, node).record(user="u", origin="o", session=1, mode="exec", kind="show", line="show version")
+    made = {path.name for path in (tmp_path / "lab").iterdir()}
+    assert {"password", "token", "lab.yaml", "world.json", "ny-NY_Appliance1.commands.jsonl"} <= made
+    assert open_to_others(tmp_path / "lab") == []
+
+
+def test_control_an_open_file_is_seen(tmp_path: Path) -> None:
+    """Negative control: a file that others may read is found."""
+    (tmp_path / "a").touch(mode=0o600)
+    (tmp_path / "b").touch()
+    (tmp_path / "b").chmod(0o640)
+    assert open_to_others(tmp_path) == ["b 640"]
+
+
+# --- a state directory that is not ours alone ---------------------------------------------------------------------------
+
+
+def shared(folder: Path, mode: int) -> Path:
+    """A state directory below a directory of that mode."""
+    (folder / "shared").mkdir()
+    (folder / "shared").chmod(mode)
+    (folder / "shared" / "state").mkdir(mode=0o700)
+    return folder / "shared" / "state"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o722, 0o702])
+def test_a_state_directory_that_others_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    """Law: group or all: a record that others can write is not begun."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(mode)
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    with pytest.raises(DefinitionError, match="can be written by others"):
+        make_tools()
+
+
+@pytest.mark.parametrize(("mode", "is_taken"), [(0o777, False), (0o1777, True), (0o755, True)])
+def test_a_state_directory_that_others_can_replace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_taken: bool
+) -> None:
+    """Law: below a directory where all may rename (without the sticky bit) ours is not ours."""
+    monkeypatch.setenv("FAILOVER_STATE", str(shared(tmp_path, mode)))
+    if is_taken:
+        assert make_tools().state
+    else:
+        with pytest.raises(DefinitionError, match="can be written by others"):
+            make_tools()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
+def test_a_state_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: a directory, or the link to it, that belongs to another account is not ours."""
+    (tmp_path / "state").mkdir(mode=0o700)
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "link"))
+    (tmp_path / "link").symlink_to("state")
+    assert make_tools().state == tmp_path / "link"
+    os.chown(tmp_path / "link", 12345, 12345, follow_symlinks=False)
+    with pytest.raises(DefinitionError, match="can be written by others"):
+        make_tools()
+    os.chown(tmp_path / "state", 12345, 12345)
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    with pytest.raises(DefinitionError, match="can be written by others"):
+        make_tools()
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+NAMES = ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("name", [*NAMES, "world.json", "world.json.lock"])
+def test_a_link_in_the_state_directory(shell: Shell, name: str, is_there: bool) -> None:
+    """Law: a link in place of a file of ours leads nowhere: what it points at is neither made, read nor changed."""
+    victim = shell.folder / "victim"
+    if is_there:
+        victim.write_text("precious", encoding="utf-8")
+        victim.chmod(0o644)
+    shell.state.mkdir(mode=0o700)
+    (shell.state / name).symlink_to(victim)
+    ended = shell("controlled", "--vpn", VPN, "--yes")
+    assert ended.code in (3, 6)
+    assert "this is a bug" not in ended.err
+    assert victim.exists() is is_there
+    if is_there:
+        assert (victim.read_text(encoding="utf-8"), stat.S_IMODE(victim.stat().st_mode)) == ("precious", 0o644)
+
+
+@pytest.mark.parametrize("spoil", ["fifo", "folder", "writable"])
+def test_a_journal_that_is_no_file_of_ours(shell: Shell, spoil: str) -> None:
+    """Law: a pipe, a folder, and a file that others can write are no journal; none of them is waited for."""
+    shell.state.mkdir(mode=0o700)
+    path = shell.state / "journal.sqlite"
+    match spoil:
+        case "fifo":
+            os.mkfifo(path, 0o600)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.touch()
+            path.chmod(0o666)
+    ended = shell("runs", "list")
+    assert (ended.code, "cannot be opened" in ended.complaint) == (6, True)
+
+
+def test_a_link_in_place_of_the_unfinished_world(shell: Shell) -> None:
+    """Law: the name under which a world is written first can be foreseen; a link there is removed, not followed."""
+    victim = shell.folder / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    shell.state.mkdir(mode=0o700)
+    (shell.state / f"world.json.{os.getpid()}.tmp").symlink_to(victim)
+    assert shell("status").code == 0
+    assert victim.read_text(encoding="utf-8") == "precious"
+
+
+def test_a_link_in_place_of_the_rehearsals(shell: Shell) -> None:
+    """Law: records of rehearsals are not put elsewhere."""
+    elsewhere = shell.folder / "elsewhere"
+    elsewhere.mkdir()
+    shell.state.mkdir(mode=0o700)
+    (shell.state / "rehearsals").symlink_to(elsewhere)
+    ended = shell("rehearse", "controlled", "--vpn", VPN, "--fast", "--seed", "1")
+    assert (ended.code, "is a link" in ended.complaint, list(elsewhere.iterdir())) == (6, True, [])
+
+
+def test_a_link_in_place_of_a_key(tmp_path: Path) -> None:
+    """Law: a private key is made at its place, and neither read nor given another mode through a link."""
+    key = server_key(tmp_path / "key")
+    (tmp_path / "key").chmod(0o400)
+    (tmp_path / "link").symlink_to("key")
+    with pytest.raises(FailoverError, match="is a link"):
+        server_key(tmp_path / "link")
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o400
+    assert server_key(tmp_path / "key").line == key.line

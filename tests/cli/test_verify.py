@@ -1,0 +1,81 @@
+"""``failover runs keygen`` and ``verify``: keys are found where they are kept, and what was proven is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.shell import Shell
+
+
+def test_a_signed_run(shell: Shell) -> None:
+    """Law: from ``runs keygen`` on, what this account leads is signed; verify says by whom, and the head to note."""
+    made = shell("runs", "keygen", "--json").values[0]
+    assert (shell.state / "signing.key").stat().st_mode & 0o777 == 0o600
+    shell.move()
+    said = shell("runs", "verify").out
+    assert f"unbroken, signed by key {made['key']}" in said
+    head = said.split("head ")[1].strip()
+    assert shell("runs", "verify", "last", "--key", made["public"], "--head", head).code == 0
+    found = shell("runs", "verify", "--json").values[0]
+    assert (found["ok"], found["signature"], found["key"], found["head"]) == (True, "signed", made["key"], head)
+    shell("runs", "export", "--output", "run.jsonl")
+    assert shell("runs", "verify", "--file", "run.jsonl", "--key", made["public"]).code == 0
+    assert "PRIVATE" not in shell.folder.joinpath("run.jsonl").read_text()
+
+
+def test_an_unsigned_run(shell: Shell) -> None:
+    """Law: without a key a run is unsigned, and that is said; who demands a signature gets exit code 4."""
+    shell.move()
+    assert ", unbroken, unsigned" in shell("runs", "verify", "--all").out
+    shell("runs", "keygen", "auditor")
+    demanded = shell("runs", "verify", "last", "--key", "auditor.pub")
+    assert (demanded.code, "it is not signed" in demanded.out) == (4, True)
+
+
+def test_a_key_that_was_named_is_never_done_without(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: with FAILOVER_SIGNING_KEY naming a key that is not there, nothing begins; looking is still possible."""
+    monkeypatch.setenv("FAILOVER_SIGNING_KEY", str(shell.folder / "nowhere"))
+    refused = shell.move()
+    assert (refused.code, "signing key" in refused.complaint) == (2, True)
+    assert shell.roles() == ("active", "standby")
+    assert shell("runs", "list").code == 0
+    shell("runs", "keygen", "nowhere")
+    assert shell.move().code == 0
+    assert shell("runs", "verify", "--key", "nowhere.pub").code == 0
+
+
+def test_a_forged_export_is_found(shell: Shell) -> None:
+    """Law: an export that was edited by somebody without the key is a finding."""
+    public = shell("runs", "keygen", "--json").values[0]["public"]
+    shell.move()
+    shell("runs", "export", "--output", "run.jsonl")
+    lines = shell.folder.joinpath("run.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])
+    shell.write("stripped.jsonl", "\n".join([*lines[:-1], json.dumps({**last, "signature": None})]) + "\n")
+    found = shell("runs", "verify", "stripped.jsonl", "--key", public)
+    assert (found.code, "are not signed" in found.out) == (4, True)
+
+
+def test_what_verify_does_not_take(shell: Shell) -> None:
+    """Law: two records at once, a head that is none or belongs to no run, or a key that is none: exit code 2."""
+    shell.move()
+    for wrong in (
+        ("last", "--all"),
+        ("--all", "--file", "run.jsonl"),
+        ("last", "--head", "7"),
+        ("--head", f"7:{'0' * 64}"),
+        ("last", "--key", "nowhere.pub"),
+    ):
+        assert shell("runs", "verify", *wrong).code == 2
+
+
+def test_a_rehearsal_is_not_signed(shell: Shell) -> None:
+    """Law: a rehearsal's record is private to it, so the key of the real runs signs nothing of it."""
+    shell("runs", "keygen")
+    shell.state.joinpath("signing.key").chmod(0o644)
+    assert (
+        shell("rehearse", "controlled", "--vpn", "Trading_VPN", "--fast", "--yes", "--xa", shell.decisions).code == 0
+    )
+    assert shell.move().code == 2

@@ -1,0 +1,95 @@
+"""A scenario's stage with the real adapters between engine and world: over the CLI, over SEMP, or over both.
+
+Everything is in this process and on virtual time; the faults of answers happen on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from adapters.mock.world import World
+from adapters.solace.adapter import SolaceCliAdapter
+from adapters.solace.semp.adapter import SolaceSempAdapter
+from orchestrator.contract import Adapter, Setting
+from orchestrator.lint import lint
+from orchestrator.loader import load_runbook
+from orchestrator.probing import with_reachability
+from orchestrator.registry import Registry
+from orchestrator.site import Also, Device, Inventory, Login, Pair, SecretRef, Site
+from tests.scenarios.script import Scenario
+from tests.scenarios.staging import PatientClock, Stage, fast_journal
+from tests.scenarios.terminals import Terminals
+from tests.semp.stage import Secrets, Semp
+
+Protocol = Literal["solace-cli", "solace-semp", "both"]
+_OPTIONS: Mapping[str, Mapping[str, str]] = {"solace-cli": {}, "solace-semp": {"scheme": "http"}}
+
+
+class Wires(Registry):
+    """Hands out the adapters whose devices are the nodes of one world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        terminals, semp = Terminals(world), Semp(world=world)
+
+        class Cli(SolaceCliAdapter):
+            def __init__(self, site: Site, setting: Setting) -> None:
+                super().__init__(
+                    site, setting, dial=lambda device: lambda: terminals.connect(device), random=Random(1)
+                )
+
+        class OverSemp(SolaceSempAdapter):
+            def __init__(self, site: Site, setting: Setting) -> None:
+                super().__init__(site, setting, wire=lambda device: semp.wires[device.name], random=Random(1))
+
+        self.terminals, self.semp = terminals, semp
+        self._kinds: dict[str, type[Adapter]] = {"solace-cli": Cli, "solace-semp": OverSemp}
+
+    @property
+    def changes(self) -> list[str]:
+        """Every line that was to change something, whichever node heard it."""
+        return [
+            line for logs in (self.terminals.logs, self.semp.logs) for log in logs.values() for line in log.changes
+        ]
+
+    def get(self, name: str) -> type[Adapter]:
+        return self._kinds[name]
+
+
+def over(protocol: Protocol, scenario: Scenario, folder: Path) -> Stage:
+    """The stage with ``protocol`` between it and the world. What the CLI cannot read is read over SEMP; ``both`` is
+    SEMP, with the CLI for what SEMP cannot do."""
+    clock = PatientClock()
+    world = World(scenario.scene.world.layout, clock)
+    ways = ["solace-semp", "solace-cli"] if protocol == "both" else [protocol]
+    if protocol == "solace-cli" and not all(_is_for_cli(phase.plan.runbook) for phase in scenario.phases):
+        ways.append("solace-semp")
+    sites = {name: _site(world, name, *ways) for name in world.sites}
+    pair = Pair(name="trading", sites=world.sites, services=world.vpn_names)
+    inventory = Inventory(sites=sites, pairs=(pair,))
+    return Stage(scenario, clock, world, fast_journal(folder / "journal.sqlite"), inventory, Wires(world), Secrets())
+
+
+def _site(world: World, name: str, adapter: str, *further: str) -> Site:
+    devices = tuple(
+        Device(name=node, address="127.0.0.1", port=8080, router_name=node) for node in world.centre(name).nodes
+    )
+    return Site(
+        name=name,
+        adapter=adapter,
+        devices=devices,
+        login=Login(username="operator", password=SecretRef(env="PASSWORD")),
+        options=_OPTIONS[adapter],
+        also=tuple(Also(adapter=one, options=_OPTIONS[one]) for one in further),
+    )
+
+
+def _is_for_cli(runbook: str) -> bool:
+    """Does the CLI have every word of the runbook? A resumed one, without a name, has those of its beginning."""
+    if not runbook:
+        return True
+    found = lint(load_runbook(runbook), with_reachability(SolaceCliAdapter.readings), SolaceCliAdapter.actions)
+    return not any(finding.level == "error" for finding in found)

@@ -1,0 +1,89 @@
+"""Two logs are compared by what survives replication; what a fail-over left behind is found, and told from a delay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from orchestrator.clock import VirtualClock
+from pipeline.amps.instance import Instance
+from pipeline.amps.journals import compare_journals
+from tests.spark.dumps import NOON_MICROS, Logged, journal_text, write
+
+NOON = NOON_MICROS / 1e6
+
+
+def entries(
+    client: str, sequences: list[int], *, base: int, topic: str = "orders", at_s: float = 0.0
+) -> list[Logged]:
+    return [
+        Logged(base + n, client, number, b"%d" % number, topic=topic, at_s=at_s + number)
+        for n, number in enumerate(sequences)
+    ]
+
+
+def test_what_a_failover_left_behind(spark: SparkSession, tmp_path: Path) -> None:
+    """An asynchronous link was cut while publisher 1 went on at the mate: 6 to 8 stay behind for good. Publisher 2 did
+    not go on: its tail may still arrive. What is older than the mate's log has aged out of it; a topic that the mate
+    does not log is said as such; one identity with two contents, twice the same, and a publisher's order out of step
+    are found; an entry that is no message is counted, and left aside."""
+    left = [
+        *entries("1", [1, 2, 3, 4, 5, 6, 7, 8], base=100),
+        *entries("2", [1, 2, 3, 4, 5], base=200),
+        *entries("3", [1, 2], base=300, topic="local"),
+        *entries("4", [1, 2, 3], base=400, topic="swapped", at_s=60),
+        Logged(500, "5", 1, b"one", topic="twice", at_s=60),
+        Logged(501, "9", 0, b"", type="noop", at_s=60),
+    ]
+    right = [
+        *entries("1", [3, 4, 5, 9, 10], base=10, at_s=0.5),
+        *entries("2", [1, 2, 3], base=30, at_s=10),
+        *entries("4", [2, 1, 3], base=40, topic="swapped", at_s=60),
+        Logged(50, "5", 1, b"other", topic="twice", at_s=60),
+        Logged(51, "5", 1, b"other", topic="twice", at_s=60),
+    ]
+    sides = [
+        write(tmp_path / name / "journal" / "0.txt", journal_text(one)) for name, one in (("l", left), ("r", right))
+    ]
+    instances = [Instance.of_journals(str(Path(side).parents[1])) for side in sides]
+    outcome = compare_journals(spark, *instances, 0.5, VirtualClock())
+    report = outcome.report
+    told = {topic.topic: topic for topic in report.topics}
+    assert told["orders"].missing == {"aged-out": 2, "lost": 3, "not-yet-replicated": 2}
+    assert told["orders"].extra == {"not-yet-replicated": 2}
+    assert (told["orders"].left, told["orders"].right, told["orders"].order_breaks) == (13, 8, 0)
+    assert told["local"].missing == {"topic-absent": 2}
+    assert (told["swapped"].backwards_left, told["swapped"].backwards_right, told["swapped"].order_breaks) == (
+        0,
+        1,
+        1,
+    )
+    assert (told["twice"].changed, told["twice"].duplicates_left, told["twice"].duplicates_right) == (1, 0, 1)
+    (remains,) = report.remains
+    assert (remains.side, remains.client, remains.messages) == ("left", "1", 3)
+    assert (remains.first_sequence, remains.last_sequence) == (6, 8)
+    assert (remains.first_at, remains.last_at) == (NOON + 6, NOON + 8)
+    assert report.left.other_types == {"noop": 1}
+    rows = Counter(row["class"] for row in outcome.differences.collect())
+    assert rows == {"missing": 9, "extra": 2, "changed": 1}
+    outcome.close()
+
+
+def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """With a piece of the mate's log in quarantine, what is missing there is unknown; the piece is in the table."""
+    text = journal_text(entries("1", [1, 2, 3], base=10))
+    left = write(tmp_path / "left.txt", text)
+    right = write(tmp_path / "right.txt", text.replace(b"[2]", b"[22]"))
+    outcome = compare_journals(spark, *map(Instance.of_journals, (left, right)), 1.0, VirtualClock())
+    (topic,) = outcome.report.topics
+    assert topic.missing == {"unknown": 1}
+    assert not outcome.report.right.is_whole
+    assert outcome.report.left.is_whole
+    assert {row["reason"] for row in outcome.unread.collect()} == {
+        "a value does not end after its 1 bytes",
+        "the dump says that there are 3, and 2 were read",
+    }
+    assert {finding.code for finding in outcome.report.findings} == {"dump-unread", "journal-unknown"}
+    outcome.close()
