@@ -114,19 +114,22 @@ class Night:
         run = None
         try:
             run = self._to_the_end()
+            self._look_back(run)
         except Endless as error:
             self._bugs.append(Broken(4, str(error)))
         except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is looked for
             self._bugs.append(Broken(4, f"the process ended in {type(error).__name__}: {error}"))
-        if run is not None:
-            self._clock.advance(_SETTLE_S)
-            self._catch_up(self._store)
-            self._judge.end(look(self._world, count=True))
-            self._bugs += record_findings(self._store, RUN, run, self.story.seed)
         ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
         return Telling(self.story, outcome, ends, broken, self._instants, self._hit)
+
+    def _look_back(self, run: Run) -> None:
+        """The verdict on a run that nobody leads any more."""
+        self._clock.advance(_SETTLE_S)
+        self._catch_up(self._store)
+        self._judge.end(look(self._world, count=True))
+        self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
     def _rehearse(self) -> None:
         """A dry run changes nothing."""

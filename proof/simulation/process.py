@@ -111,6 +111,8 @@ class NightJournal(Journal):
     def leave(self) -> None:
         """The process is gone; the store stays."""
         if self._writing is not None:
+            if self.path is not None:
+                self._writing.invalidate()  # or the next process would find this one's limits
             self._writing.close()
             self._writing = None
 
