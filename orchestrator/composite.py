@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import ClassVar
 
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import ActionSpec, Adapter, Browser, Call, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
 from orchestrator.readings import Reading
 from orchestrator.site import Site
@@ -69,6 +69,11 @@ class CompositeAdapter:
             # False sorts first, and the order is kept otherwise.
             raise sorted(errors, key=_is_silence)[0]
 
+    @property
+    def parts(self) -> Sequence[Adapter]:
+        """What it is made of, the first one first."""
+        return tuple(self._parts)
+
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``."""
         for part in self._parts:
@@ -88,6 +93,13 @@ class CompositeAdapter:
         with ExitStack() as stack:
             for part in self._parts:
                 stack.callback(part.close)
+
+
+def browser_of(adapter: Adapter) -> Browser | None:
+    """What shows the messages of the site's endpoints: the adapter itself, or the first of its parts that can."""
+    if isinstance(adapter, CompositeAdapter):
+        return next((part for part in adapter.parts if isinstance(part, Browser)), None)
+    return adapter if isinstance(adapter, Browser) else None
 
 
 def _is_silence(error: AdapterError) -> bool:

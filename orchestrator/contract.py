@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -186,4 +186,61 @@ class Adapter(Protocol):
 
     def close(self) -> None:
         """End the session; never raises for a session that is already gone."""
+        ...
+
+
+EndpointKind = Literal["queue", "topic-endpoint"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Endpoint:
+    """One durable endpoint of a service."""
+
+    service: str
+    name: str
+    kind: EndpointKind
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What an endpoint says of itself: its depth, and what it ever spooled and deleted. None is unknown."""
+
+    messages: int | None = None
+    spooled_total: int | None = None
+    deleted_total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One message in an endpoint. ``number`` grows in the order in which it was spooled at this site; ``message_id`` is
+    equal at both sites; ``spooled_at`` is by the device's clock; ``digest`` is of the content, where that can be read.
+    """
+
+    number: int
+    message_id: str
+    spooled_at: float
+    size: int | None = None
+    replicated: Literal["replicated", "not-replicated", "pending-replication"] | None = None
+    redeliveries: int | None = None
+    digest: bytes | None = None
+
+
+@runtime_checkable
+class Browser(Protocol):
+    """What an adapter may offer besides: the messages of endpoints, one after the other, in bounded memory.
+
+    Browsing is a reading: nothing is consumed, acknowledged, locked or delivered by it.
+    """
+
+    def durable_endpoints(self, service: str) -> Sequence[Endpoint]:
+        """Every durable endpoint, the replication queue apart; in the same order each time. Raises ``AdapterError``."""
+        ...
+
+    def count(self, endpoint: Endpoint) -> Counted:
+        """What it says of itself now. Raises ``AdapterError``."""
+        ...
+
+    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+        """Its messages in the order of their numbers; ``after``: only those behind it, whether it is still there or not
+        (of ``after``, only ``number`` and ``message_id`` are meant). Raises ``AdapterError``, also in between."""
         ...

@@ -11,17 +11,18 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import Effect
 from orchestrator.decide import Ask, Observe, Request, decide, follow
+from orchestrator.decide.approve import hear, seek, why_denied
+from orchestrator.draft import Draft, ended, requested
 from orchestrator.errors import FailoverError
 from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observation
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
-from orchestrator.state import Lane, Run, fold_lane, worst
+from orchestrator.state import Lane, Run, worst
 from orchestrator.waves import to_begin
 
 # How often the inbox is looked at while nothing else happens, seconds.
@@ -30,30 +31,6 @@ INBOX_EVERY = 1.0
 _DECISIONS_MAX = 200
 
 Observer = Callable[[ev.Record, Run], None]
-
-
-@dataclass(slots=True)
-class _Draft:
-    """What a turn is about to record: events in order, the lanes they lead to, and the actions they intend."""
-
-    run: Run
-    at: float
-    events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
-    lanes: dict[str, Lane] = field(default_factory=dict)
-    acts: list[Act] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)  # requests of the inbox that are answered by this
-
-    def lane(self, service: str) -> Lane:
-        return self.lanes.get(service) or self.run.lanes[service]
-
-    def add(self, service: str, event: ev.Event) -> None:
-        self.lanes[service] = fold_lane(self.lane(service), event, self.at)
-        self.events.append((service, event))
-        if isinstance(event, ev.ActionIntended):
-            self.acts.append(Act(service, event.intent, event.on, event.action, event.args))
-
-    def add_own(self, event: ev.Event) -> None:
-        self.events.append((None, event))
 
 
 class Engine:
@@ -69,6 +46,7 @@ class Engine:
         clock: Clock,
         *,
         by: str,
+        account: str = "",
         attended: bool = False,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -81,7 +59,7 @@ class Engine:
         # A machine whose clock is behind the one that wrote the record must neither make it run backwards nor stand
         # still until it has caught up. Whole seconds: they are added and taken away without rounding.
         self._ahead = max(0, math.ceil(run.last_at - clock.now()))
-        self._by = by
+        self._by, self._account = by, account
         self._attended = attended
         self._observers = observers
         self._observing: dict[str, int] = {}
@@ -119,7 +97,7 @@ class Engine:
             self._fleet.close()
         return self.run_state
 
-    def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> _Draft:
+    def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> Draft:
         """The first events of this process: who leads, what is in doubt, which lanes go on."""
         draft = self._draft()
         if self.run_state.status == "finished":
@@ -127,7 +105,7 @@ class Engine:
             draft.taken.extend(number for number, _ in self._journal.requests(self.run_state_id))
         draft.add_own(ev.RunStarted(by=self._by, epoch=self._writer.epoch, attended=self._attended))
         if policy is not None and policy != self.run_state.plan.policy:
-            draft.add_own(ev.PolicyChanged(policy=policy, by=self._by))
+            draft.add_own(ev.PolicyChanged(policy=policy, by=self._by, account=self._account))
             self.run_state.plan = self.run_state.plan.model_copy(update={"policy": policy})
         for service, lane in self.run_state.lanes.items():
             for intent in lane.outstanding:
@@ -139,8 +117,8 @@ class Engine:
                 draft.add(service, abort)
         return draft
 
-    def _draft(self) -> _Draft:
-        return _Draft(self.run_state, self._clock.now() + self._ahead)
+    def _draft(self) -> Draft:
+        return Draft(self.run_state, self._clock.now() + self._ahead, self.run_state.approvals)
 
     # --- one round ------------------------------------------------------------------------------------------------
 
@@ -165,7 +143,7 @@ class Engine:
             due.append(heapq.heappop(self._wakes)[1])
         return due
 
-    def _take_in(self, draft: _Draft, completions: Iterable[Completion]) -> list[str]:
+    def _take_in(self, draft: Draft, completions: Iterable[Completion]) -> list[str]:
         """Record what came back; the lanes it concerns."""
         touched = []
         for done in completions:
@@ -177,7 +155,7 @@ class Engine:
                     draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
                 case Ended():
                     self._acting.discard((done.lane, done.intent))
-                    draft.add(done.lane, _ended(done))
+                    draft.add(done.lane, ended(done))
                 case Answer():
                     self._asking.discard((done.lane, done.gate.gate, done.gate.item))
                     self._take_answer(draft, lane, done)
@@ -190,7 +168,7 @@ class Engine:
             return seen
         return tuple(one.model_copy(update={"asked_at": one.asked_at + self._ahead}) for one in seen)
 
-    def _take_answer(self, draft: _Draft, lane: Lane, answer: Answer) -> None:
+    def _take_answer(self, draft: Draft, lane: Lane, answer: Answer) -> None:
         gate = lane.open_gate(answer.gate.gate, answer.gate.item)
         if gate != answer.gate or lane.ended:
             return  # the question answered itself meanwhile, or is another one by now
@@ -200,7 +178,7 @@ class Engine:
         for event in follow(self.run_state.plan, lane, answer.gate, answer.ruling):
             draft.add(lane.service, event)
 
-    def _read_inbox(self, draft: _Draft) -> list[str]:
+    def _read_inbox(self, draft: Draft) -> list[str]:
         """What other processes ask of this run: calling it off, or answers to its gates."""
         if draft.at < self._inbox_at:
             return []
@@ -208,11 +186,15 @@ class Engine:
         touched = []
         for number, request in self._journal.requests(self.run_state_id):
             draft.taken.append(number)
+            if request["kind"] == "approval":
+                for event in hear(self.run_state.plan, draft.approvals, request, draft.at):
+                    draft.add_own(event)
+                continue
             for service in self._concerned(request):
                 lane = draft.lane(service)
                 if lane.ended:
                     continue
-                for event in _requested(self.run_state.plan, lane, request):
+                for event in requested(self.run_state.plan, lane, request):
                     draft.add(service, event)
                 touched.append(service)
         return touched
@@ -228,24 +210,45 @@ class Engine:
 
     # --- one turn -------------------------------------------------------------------------------------------------
 
-    def _turn(self, draft: _Draft, touched: Iterable[str]) -> None:
+    def _turn(self, draft: Draft, touched: Iterable[str]) -> None:
         requests: list[Request] = []
-        for service in touched:
-            if not self._must_wait(draft.lane(service)):
+        for service in self.run_state.lanes if self._seek_approval(draft) else touched:
+            if not self._must_wait(draft, service):
                 requests.extend(self._advance(draft, service))
         requests.extend(self._begin_wave(draft))
         requests.extend(self._fail_fast(draft))
         self._record(draft)
         self._perform(draft.acts, requests)
 
-    def _must_wait(self, lane: Lane) -> bool:
-        """Is it a lane whose wave has not come?"""
-        return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
+    def _seek_approval(self, draft: Draft) -> bool:
+        """Ask people about the plan, and take in what they said. Returns whether the lanes may begin from now on.
 
-    def _begin_wave(self, draft: _Draft) -> list[Request]:
+        Nothing but the inbox and the time is looked at meanwhile. Denied, or too late, every lane is refused.
+        """
+        plan = self.run_state.plan
+        while events := seek(plan, draft.approvals, draft.at):
+            for event in events:
+                draft.add_own(event)
+        sought = draft.approvals.sought
+        if sought is not None and sought.expires_at not in (wake for wake, _ in self._wakes):
+            heapq.heappush(self._wakes, (sought.expires_at, plan.services[0]))
+        if draft.approvals.is_denied:
+            why = why_denied(draft.approvals)
+            for service in self.run_state.lanes:
+                if not draft.lane(service).ended:
+                    draft.add(service, ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=why))
+        return draft.approvals.is_granted and not self.run_state.approvals.is_granted
+
+    def _must_wait(self, draft: Draft, service: str) -> bool:
+        """Is it a lane whose wave has not come, or one of a plan that nobody has agreed to?"""
+        lane, plan = draft.lane(service), self.run_state.plan
+        waits = plan.waves is not None or (plan.approval is not None and not draft.approvals.is_granted)
+        return waits and lane.status == "ready" and lane.abort is None
+
+    def _begin_wave(self, draft: Draft) -> list[Request]:
         """Let the lanes of the present wave begin; with nothing under way and nothing allowed to begin, pause."""
         waves = self.run_state.plan.waves
-        if waves is None:
+        if waves is None or (self.run_state.plan.approval is not None and not draft.approvals.is_granted):
             return []
         lanes = {service: draft.lane(service) for service in self.run_state.lanes}
         requests: list[Request] = []
@@ -256,7 +259,7 @@ class Engine:
             self._pause = self._pause or f"too many lanes failed; {len(still_open)} were not begun"
         return requests
 
-    def _advance(self, draft: _Draft, service: str) -> Sequence[Request]:
+    def _advance(self, draft: Draft, service: str) -> Sequence[Request]:
         """Decide until the lane has to wait for something; what it wants read or asked."""
         for _ in range(_DECISIONS_MAX):
             lane = draft.lane(service)
@@ -269,7 +272,7 @@ class Engine:
                 draft.add(service, event)
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
 
-    def _fail_fast(self, draft: _Draft) -> list[Request]:
+    def _fail_fast(self, draft: Draft) -> list[Request]:
         """One lane that did not get there calls off those that still can turn back."""
         if not self.run_state.plan.policy.fail_fast:
             return []
@@ -284,7 +287,7 @@ class Engine:
                 requests.extend(self._advance(draft, service))
         return requests
 
-    def _record(self, draft: _Draft) -> None:
+    def _record(self, draft: Draft) -> None:
         # First: they happened before, and a record that ends with the run's end must go on doing so.
         draft.events[:0] = [(None, failure) for failure in self._observer_failures]
         self._observer_failures.clear()
@@ -356,21 +359,3 @@ class Engine:
         self._record(draft)
         self._lease.release_claims([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
         self._lease.release()
-
-
-def _ended(done: Ended) -> ev.ActionEnded:
-    result = done.result
-    return ev.ActionEnded(
-        intent=done.intent, effect=result.effect, detail=result.detail, device=result.device, sent=result.sent
-    )
-
-
-def _requested(plan: ev.Plan, lane: Lane, request: Mapping[str, str]) -> tuple[ev.Event, ...]:
-    """The events of a request from the inbox; none for one that no longer fits."""
-    if request["kind"] == "abort":
-        return (ev.AbortAsked(by=request["by"], reason=request.get("reason", "")),)
-    gate = lane.open_gate(request["gate"], request.get("item"))
-    if gate is None or request["choice"] not in gate.choices:
-        return ()
-    ruling = ev.Ruling.model_validate({key: request.get(key, "") for key in ("choice", "reason", "by")})
-    return follow(plan, lane, gate, ruling)

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from orchestrator.contract import Effect, Failure
+from orchestrator.plan import ApprovalRule as ApprovalRule
 from orchestrator.plan import Outage as Outage
 from orchestrator.plan import Outcome as Outcome
 from orchestrator.plan import Plan as Plan
@@ -21,7 +22,7 @@ from orchestrator.plan import Policy as Policy
 from orchestrator.plan import Ruling as Ruling
 from orchestrator.plan import Waves as Waves
 from orchestrator.readings import Reading
-from orchestrator.runbook import Choice, Side
+from orchestrator.runbook import Answer, Side
 
 
 class _Strict(BaseModel):
@@ -53,6 +54,7 @@ class PolicyChanged(_Strict):
     kind: Literal["policy.changed"] = "policy.changed"
     policy: Policy
     by: str
+    account: str = ""  # of the system; ``by`` is what it is called in the record
 
 
 class ObserverFailed(_Strict):
@@ -228,17 +230,30 @@ class Stalled(_Strict):
     gauge: float
 
 
+class ApprovalSought(_Strict):
+    """What people are asked to agree to: the plan with the digest ``plan``, ``needed`` of them before ``expires_at``,
+    seconds since the epoch."""
+
+    needed: int
+    plan: str
+    expires_at: float
+
+
 class GateOpened(_Strict):
-    """A decision is needed. ``at_risk``: messages that would be lost by going on; None when not known."""
+    """A decision is needed. ``at_risk``: messages that would be lost by going on; None when not known.
+
+    ``approval``: the question is one of the run, about its whole plan; it has no lane and no step then.
+    """
 
     kind: Literal["gate.opened"] = "gate.opened"
     gate: str
     step: str
-    choices: tuple[Choice, ...]
-    unattended: Choice
+    choices: tuple[Answer, ...]
+    unattended: Answer
     why: str
     item: str | None = None
     at_risk: int | None = None
+    approval: ApprovalSought | None = None
 
 
 class GateDecided(_Strict):
@@ -256,6 +271,25 @@ class GateWithdrawn(_Strict):
     gate: str
     why: str
     item: str | None = None
+
+
+class ApprovalGiven(_Strict):
+    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was said."""
+
+    kind: Literal["approval.given"] = "approval.given"
+    by: str
+    host: str
+    plan: str
+    reason: str = ""
+
+
+class ApprovalRefused(_Strict):
+    """Somebody's word about the plan does not count."""
+
+    kind: Literal["approval.refused"] = "approval.refused"
+    by: str
+    host: str
+    why: str
 
 
 class Escalated(_Strict):
@@ -319,6 +353,8 @@ Event = Annotated[
     | GateOpened
     | GateDecided
     | GateWithdrawn
+    | ApprovalGiven
+    | ApprovalRefused
     | Escalated
     | RevertStarted
     | UndoDone

@@ -30,9 +30,10 @@ class _Needs(NamedTuple):
 
 _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
-_FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, command, attest"
+_FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, interface, command, attest"
 _FENCES: Mapping[FenceKind, _Needs] = {
     "backbone": _Needs("shut the message backbone", "set_backbone", "fence"),
+    "interface": _Needs("shut an interface", "set_backbone", "fence"),
     "command": _Needs("run a command of the operator's own", "set_external_fence", "external_fence"),
 }
 _HOST_KEY_HINT = "copy <type> <base64> from the device, for example from ssh-keyscan, and compare its fingerprint"

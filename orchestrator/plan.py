@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
+from hashlib import sha256
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator.runbook import Choice, Runbook, Side
+from orchestrator.runbook import Answer, Choice, Runbook, Side
 from orchestrator.site import Inventory
 
 
@@ -29,7 +31,7 @@ class _Strict(BaseModel):
 class Ruling(_Strict):
     """A decision and why it was made. ``by`` is a person's account name, or ``policy``."""
 
-    choice: Choice
+    choice: Answer
     reason: str
     by: str
 
@@ -66,6 +68,18 @@ class Waves(_Strict):
     max_failed: int = Field(default=1, ge=1)
 
 
+class ApprovalRule(_Strict):
+    """Four eyes: ``needed`` other people agree to the plan ``within`` seconds of its being asked, or nothing begins.
+
+    ``requester`` is the account that asked for the run. ``break_glass``: anybody may begin without, by name and reason.
+    """
+
+    needed: int = Field(ge=1)
+    within: float = Field(gt=0)
+    requester: str
+    break_glass: bool = True
+
+
 class Plan(_Strict):
     """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
 
@@ -79,7 +93,14 @@ class Plan(_Strict):
     simulated: bool = False
     outage: Outage | None = None
     waves: Waves | None = None
+    approval: ApprovalRule | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """What an approval is bound to: SHA-256 over the whole plan as JSON, keys sorted, defaults left out."""
+        plain = self.model_dump(mode="json", exclude_defaults=True)
+        return sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def site_name(self, side: Side) -> str:
         """The inventory's name of a side."""

@@ -56,6 +56,10 @@ Choice = Literal[
 ]
 
 
+# What people may also answer, to a question about the plan as a whole; never a choice of a runbook.
+Answer = Choice | Literal["approve", "deny", "break-glass"]
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 

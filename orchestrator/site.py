@@ -75,6 +75,8 @@ HookEvent = Literal[
     "gate.withdrawn",
     "revert.started",
     "undo.done",
+    "approval.given",
+    "approval.refused",
 ]
 
 
@@ -132,31 +134,36 @@ class Also(_Strict):
         return devices and _distinct_names(devices)
 
 
-FenceKind = Literal["backbone", "command", "attest"]
+FenceKind = Literal["backbone", "interface", "command", "attest"]
+INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
 
 
 class FenceOption(_Strict):
-    """One way to keep clients off a failed site: exactly one of ``backbone``, ``command``, ``attest``.
+    """One way to keep clients off a failed site: exactly one of ``backbone``, ``interface``, ``command``, ``attest``.
 
-    ``backbone``: the message backbone of every node is shut, which needs their management. ``command``: a command of
+    ``backbone``: the message backbone of every node is shut, which needs their management. ``interface``: that of the
+    network blade is, on every node (``1/1/lag1``), where the nodes are appliances. ``command``: a command of
     the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do, and then attests.
     A message VPN's ``enabled`` and its services are no option: config-sync copies them to the other site.
     """
 
     backbone: Literal[True] | None = None
+    interface: Annotated[str, StringConstraints(pattern=INTERFACE)] | None = None
     command: SiteName | None = None
     attest: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _exactly_one(self) -> FenceOption:
-        if sum(value is not None for value in (self.backbone, self.command, self.attest)) != 1:
-            raise ValueError("give exactly one of backbone, command, attest")
+        if sum(value is not None for value in (self.backbone, self.interface, self.command, self.attest)) != 1:
+            raise ValueError("give exactly one of backbone, interface, command, attest")
         return self
 
     @property
     def kind(self) -> FenceKind:
-        """Which of the three it is."""
-        return "backbone" if self.backbone else "command" if self.command is not None else "attest"
+        """Which of the four it is."""
+        if self.backbone:
+            return "backbone"
+        return "interface" if self.interface else "command" if self.command is not None else "attest"
 
 
 class Site(_Strict):
@@ -204,6 +211,12 @@ class Site(_Strict):
         own = self.model_copy(update={"also": ()})
         return (own, *(_part(own, one) for one in self.also))
 
+    @property
+    def shut_interface(self) -> str | None:
+        """The interface that is shut in place of the message backbone, where the fence plan prefers it."""
+        doors = [option for option in self.fence if option.kind in ("backbone", "interface")]
+        return doors[0].interface if doors else None
+
     def fenced_by(self, kind: FenceKind) -> FenceOption | None:
         """The option of that kind in the fence plan, or None."""
         return next((option for option in self.fence if option.kind == kind), None)
@@ -221,6 +234,26 @@ def _part(own: Site, also: Also) -> Site:
     return own.model_copy(update=given)
 
 
+ApprovedCommand = Literal["controlled", "uncontrolled", "restore", "failback"]
+_ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback")
+
+
+class ApprovalPolicy(_Strict):
+    """Four eyes: so many other people have to agree to a run of these commands before it begins."""
+
+    needed: int = Field(ge=1, le=10)
+    within: Duration = 3600.0
+    commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
+    break_glass: bool = Field(default=True, description="one person may begin alone, by name and with a reason")
+
+    @field_validator("within")
+    @classmethod
+    def _some_time(cls, within: float) -> float:
+        if within <= 0:
+            raise ValueError("nobody can approve in no time")
+        return within
+
+
 class Pair(_Strict):
     """Two sites that replicate to each other. The first is the home site: a planned move starts from it.
 
@@ -231,6 +264,7 @@ class Pair(_Strict):
     name: SiteName
     sites: tuple[SiteName, SiteName]
     services: tuple[ServiceName, ...] = Field(min_length=1)
+    approval: ApprovalPolicy | None = None
 
     @field_validator("sites")
     @classmethod

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator import events as ev
+from orchestrator.approval import Approvals as Approvals
+from orchestrator.approval import fold_approvals
 from orchestrator.contract import Effect
 from orchestrator.errors import IllegalTransition
 from orchestrator.lane import Intent as Intent
@@ -322,6 +324,7 @@ class Run:
     outcome: ev.Outcome | None = None
     seq: int = 0
     last_at: float = 0.0
+    approvals: Approvals = field(default_factory=Approvals)
 
     def fold(self, record: ev.Record) -> None:
         """Take in one record. Raises ``IllegalTransition`` and is then unchanged."""
@@ -334,6 +337,7 @@ class Run:
         self.seq, self.last_at = record.seq, record.at
 
     def _fold_own(self, event: ev.Event) -> None:
+        self.approvals = fold_approvals(self.approvals, event)
         match event:
             case ev.RunStarted():
                 self.status, self.epoch = RUN_REFEREE.next(self.status, "start"), event.epoch
@@ -344,6 +348,8 @@ class Run:
                 self.status, self.outcome = RUN_REFEREE.next(self.status, "finish"), event.outcome
             case ev.PolicyChanged():
                 self.plan = self.plan.model_copy(update={"policy": event.policy})
+            case ev.GateOpened() | ev.GateDecided() | ev.GateWithdrawn() | ev.ApprovalGiven() | ev.ApprovalRefused():
+                pass  # of the approvals alone
             case ev.ObserverFailed():
                 pass
             case _:

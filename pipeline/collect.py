@@ -130,7 +130,8 @@ class _Collection:
         position, count, last = begun.position, begun.messages, begun.message_id
         self._tell(key)
         for message in self._source.messages(key, cursor):
-            position, count, last = position + 1, count + 1, message.message_id
+            position = position + 1 if message.position is None else message.position
+            count, last = count + 1, message.message_id
             self._parts.add(key, position, message)
             self._messages += 1
             self._uncommitted += 1

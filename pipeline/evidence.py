@@ -7,15 +7,17 @@ held then need not hold now. Needs neither Parquet nor Spark. This file must nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
-from pipeline.report import Report, decode_report
+from pipeline.report import Report, ServiceReport, decode_report
 
 FRESH_S = 900.0
+# A moment that was typed has no fraction of a second.
+_SAME_MOMENT_S = 1.0
 
 
 def load_evidence(path: Path) -> Report:
@@ -27,41 +29,75 @@ def load_evidence(path: Path) -> Report:
     return decode_report(data, str(path))
 
 
-def objections(
-    report: Report,
-    *,
-    run: str | None,
-    sites: Sequence[str],
-    services: Sequence[str],
-    now: float,
-    fresh_s: float = FRESH_S,
-) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The fail-back that a report is to be evidence for.
+
+    ``run``: the uncontrolled run that is to be undone, None when there is no record of it; ``failover_at``: when that
+    was, seconds since the epoch. ``acting``: the site that serves now, ``restored``: the one that is to serve again.
+    """
+
+    run: str | None
+    failover_at: float | None
+    acting: str
+    restored: str
+    services: tuple[str, ...]
+    simulated: bool = False
+
+
+def objections(report: Report, wanted: Return, *, now: float, fresh_s: float = FRESH_S) -> list[Finding]:
     """Why this report does not show that failing back is safe now; nothing when it does.
 
-    ``run``: the uncontrolled run that is to be undone, None when there is no record of it. ``sites``: the two of the
-    pair. ``services``: those to be moved. ``now``: seconds since the epoch. A report is fresh for ``fresh_s`` seconds,
-    counted from the older of its two snapshots.
+    ``now``: seconds since the epoch. A report is fresh for ``fresh_s`` seconds, counted from the older of its two
+    snapshots.
     """
-    found = [*_about_something_else(report, run, sites), *_stale(report, now, fresh_s)]
+    found = [*_about_something_else(report, wanted), *_stale(report, now, fresh_s)]
     told = {service.name: service for service in report.services}
-    for name in services:
+    for name in wanted.services:
         service = told.get(name)
         if service is None:
             found.append(_error("evidence-service", f"the report does not tell of {name}"))
-        elif service.verdict != "safe":
+            continue
+        found += _of_another_moment(report, service, wanted)
+        if service.verdict != "safe":
             level = Level.UNKNOWN if service.verdict == "unknown" else Level.ERROR
             text = f"{name}: {'; '.join(service.reasons) or service.verdict}"
             found.append(Finding(level=level, code="evidence-verdict", message=text))
     return found
 
 
-def _about_something_else(report: Report, run: str | None, sites: Sequence[str]) -> list[Finding]:
+def statement(report: Report, file: str) -> str:
+    """What the record says of this evidence: which report, of which run, from snapshots of which moments."""
+    taken = ", ".join(f"{side.site} {iso(side.taken_from)}" for side in (report.left, report.right))
+    return f"shown by {file} (sha256 {report.checksum[:16]}), run {report.run or 'none'}, snapshots {taken}"
+
+
+def _about_something_else(report: Report, wanted: Return) -> list[Finding]:
     found = []
-    if report.run != run:
-        found.append(_error("evidence-run", f"the report is of run {report.run or 'none'}, not of {run or 'none'}"))
-    if {report.left.site, report.right.site} != set(sites):
+    if report.simulated != wanted.simulated:
+        words = ("simulated", "real") if report.simulated else ("real", "simulated")
+        found.append(_error("evidence-simulated", f"the report is of {words[0]} sites, and these are {words[1]}"))
+    if report.run != wanted.run:
+        text = f"the report is of run {report.run or 'none'}, not of {wanted.run or 'none'}"
+        found.append(_error("evidence-run", text))
+    if {report.left.site, report.right.site} != {wanted.acting, wanted.restored}:
         both = f"{report.left.site} and {report.right.site}"
-        found.append(_error("evidence-sites", f"the report is of {both}, not of {' and '.join(sites)}"))
+        text = f"the report is of {both}, not of {wanted.acting} and {wanted.restored}"
+        found.append(_error("evidence-sites", text))
+    return found
+
+
+def _of_another_moment(report: Report, service: ServiceReport, wanted: Return) -> list[Finding]:
+    """The verdict rests on when the fail-over was, and on who serves since."""
+    found = []
+    sites = {"left": report.left.site, "right": report.right.site}
+    if service.active is not None and sites[service.active] != wanted.acting:
+        text = f"{service.name}: in the report {sites[service.active]} serves, and now {wanted.acting} does"
+        found.append(_error("evidence-active", text))
+    told, recorded = service.failover_at, wanted.failover_at
+    if told is not None and recorded is not None and abs(told - recorded) > _SAME_MOMENT_S:
+        text = f"{service.name}: the fail-over was at {iso(told)} in the report, at {iso(recorded)} in the record"
+        found.append(_error("evidence-moment", text))
     return found
 
 

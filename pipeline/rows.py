@@ -43,7 +43,8 @@ class Message:
 
     ``message_id`` is equal at both sites (Solace: the replication group message id; AMPS: ``client hash|client seq``).
     ``spooled_at`` is seconds since the epoch by that broker's clock. ``size`` is bytes of content and attachment.
-    ``digest`` is ``digest_of`` the content, None when the content could not be read. None anywhere is unknown.
+    ``digest`` is ``digest_of`` the content, None when the content could not be read. ``position``: a number of the
+    site's own that grows along its endpoint; None has messages counted. None anywhere else is unknown.
     """
 
     message_id: str
@@ -52,6 +53,7 @@ class Message:
     digest: bytes | None = None
     replicated: Replicated | None = None
     redeliveries: int | None = None
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def check_service(command: LocalCommand, service: str) -> None:
     """
     if command.per == "site":
         return
-    if _SERVICE.fullmatch(service) is None or not service.isprintable():
+    if _SERVICE.fullmatch(service) is None or not service.isprintable() or service != service.strip():
         raise Forbidden(f"{service!r} is not handed to a command: it cannot be the name of a service")
     if service.startswith("-") and SERVICE in (*command.argv, *(command.check or ())):
         raise Forbidden(f"{service!r} is not handed to a command: it would be taken for an option")

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 
 from adapters.mock import site_readings, wording
 from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
+from adapters.mock.browsing import Browsing
 from adapters.mock.faults import AnswerFault
 from adapters.mock.mischief import Seen
 from adapters.mock.node import SimulatedAppliance
@@ -67,7 +68,7 @@ _CUT_OFF = "Message VPN                      A C B R Q S M T\r\n----------------
 _GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
 
 
-class MockAdapter:
+class MockAdapter(Browsing):
     """One simulated site."""
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = {

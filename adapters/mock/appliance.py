@@ -144,6 +144,17 @@ class EndpointView:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageView:
+    """One message in an endpoint. ``number`` names it at both sites; ``spooled_at`` is by this node's clock, seconds
+    since the epoch; ``size`` in bytes."""
+
+    number: int
+    spooled_at: float
+    size: int
+    state: Literal["replicated", "not-replicated", "pending-replication"]
+
+
+@dataclass(frozen=True, slots=True)
 class PlatformView:
     """What the node is. ``clock`` is its own idea of the time, seconds since the epoch.
 
@@ -179,6 +190,12 @@ class Holding(Protocol):
 
     def endpoints(self, vpn: str) -> Sequence[EndpointView]:
         """Raises ``NoSuchObject``."""
+        ...
+
+    def messages(
+        self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
+    ) -> Sequence[MessageView]:
+        """Up to ``count`` messages with numbers above ``after``, in their order. Raises ``NoSuchObject``."""
         ...
 
 

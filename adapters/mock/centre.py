@@ -19,11 +19,13 @@ SpoolName = Literal["AD-Standby", "AD-NotReady"]
 
 @dataclass(slots=True)
 class Node:
-    """One appliance. ``up``: it has power and a network. ``backbone``: it lets clients and bridges in."""
+    """One appliance. ``up``: it has power and a network. ``backbone`` lets clients and bridges in, as far as the
+    ``interface`` lets them through."""
 
     name: str
     up: bool = True
     backbone: bool = True
+    interface: bool = True
 
 
 class Centre:
@@ -48,12 +50,18 @@ class Centre:
     @property
     def connects(self) -> bool:
         """Does the node that serves let clients and bridges in?"""
-        return self.serving is not None and self.nodes[self.serving].backbone
+        return self.serving is not None and self.nodes[self.serving].backbone and self.nodes[self.serving].interface
 
     def set_backbone(self, name: str, *, up: bool) -> bool:
         """Open or shut one node's door; False when it was so already (facts section 1.5: not config-synced)."""
         node = self.node(name)
         changed, node.backbone = node.backbone is not up, up
+        return changed
+
+    def set_interface(self, name: str, *, up: bool) -> bool:
+        """Open or shut the interface of one node; False when it was so already."""
+        node = self.node(name)
+        changed, node.interface = node.interface is not up, up
         return changed
 
     def node(self, name: str) -> Node:
@@ -141,6 +149,7 @@ class Centre:
         return {
             "up": {node.name: node.up for node in self.nodes.values()},
             "backbone": {node.name: node.backbone for node in self.nodes.values()},
+            "interface": {node.name: node.interface for node in self.nodes.values()},
             "serving": self.serving,
             "taking": self.taking,
             "full": self.full,
@@ -151,7 +160,8 @@ class Centre:
     def restore(self, data: Mapping[str, Any]) -> None:
         """Take over what ``dump`` wrote. Raises KeyError, TypeError or ValueError when it was not."""
         self.nodes = {
-            name: Node(name, bool(data["up"][name]), bool(data["backbone"][name])) for name in self.layout.nodes
+            name: Node(name, bool(data["up"][name]), bool(data["backbone"][name]), bool(data["interface"][name]))
+            for name in self.layout.nodes
         }
         self.serving = data["serving"]
         self.taking = data["taking"]

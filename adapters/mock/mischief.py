@@ -232,7 +232,7 @@ def _phase(vpn: Vpn, seen: Seen) -> str | None:
             return "complete"
         case "command", "delete_transaction", _:
             return "delete"
-        case "command", "set_backbone", _:
+        case "command", "set_backbone" | "set_interface", _:
             return "fence" if seen.args.get("state") == "down" else "unfence"
     return None
 

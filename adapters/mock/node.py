@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from adapters.mock.appliance import (
     BridgeName,
     ClientView,
+    EndpointKind,
     EndpointView,
+    MessageView,
     Outcome,
     PlatformView,
     QueueView,
@@ -29,7 +31,10 @@ from adapters.mock.vpn import Vpn
 from orchestrator.errors import Unreachable
 
 if TYPE_CHECKING:
+    from adapters.mock.centre import Centre
     from adapters.mock.world import World
+
+INTERFACE = "1/1/lag1"  # what every simulated node has
 
 
 class SimulatedAppliance:
@@ -80,16 +85,31 @@ class SimulatedAppliance:
 
     def set_msg_backbone(self, *, up: bool) -> None:
         """Open or shut this node's door to clients and bridges; a node that does not serve obeys too."""
+        self._shut_or_open("set_backbone", up, lambda centre: centre.set_backbone(self._node, up=up))
+
+    def set_interface(self, name: str, *, up: bool) -> None:
+        """The same for what leads to that door. Raises ``Refused`` for an interface that the node does not have."""
+        if name not in self.interfaces():
+            raise Refused(f"interface {name} does not exist")
+        self._shut_or_open("set_interface", up, lambda centre: centre.set_interface(self._node, up=up))
+
+    def interfaces(self) -> Mapping[str, bool]:
+        """Each interface by its name, and whether it is enabled."""
+        with self._world.request():
+            self._reach()
+            return {INTERFACE: self._world.centre(self._site).node(self._node).interface}
+
+    def _shut_or_open(self, action: str, up: bool, change: Callable[[Centre], bool]) -> None:
         with self._world.request():
             self._reach()
             self._world.remember()
             args = {"state": "up" if up else "down"}
-            self._world.notice(Seen("command", self._site, "set_backbone", self._world.vpn_names, args))
+            self._world.notice(Seen("command", self._site, action, self._world.vpn_names, args))
             self._reach()
             centre, changed = self._world.centre(self._site), [False]
-            self._world.change(lambda: changed.append(centre.set_backbone(self._node, up=up)))
+            self._world.change(lambda: changed.append(change(centre)))
             for vpn in self._world.vpn_names:
-                self._world.vpn(vpn).ledger.note_command(self._site, "set_backbone", args, effect=changed[-1])
+                self._world.vpn(vpn).ledger.note_command(self._site, action, args, effect=changed[-1])
 
     def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
         args = {"enabled": "yes" if enabled else "no"}
@@ -114,6 +134,14 @@ class SimulatedAppliance:
                 return [replace(one, messages=0, usage_mb=0.0, oldest_id=None, oldest_at=None) for one in found]
             epoch = self._world.epoch
             return [one if one.oldest_at is None else replace(one, oldest_at=epoch(one.oldest_at)) for one in found]
+
+    def messages(
+        self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
+    ) -> Sequence[MessageView]:
+        with self._world.request():
+            found = self._read("endpoints", vpn).messages(self._site, kind, name, after, count)
+            epoch = self._world.epoch
+            return [replace(one, spooled_at=epoch(one.spooled_at)) for one in found] if self._serves else []
 
     def platform(self) -> PlatformView:
         with self._world.request():
@@ -149,6 +177,8 @@ class SimulatedAppliance:
         match action, dict(args):
             case "set_role", {"role": "active" | "standby" as role}:
                 self.set_role(vpn, role)
+            case "set_interface", {"state": "up" | "down" as state}:
+                self.set_interface(INTERFACE, up=state == "up")
             case "set_backbone", {"state": "up" | "down" as state}:
                 self.set_msg_backbone(up=state == "up")
             case "set_reject_on_discard", {"enabled": "yes" | "no" as enabled}:

@@ -38,6 +38,10 @@ class Numbers:
     def __bool__(self) -> bool:
         return bool(self._starts)
 
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._starts, number) - 1
+        return at >= 0 and number < self._stops[at]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Numbers) and self._starts == other._starts and self._stops == other._stops
 

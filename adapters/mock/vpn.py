@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import islice
 from random import Random
 from typing import Any, Protocol
 
 from adapters.mock.account import Ledger, Tally
 from adapters.mock.appliance import (
     ClientView,
+    EndpointKind,
     EndpointView,
+    MessageView,
     NoSuchObject,
     Outcome,
     QueueView,
@@ -320,6 +323,27 @@ class Vpn:
                 oldest_at=None if number is None else self.stream.sent_at(number),
             ),
             EndpointView(self.name, "audit", "topic-endpoint", 0, 0.0, None, None),
+        ]
+
+    def messages(self, site: str, kind: EndpointKind, name: str, after: int | None, count: int) -> list[MessageView]:
+        """Up to so many messages of an endpoint beyond number ``after``, by their numbers. Moments are of world time.
+
+        A copy of a message that is there already is not shown: over SEMP it would have an id of its own.
+        """
+        if (name, kind) not in [(view.name, view.kind) for view in self.endpoints(site)]:
+            raise NoSuchObject(f"{kind} {name} does not exist")
+        side = self.sides[site]
+        held = Numbers(side.spool) if name == "orders" else Numbers()
+        held.discard(0, 0 if after is None else after + 1)
+        waiting = Numbers(side.queue)
+        return [
+            MessageView(
+                number=number,
+                spooled_at=self.stream.sent_at(number),
+                size=self.layout.message_bytes,
+                state="pending-replication" if number in waiting else "replicated",
+            )
+            for number in islice((number for start, stop in held for number in range(start, stop)), count)
         ]
 
     def transactions(self, site: str) -> list[TransactionView]:

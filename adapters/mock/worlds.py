@@ -6,8 +6,11 @@ A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
 
+from adapters.mock.kept import Kept
 from adapters.mock.world import World
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
@@ -15,15 +18,22 @@ from orchestrator.errors import DefinitionError
 _MEMORY = "memory:"
 
 
-class Worlds:
-    """The worlds of one process: those registered by name, and those of files somebody has open."""
+Some = TypeVar("Some", bound=Kept)
 
-    def __init__(self) -> None:
+
+class Worlds(Generic[Some]):
+    """The worlds of one family in one process: those registered by name, and those of files somebody has open.
+
+    ``load`` takes the path of a world's file and the clock.
+    """
+
+    def __init__(self, load: Callable[[Path, Clock], Some]) -> None:
+        self._load = load
         self._lock = threading.Lock()
-        self._registered: dict[str, World] = {}
-        self._open: dict[tuple[Path, int], tuple[World, int]] = {}
+        self._registered: dict[str, Some] = {}
+        self._open: dict[tuple[Path, int], tuple[Some, int]] = {}
 
-    def register(self, name: str, world: World) -> str:
+    def register(self, name: str, world: Some) -> str:
         """Make ``world`` known; returns what a site's option ``world`` has to say. Raises ``DefinitionError``."""
         with self._lock:
             if name in self._registered:
@@ -36,7 +46,7 @@ class Worlds:
         with self._lock:
             self._registered.pop(name, None)
 
-    def acquire(self, reference: str, clock: Clock) -> World:
+    def acquire(self, reference: str, clock: Clock) -> Some:
         """The world a site's option names. Raises ``DefinitionError``, or ``Unreachable`` for an unusable file."""
         with self._lock:
             if reference.startswith(_MEMORY):
@@ -45,11 +55,11 @@ class Worlds:
                     raise DefinitionError(f"no simulated world named {name} is registered")
                 return self._registered[name]
             key = (Path(reference).expanduser().absolute(), id(clock))
-            world, users = self._open.get(key) or (World.load(key[0], clock), 0)
+            world, users = self._open.get(key) or (self._load(key[0], clock), 0)
             self._open[key] = (world, users + 1)
             return world
 
-    def release(self, world: World) -> None:
+    def release(self, world: Some) -> None:
         """One user less; the last one of a file brings it up to now."""
         with self._lock:
             for key, (kept, users) in list(self._open.items()):
@@ -63,4 +73,4 @@ class Worlds:
         world.close()
 
 
-WORLDS = Worlds()
+WORLDS = Worlds(World.load)

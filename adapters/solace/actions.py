@@ -58,6 +58,16 @@ def plan_of(action: str, call: Call) -> Plan:
     return _PLANS[action](call)
 
 
+def interface_plan(interface: str, call: Call) -> Plan:
+    """The backbone's action where the fence plan shuts an interface instead (facts/solace.md section 3.8).
+
+    Assumptions: its mode is called ``interface``, as others are after their word; and shutting it asks no question.
+    Where either is not so, nothing is changed.
+    """
+    doors = (Door("configure", "configure"), Door(f"interface {interface}", "configure/interface"))
+    return Plan(doors, "no shutdown" if _argument(call, "state") == "up" else "shutdown")
+
+
 def check_call(action: str, call: Call) -> None:
     """Raise ``Forbidden`` for a call whose words must not become a command; ``ValueError`` if words are missing."""
     checked_service(call.service)
@@ -71,14 +81,15 @@ def check_call(action: str, call: Call) -> None:
             checked_xid(value)
 
 
-def perform(shell: ShellSession, action: str, call: Call, permit: Permit) -> Result:
-    """Make one attempt. A device that fails is a result; only ``permit``'s refusal is raised, with nothing sent."""
+def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, plan: Plan | None = None) -> Result:
+    """Make one attempt; by ``plan``, if it is not the usual one. A device that fails is a result; only ``permit``'s
+    refusal is raised, with nothing sent."""
     device = shell.device.name
     try:
         check_call(action, call)
     except Forbidden as error:
         return Result(call, Effect.NOT_SENT, detail=str(error), device=device)
-    plan = plan_of(action, call)
+    plan = plan or plan_of(action, call)
     sent: list[str] = []
     try:
         mode = _enter(shell, plan.doors, sent)

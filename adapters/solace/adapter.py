@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from pydantic import ValidationError
 
-from adapters.solace.actions import ACTIONS, perform
-from adapters.solace.fencing import SET_BACKBONE, set_backbones
+from adapters.solace.actions import ACTIONS, interface_plan, perform
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.names import checked_service
 from adapters.solace.nodes import Node
 from adapters.solace.readings import (
@@ -82,6 +82,15 @@ class SolaceCliAdapter:
             site,
         )
 
+    @classmethod
+    def fitted(cls, site: Site) -> type[SolaceCliAdapter]:
+        """The class for ``site``: where its fence plan shuts an interface, plans show that."""
+        interface = site.shut_interface
+        if interface is None:
+            return cls
+        spec = backbone_spec(lambda call: interface_plan(interface, call).lines)
+        return cast("type[SolaceCliAdapter]", type(cls.__name__, (cls,), {"actions": {**ACTIONS, spec.name: spec}}))
+
     def open(self) -> None:
         """Make every node's session. Raises if any refuses the account or shows a wrong key, or if all are away."""
         unreachable: list[Unreachable] = []
@@ -127,7 +136,7 @@ class SolaceCliAdapter:
                 device=self._site.name,
             )
         if action == SET_BACKBONE:
-            return set_backbones(list(self._nodes), calls, permit, _shut_or_open)
+            return set_backbones(list(self._nodes), calls, permit, self._shut_or_open)
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -155,16 +164,17 @@ class SolaceCliAdapter:
             raise Forbidden("this session only reads", device=self._site.name)
         return shell
 
+    def _shut_or_open(self, node: Node, call: Call, permit: Permit) -> Result:
+        if node.shell is None:
+            raise Forbidden("this session only reads", device=node.device.name)
+        interface = self._site.shut_interface
+        plan = None if interface is None else interface_plan(interface, call)
+        return perform(node.shell, SET_BACKBONE, call, permit, plan=plan)
+
     def close(self) -> None:
         """End every session."""
         for node in self._nodes:
             node.session.close()
-
-
-def _shut_or_open(node: Node, call: Call, permit: Permit) -> Result:
-    if node.shell is None:
-        raise Forbidden("this session only reads", device=node.device.name)
-    return perform(node.shell, SET_BACKBONE, call, permit)
 
 
 def _options_of(site: Site) -> SolaceOptions:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
+from orchestrator.cli.approving import break_the_glass
 from orchestrator.cli.leading import new_run_name
 from orchestrator.cli.planning import recordable
 from orchestrator.cli.references import asks_somebody
@@ -21,6 +22,7 @@ from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
+from orchestrator.state import fold
 from orchestrator.version import VERSION
 
 if TYPE_CHECKING:
@@ -29,8 +31,12 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.1
 
 
-def begin(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None) -> int:
+def begin(
+    tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None, break_glass: str | None = None
+) -> int:
     """Begin a run of ``plan`` and leave it to another process. Returns 0 once that one leads it.
+
+    ``break_glass``: why it begins without the approvals that the plan asks for.
 
     Raises ``DefinitionError`` when a secret would have to be typed, ``NotStarted`` when no session can be made,
     ``KeyUsed``, and ``JournalUnavailable`` when the other process ended before it led the run.
@@ -46,6 +52,9 @@ def begin(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None)
             pass
         created = ev.RunCreated(plan=plan, by=user_name(), version=VERSION)
         lease, _ = create_run(journal, tools.clock, new_run_name(tools.clock.now()), created, key=key)
+        if break_glass is not None:
+            stored = fold(journal.records(lease.run)).plan
+            break_the_glass(tools, journal, lease.run, stored, break_glass)
         lease.release()
         log = _log_file(tools, lease.run)
         leader = _start(lease.run, log)

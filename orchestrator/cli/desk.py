@@ -11,10 +11,10 @@ from contextlib import suppress
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
-from orchestrator.runbook import Choice
+from orchestrator.runbook import Answer
 from orchestrator.state import Run
 
-MEANING: dict[Choice, str] = {
+MEANING: dict[Answer, str] = {
     "wait": "wait for another while",
     "revert": "give activity back to the source; nothing is lost",
     "escalate": "go on WITHOUT the guarantee; what is still queued at the source is at risk",
@@ -26,6 +26,9 @@ MEANING: dict[Choice, str] = {
     "attest": "you have seen to it yourself; your name and reason stand for the reading",
     "later": "not now; it stays to be done, and the record says so",
     "accept": "go on and accept the risk; your name and reason are recorded",
+    "approve": "you agree to the plan; `failover approve` says so from your own account",
+    "deny": "the plan is not to begin; nothing is changed",
+    "break-glass": "begin without the approvals of others; your name and reason are recorded",
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2
@@ -65,7 +68,7 @@ class TerminalDesk:
         finally:
             self._quiet(False)
 
-    def _choice(self, gate: ev.GateOpened, key: tuple[str, str, str | None]) -> Choice | None:
+    def _choice(self, gate: ev.GateOpened, key: tuple[str, str, str | None]) -> Answer | None:
         while (typed := self._answer("decision", key)) is not None:
             chosen = _match(typed, gate.choices)
             if chosen is not None:
@@ -73,7 +76,7 @@ class TerminalDesk:
             say(f"  please answer one of: {', '.join(gate.choices)}")
         return None
 
-    def _reason(self, chosen: Choice, key: tuple[str, str, str | None]) -> str | None:
+    def _reason(self, chosen: Answer, key: tuple[str, str, str | None]) -> str | None:
         while (reason := self._answer("reason", key)) is not None:
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
@@ -116,7 +119,7 @@ def _forget_typed() -> None:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
-def _match(typed: str, choices: tuple[Choice, ...]) -> Choice | None:
+def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:
     """The choice typed whole, or by a beginning that fits only one."""
     fits = [choice for choice in choices if typed and choice.startswith(typed.lower())]
     return fits[0] if len(fits) == 1 else None

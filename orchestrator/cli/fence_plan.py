@@ -22,7 +22,7 @@ def when_dark(policy: ev.Policy) -> Callable[[Site], str]:
     """
 
     def choose(site: Site) -> str:
-        reachable = [option for option in site.fence if option.kind != "backbone"]
+        reachable = [option for option in site.fence if option.kind in ("command", "attest")]
         is_commanded = bool(reachable) and reachable[0].kind == "command" and _UNFENCED not in policy.on_gate
         return "solace/uncontrolled-commanded" if is_commanded else "solace/uncontrolled"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import typer
 
 from orchestrator import events as ev
+from orchestrator.cli.families import see_message_vpns
 from orchestrator.cli.leading import lead_again, lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
@@ -62,6 +63,7 @@ def guard_site(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     inventory = tools.inventory(wish.inventory)
     pair_name = wish.pair or _pair_of(inventory, wish.site)
     services, pair = services_of(inventory, wish.plan(FENCING, wish.services, pair_name))
+    see_message_vpns(tools, inventory.sites[pair.sites[0]], "guard")
     if wish.site not in pair.sites:
         one, other = pair.sites
         raise DefinitionError(f"{wish.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")

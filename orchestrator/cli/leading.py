@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from orchestrator import events as ev
+from orchestrator.cli.approving import break_the_glass
 from orchestrator.cli.desk import TerminalDesk
 from orchestrator.cli.outcome import show_result
 from orchestrator.cli.outgoing import hooks_of, telling
@@ -35,8 +36,13 @@ def new_run_name(now: float) -> str:
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime(now)) + "-" + secrets.token_hex(2)
 
 
-def lead_new(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None) -> int:
-    """Start a run of ``plan`` and lead it. Returns the process exit code. Raises ``KeyUsed`` if ``key`` has begun one."""
+def lead_new(
+    tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None, break_glass: str | None = None
+) -> int:
+    """Start a run of ``plan`` and lead it. Returns the process exit code. Raises ``KeyUsed`` if ``key`` has begun one.
+
+    ``break_glass``: why it begins without the approvals that the plan asks for.
+    """
     journal = tools.journal()
     try:
         # Sessions first: a wrong password or host key must not leave a run behind.
@@ -46,7 +52,11 @@ def lead_new(tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = No
         created = ev.RunCreated(plan=recordable(plan), by=user_name(), version=VERSION)
         lease, writer = create_run(journal, tools.clock, new_run_name(now), created, key=key)
         record = ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created)
-        leader = _Leader(tools, journal, lease, writer, begin(record), plan, as_json=as_json)
+        # What people agree to is what is stored: read again, in case a free text in it was redacted on its way.
+        run = begin(record) if plan.approval is None else fold(journal.records(lease.run))
+        if break_glass is not None:
+            break_the_glass(tools, journal, lease.run, run.plan, break_glass)
+        leader = _Leader(tools, journal, lease, writer, run, plan, as_json=as_json)
         return leader.lead(first=record)
     finally:
         journal.close()
@@ -88,7 +98,16 @@ class _Leader:
         observers: list[Observer] = [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
         fleet = tools.make_fleet(plan, lease, desk)
         self._engine = Engine(
-            journal, lease, writer, run, fleet, tools.clock, by=user_name(), attended=attended, observers=observers
+            journal,
+            lease,
+            writer,
+            run,
+            fleet,
+            tools.clock,
+            by=user_name(),
+            account=tools.account,
+            attended=attended,
+            observers=observers,
         )
 
     def lead(

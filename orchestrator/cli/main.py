@@ -25,6 +25,7 @@ from orchestrator.cli import (
     rehearse,
     runs,
     simulate,
+    snapshot,
     status,
     unplanned,
     validate,
@@ -67,6 +68,7 @@ validate.register(app)
 hooks.register(app)
 lab.register(app)
 simulate.register(app)
+snapshot.register(app)
 pipeline.register(app)
 
 

@@ -6,6 +6,9 @@ import typer
 
 from orchestrator.cli.options import (
     All,
+    ApproveBy,
+    ApproveWithin,
+    BreakGlass,
     Canary,
     DryRun,
     EventsAsJson,
@@ -66,8 +69,12 @@ def controlled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
     runbook: RunbookName = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
@@ -83,6 +90,7 @@ def controlled(
         tools, Wish(runbook or fitting(tools, "controlled"), inventory, vpn or (), everything, pair, source, policy)
     )
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("controlled", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )

@@ -1,4 +1,4 @@
-"""``failover resume``, ``abort`` and ``decide``: the commands for a run that is not at its end."""
+"""``failover resume``, ``abort``, ``decide`` and ``approve``: the commands for a run that is not at its end."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import EventsAsJson, OnBridgeLoss, OnStall, Reason, RunName, Xa
+from orchestrator.cli.options import AsJson, EventsAsJson, OnBridgeLoss, OnStall, Reason, RunName, Xa
 from orchestrator.cli.terminal import is_attended
+from orchestrator.errors import DefinitionError
 
 
 def register(app: typer.Typer) -> None:
@@ -15,6 +16,7 @@ def register(app: typer.Typer) -> None:
     app.command("resume")(resume)
     app.command("abort")(abort)
     app.command("decide")(decide)
+    app.command("approve")(approve)
 
 
 def resume(
@@ -83,3 +85,36 @@ def decide(
 
     decision = Decision(gate, choice, checked_text(reason, "--reason"), item, vpn)
     raise typer.Exit(decide_for(tools_of(context), run, decision, as_json=as_json))
+
+
+def approve(
+    context: typer.Context,
+    run: RunName = None,
+    reason: Reason = "",
+    deny: Annotated[bool, typer.Option("--deny", help="Say no: nothing begins, nothing is changed.")] = False,
+    break_glass: Annotated[
+        str | None,
+        typer.Option("--break-glass", metavar="REASON", help="Let it begin without the approvals; recorded."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Agree, from an account of your own, to the plan of a run that waits for it.
+
+    \b
+    Examples:
+      failover approve 20261120-0305 --reason "change 4711"
+      failover approve --deny --reason "not before the market closes"
+      failover approve last --break-glass "nobody else can be reached"
+    """
+    from orchestrator.cli.approving import Word, approve_run
+    from orchestrator.cli.wiring import checked_text
+    from orchestrator.cli.wiring import tools as tools_of
+
+    if deny and break_glass is not None:
+        raise DefinitionError("--deny and --break-glass contradict each other")
+    if break_glass is not None and not break_glass.strip():
+        raise DefinitionError("--break-glass is recorded with its reason; please give one")
+    word: Word = "deny" if deny else "approve" if break_glass is None else "break-glass"
+    why = checked_text(reason if break_glass is None else break_glass, "the reason")
+    raise typer.Exit(approve_run(tools_of(context), run, word, why, yes=yes, as_json=as_json))

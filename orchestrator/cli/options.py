@@ -74,6 +74,18 @@ NoWait = Annotated[
         "--no-wait/--wait", help="Return once a process of its own leads the run, instead of waiting for its end."
     ),
 ]
+ApproveBy = Annotated[
+    int | None,
+    typer.Option("--approve-by", metavar="N", min=1, max=10, help="Begin only once N other people have agreed."),
+]
+ApproveWithin = Annotated[
+    str | None,
+    typer.Option("--approve-within", metavar="TIME", help="How long they have; then it is refused (default: 1h)."),
+]
+BreakGlass = Annotated[
+    str | None,
+    typer.Option("--break-glass", metavar="REASON", help="Begin without the approvals of others; recorded."),
+]
 RunbookName = Annotated[
     str | None,
     typer.Option("--runbook", metavar="NAME|FILE", help="Another procedure than the usual one of this family."),

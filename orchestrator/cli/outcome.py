@@ -12,7 +12,7 @@ from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
 from orchestrator.reports.advice import advice
-from orchestrator.reports.report import LaneReport, RunReport
+from orchestrator.reports.report import ApprovalReport, LaneReport, RunReport
 
 _LANES_IN_FULL = 20
 
@@ -44,6 +44,8 @@ def report_lines(report: RunReport, account: Account | None = None) -> Iterator[
     outcome = report.outcome or report.status
     way = f"{report.source} to {report.target}"
     yield f"{marker}{report.runbook}: {way}: {str(outcome).upper()} after {report.seconds:.1f}s"
+    if report.approval is not None:
+        yield from _approval_lines(report, report.approval)
     shown = [
         lane for lane in report.lanes if lane.outcome is not ev.Outcome.DONE or len(report.lanes) <= _LANES_IN_FULL
     ]
@@ -56,6 +58,20 @@ def report_lines(report: RunReport, account: Account | None = None) -> Iterator[
         outages = [lane.outage_seconds for lane in report.lanes if lane.outage_seconds is not None]
         longest = f"; the longest had no active site for at most {max(outages):.1f}s" if outages else ""
         yield f"  {rest} more services: done{longest}"
+
+
+def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
+    for one in approval.given:
+        yield f"  approved by {one.by} on {one.host} at {one.at}" + (f": {one.reason}" if one.reason else "")
+    for one in approval.refused:
+        yield f"  does not count: {one.by} on {one.host} at {one.at}: {one.reason}"
+    decision = approval.decision
+    if approval.is_waiting:
+        left = approval.needed - len(approval.given)
+        yield f"  WAITS for {left} of {approval.needed} approvals until {approval.expires_at}"
+        yield f"    what to do: somebody else than {approval.requester}: failover approve {report.run}"
+    elif decision is not None and decision.choice == "break-glass":
+        yield f"  GLASS BROKEN by {decision.by}: begun without the approval of others ({decision.reason})"
 
 
 def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:

@@ -14,6 +14,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
+from orchestrator.runbook import format_duration
 
 _LANES_IN_FULL = 5
 _LOCKED, _REFUSED = LeaseHeld.exit_code, 3
@@ -86,6 +87,7 @@ def _result(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]
         "source": plan.source,
         "target": plan.target,
         "exit_code": code,
+        "approvals_needed": plan.approval.needed if plan.approval else 0,
         "lanes": [
             asdict(lane) | {"would_refuse": lane.would_refuse, "held_by_run": held.get(lane.service)}
             for lane in lanes
@@ -104,6 +106,10 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
         yield f"  {side}: {name}{title} on {devices}"
     for note in plan.notes:
         yield f"  {note}"
+    rule = plan.approval
+    if rule is not None:
+        people = "1 other person" if rule.needed == 1 else f"{rule.needed} other people"
+        yield f"  begins only once {people} approved it, within {format_duration(rule.within)}: failover approve"
 
 
 def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:

@@ -85,11 +85,21 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
             took = "" if step.seconds is None else f" ({step.seconds:.2f}s)"
             show(f"    {step.status:<11} {step.title}{took}{': ' + step.note if step.note else ''}")
     for question in questions:
-        show(f"  OPEN QUESTION for {question.service}: {question.why}")
+        show(f"  OPEN QUESTION for {question.service or 'the whole run'}: {question.why}")
         show(f"    {question.answer}")
 
 
 def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
+    asked = run.approvals.gate
+    if asked is not None and run.status != "finished":
+        yield OpenQuestion(
+            service=None,
+            gate=asked.gate,
+            item=None,
+            why=asked.why,
+            choices=asked.choices,
+            answer=f"failover approve {name} --reason '…'",
+        )
     for lane in run.lanes.values():
         for gate in lane.gates:
             item = f" --item {gate.item}" if gate.item else ""
@@ -140,6 +150,18 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
         except OSError as error:
             raise DefinitionError(f"{output} cannot be written: {error.strerror}") from error
     say(f"run {name} exported to {output}")
+
+
+def export_parquet(tools: Tools, name: str | None, directory: Path, *, every: bool) -> None:
+    """One Parquet file for each run: of the one that is named, or of all. What is there already is replaced."""
+    from orchestrator.cli.reconciling import spark_installed
+
+    with spark_installed(), closing(tools.journal()) as journal:
+        from pipeline.runs import write_runs
+
+        names = [row.run for row in journal.runs()] if every else [find_run(journal, name)]
+        count = write_runs(directory, ((run, exported(journal, run)) for run in names))
+    say(f"{count:,} records of {len(names):,} runs exported to {directory}")
 
 
 def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:

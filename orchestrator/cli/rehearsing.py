@@ -20,6 +20,7 @@ from adapters.mock.account_view import accounts
 from adapters.mock.layout import WorldLayout
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file, faults_for
+from orchestrator.cli.families import see_message_vpns
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import (
@@ -86,6 +87,7 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     services, pair = services_of(
         inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, wish.site, ev.Policy())
     )
+    see_message_vpns(tools, inventory.sites[pair.sites[0]], "rehearse")
     source = _source(pair, wish.site)
     # What the others at a shared pair publish is not rehearsed: the copy has the services that were named.
     wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))

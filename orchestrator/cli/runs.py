@@ -70,12 +70,30 @@ def export_run(
     context: typer.Context,
     run: PastRunName = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="DIR", help="As Parquet instead, a file for each run.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="With --parquet: every run.")] = False,
 ) -> None:
-    """The records of one run as JSON Lines, with their hashes, for `failover runs verify FILE`."""
-    from orchestrator.cli.records import export
-    from orchestrator.cli.wiring import tools as tools_of
+    """The records of one run as JSON Lines, with their hashes, for `failover runs verify FILE`; or as Parquet.
 
-    export(tools_of(context), run, output)
+    \b
+    Examples:
+      failover runs export last --output run.jsonl
+      failover runs export --all --parquet exports/runs
+    """
+    from orchestrator.cli.records import export, export_parquet
+    from orchestrator.cli.wiring import tools as tools_of
+    from orchestrator.errors import DefinitionError
+
+    if parquet is not None and output is not None:
+        raise DefinitionError("--output and --parquet contradict each other", hint="give one of them")
+    if every and (parquet is None or run is not None):
+        raise DefinitionError("--all exports every run, with --parquet DIR and no run named")
+    if parquet is None:
+        export(tools_of(context), run, output)
+    else:
+        export_parquet(tools_of(context), run, parquet, every=every)
 
 
 @_APP.command("verify")

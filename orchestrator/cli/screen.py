@@ -112,6 +112,9 @@ def matters(event: ev.Event) -> bool:
         | ev.Stalled
         | ev.GateOpened
         | ev.GateDecided
+        | ev.GateWithdrawn
+        | ev.ApprovalGiven
+        | ev.ApprovalRefused
         | ev.Escalated
         | ev.RevertStarted
         | ev.ObserverFailed

@@ -12,12 +12,14 @@ from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
     from orchestrator import events as ev
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.wiring import Tools
 
 
 def start(
     tools: Tools,
     plan: ev.Plan,
+    eyes: Eyes,
     *,
     dry_run: bool,
     yes: bool,
@@ -26,11 +28,14 @@ def start(
     key: str | None = None,
     no_wait: bool = False,
 ) -> int:
-    """Lead a run of ``plan``, or only preview it. Returns the process exit code.
+    """Lead a run of ``plan``, or only preview it, with the approvals that it takes. Returns the process exit code.
 
     With a ``key`` that has begun a run already, that run's result is printed instead, and its exit code returned.
     With ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
     """
+    from orchestrator.cli.approving import with_approval
+
+    plan = with_approval(tools, plan, eyes)
     if key is not None and not dry_run:
         from orchestrator.cli.once import checked_key, first_result
 
@@ -51,10 +56,10 @@ def start(
         if no_wait:
             from orchestrator.cli.background import begin
 
-            return begin(tools, plan, as_json=as_json, key=key)
+            return begin(tools, plan, as_json=as_json, key=key, break_glass=eyes.break_glass)
         from orchestrator.cli.leading import lead_new
 
-        return lead_new(tools, plan, as_json=as_json, key=key)
+        return lead_new(tools, plan, as_json=as_json, key=key, break_glass=eyes.break_glass)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it
         code = first_result(tools, plan, key, wait=not no_wait, as_json=as_json)

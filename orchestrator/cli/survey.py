@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.cli import survey_amps
 from orchestrator.cli.stopping import until_stopped
 from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
@@ -24,6 +25,8 @@ from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transa
 from orchestrator.site import Inventory, Pair
 
 _READINGS = ("replication", "replication_queue", "transactions")
+_COLUMNS = ("service", "site", "role", "bridge", "queue", "prepared", "")
+_NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned"})
 # Without a terminal nothing has to fit on a line.
 _UNLIMITED = 1_000
 
@@ -87,7 +90,7 @@ def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterato
 
 def _read(site: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
-    for reading in _READINGS:
+    for reading in survey_amps.READINGS if "links" in adapter.readings else _READINGS:
         try:
             answers[reading] = adapter.probe(reading, services)
         except AdapterError as error:
@@ -97,9 +100,12 @@ def _read(site: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
 
 def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
+    is_amps = all("links" in one.answers for one in sites)
     for service in pair.services:
-        ends = {one.site: _end(one, service) for one in sites}
-        verdict = _verdict(list(ends.values()))
+        ends = {
+            one.site: survey_amps.end_of(one.answers, service) if is_amps else _end(one, service) for one in sites
+        }
+        verdict = (survey_amps.verdict if is_amps else _verdict)(list(ends.values()))
         rows.append({"pair": pair.name, "service": service, "verdict": verdict, "sites": ends})
     return rows
 
@@ -176,20 +182,37 @@ class _Paper:
 
 
 def _table(rows: Rows) -> list[str]:
+    """A table for each family that there is."""
+    amps = [row for row in rows if any("transports" in end for end in _ends(row).values())]
+    others = [row for row in rows if row not in amps]
+    lines = _drawn(others, _COLUMNS, _cells) if others else []
+    return [
+        *lines,
+        *([""] if lines and amps else []),
+        *(_drawn(amps, survey_amps.COLUMNS, survey_amps.cells) if amps else []),
+    ]
+
+
+def _ends(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
+    ends = row["sites"]
+    assert isinstance(ends, dict)
+    return ends
+
+
+def _cells(end: Mapping[str, object]) -> list[str]:
+    return [_word(end["role"]), _bridge(end), _word(end["messages"]), _word(end["prepared"])]
+
+
+def _drawn(rows: Rows, columns: Sequence[str], cells: Callable[[Mapping[str, object]], list[str]]) -> list[str]:
     table = Table(box=None, pad_edge=False)
-    for column in ("service", "site", "role", "bridge", "queue", "prepared", ""):
-        table.add_column(column, justify="right" if column in ("queue", "prepared") else "left")
+    for column in columns:
+        table.add_column(column, justify="right" if column in _NUMBERS else "left")
     for row in rows:
-        ends = row["sites"]
-        assert isinstance(ends, dict)
-        for number, (site, end) in enumerate(ends.items()):
+        for number, (site, end) in enumerate(_ends(row).items()):
             table.add_row(
                 str(row["service"]) if number == 0 else "",
                 site,
-                _word(end["role"]),
-                _bridge(end),
-                _word(end["messages"]),
-                _word(end["prepared"]),
+                *map(presentable, cells(end)),
                 presentable(str(row["verdict"])) if number == 0 else "",
             )
     paper = io.StringIO()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from orchestrator.cli.options import (
     All,
+    ApproveBy,
+    ApproveWithin,
+    BreakGlass,
     Canary,
     DryRun,
     EventsAsJson,
@@ -57,6 +61,7 @@ Give activity back to a restored site, once that is shown to be safe.
 \b
 Examples:
   failover failback --vpn Trading_VPN --to ny
+  failover failback --all --to ny --yes --xa stop --evidence evidence/report.json
   failover failback --all --to ny --yes --xa stop --accept-risk "agreed with the desk: duplicates are dropped"
 """
 Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
@@ -107,7 +112,11 @@ def uncontrolled(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
@@ -130,8 +139,9 @@ def uncontrolled(
     plan = with_instructions(without_waiver(plan) if fence_first else plan)
     plan = with_last_known(tools, plan)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("uncontrolled", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -163,7 +173,11 @@ def restore(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
@@ -187,8 +201,9 @@ def restore(
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("restore", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 
@@ -206,6 +221,15 @@ def failback(
     accept_risk: Annotated[
         str | None, typer.Option("--accept-risk", metavar="TEXT", help="Go back though it is not shown to be safe.")
     ] = None,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(
+            "--evidence", metavar="REPORT", help="report.json of `pipeline reconcile` that shows it is safe."
+        ),
+    ] = None,
+    evidence_age: Annotated[
+        float, typer.Option("--evidence-age", metavar="SECONDS", min=0, help="How old its snapshots may be.")
+    ] = 900.0,
     dry_run: DryRun = False,
     as_json: EventsAsJson = False,
     yes: Yes = False,
@@ -219,11 +243,15 @@ def failback(
     max_failed: MaxFailed = 1,
     key: Key = None,
     no_wait: NoWait = False,
+    approve_by: ApproveBy = None,
+    approve_within: ApproveWithin = None,
+    break_glass: BreakGlass = None,
 ) -> None:
+    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import in_waves, start
-    from orchestrator.cli.unplanning import site_to_leave, with_outage
+    from orchestrator.cli.unplanning import site_to_leave, with_evidence, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
@@ -236,9 +264,12 @@ def failback(
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
+    if evidence is not None:
+        plan = with_evidence(tools, plan, evidence, evidence_age)
     plan = in_waves(plan, wave, canary, max_failed)
+    eyes = Eyes("failback", approve_by, approve_within, break_glass)
     raise typer.Exit(
-        start(tools, plan, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
+        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
     )
 
 

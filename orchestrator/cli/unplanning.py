@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 
 from orchestrator import events as ev
 from orchestrator.cli.wiring import Tools
-from orchestrator.errors import DefinitionError
+from orchestrator.decide.approve import RISK_GATE
+from orchestrator.errors import DefinitionError, NotStarted
 from orchestrator.reports.history import last_known, last_outage
 from orchestrator.runbook import Choice
 from orchestrator.site import Inventory
@@ -65,6 +67,33 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
     if spool_lost:
         outage = (outage or ev.Outage(at=tools.clock.now())).model_copy(update={"spool_lost": True})
     return plan.model_copy(update={"outage": outage})
+
+
+def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev.Plan:
+    """The plan of a fail-back whose safety a reconciliation shows; the gate's decision names it.
+
+    Raises ``NotStarted`` when the report is stale, of another run, or does not show it.
+    """
+    from pipeline.evidence import Return, load_evidence, objections, statement
+
+    if plan.policy.on_gate.get(RISK_GATE) == "accept":
+        raise DefinitionError("--evidence says that it is safe, --accept-risk that it is not: give one of them")
+    report = load_evidence(path)
+    wanted = Return(
+        run=None if plan.outage is None else plan.outage.run,
+        failover_at=None if plan.outage is None else plan.outage.at,
+        acting=plan.source,
+        restored=plan.target,
+        services=tuple(plan.services),
+        simulated=plan.simulated,
+    )
+    found = objections(report, wanted, now=tools.clock.now(), fresh_s=fresh_s)
+    if found:
+        hint = "take both snapshots anew with --run, reconcile them, and fail back right after"
+        raise NotStarted(f"{path} is no evidence: {'; '.join(one.message for one in found)}", hint=hint)
+    gates: dict[str, Choice] = {**plan.policy.on_gate, RISK_GATE: "accept"}
+    policy = plan.policy.model_copy(update={"on_gate": gates, "reason": statement(report, path.name)})
+    return plan.model_copy(update={"policy": policy})
 
 
 def site_to_leave(inventory: Inventory, services: Sequence[str], pair: str | None, to: str | None) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator import events as ev
+from orchestrator.cli.families import see_message_vpns
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
@@ -103,6 +104,7 @@ def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     """Follow the queues until somebody stops it. Returns the exit code: 0, or that of the last suspension's run."""
     inventory = tools.inventory(wish.inventory)
     services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
+    see_message_vpns(tools, inventory.sites[pair.sites[0]], "watch")
     acting = _acting(tools, inventory, pair, services, wish.site)
     watcher = _Watcher(tools, inventory, pair, services, acting, wish, as_json=as_json)
     with until_stopped():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import getpass
 import os
+import pwd
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,8 @@ FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "F
 class Tools:
     """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
 
-    ``is_rehearsal``: the record is private to this process, whatever the environment says.
+    ``is_rehearsal``: the record is private to this process, whatever the environment says. ``account``: whose process
+    this is, as the system knows it.
     """
 
     state: Path
@@ -56,6 +58,7 @@ class Tools:
     registry: Registry
     fleet: FleetMaker | None = None
     is_rehearsal: bool = False
+    account: str = field(default_factory=lambda: account_name())
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
@@ -198,6 +201,14 @@ def make_tools() -> Tools:
     """The tools of this process, with a state directory that nobody else can write to."""
     ask = (lambda what: getpass.getpass(f"{what}: ")) if is_attended() else None
     return Tools(_state_directory(), SystemClock(), SecretStore(ask), Registry())
+
+
+def account_name() -> str:
+    """Whose process this is, as the system knows it: no variable of the environment makes it somebody else's."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # an account without a name, as containers have
+        return f"uid {os.getuid()}"
 
 
 def user_name() -> str:

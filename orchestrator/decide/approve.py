@@ -1,14 +1,17 @@
-"""Steps in which people agree to something: an open question, or a comparison of both sites not found safe. Pure."""
+"""Where people agree to something: the plan before anything begins, an open question, a risk that was found. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchestrator import events as ev
+from orchestrator.approval import APPROVAL_GATE, Approvals
 from orchestrator.decide.gates import answer
 from orchestrator.decide.judge import fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.failback import unsafe_reasons
 from orchestrator.readings import Endpoints
-from orchestrator.runbook import Approval, Check, Side, Step
+from orchestrator.runbook import Answer, Approval, Check, Side, Step, format_duration
 from orchestrator.state import Lane
 
 RISK_GATE = "unsafe-return"
@@ -56,3 +59,90 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
             why="it is not shown to be safe to go back: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
         )
     )
+
+
+def seek(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
+    """The run's own next events about the approval of its plan; none while people think, or when all is said.
+
+    What was decided holds: it is recorded in one commit with the beginning of the first lanes, and from there on other
+    decisions made beforehand are decisions of the run, and no other plan.
+    """
+    rule, sought = plan.approval, approvals.sought
+    if rule is None or approvals.decided is not None:
+        return ()
+    if sought is None:
+        return (_question(plan, rule, now),)
+    if sought.plan != plan.digest:
+        return (_withdrawn(),)
+    if len(approvals.given) >= sought.needed:
+        names = ", ".join(one.by for one in approvals.given)
+        return (_decided("approve", f"{len(approvals.given)} of {sought.needed} agreed", names),)
+    if now >= sought.expires_at:
+        return (_decided("deny", f"{len(approvals.given)} of {sought.needed} agreed in time", "policy"),)
+    return ()
+
+
+def hear(plan: ev.Plan, approvals: Approvals, request: Mapping[str, str], now: float) -> tuple[ev.Event, ...]:
+    """What follows from somebody's word about the plan: ``choice``, ``by``, ``host``, ``reason``, and ``plan``, the
+    digest of what they saw. None when nothing is asked any more."""
+    sought, choice = approvals.sought, request["choice"]
+    by, host, reason = request["by"], request.get("host", ""), request.get("reason", "")
+    if plan.approval is None or sought is None:
+        return ()
+    if choice == "deny":
+        return (_decided("deny", reason, by),)
+    why = "it came too late" if now >= sought.expires_at else _objection(plan.approval, approvals, sought, request)
+    if why:
+        return (ev.ApprovalRefused(by=by, host=host, why=why),)
+    if choice == "break-glass":
+        return (_decided("break-glass", reason, by),)
+    return (ev.ApprovalGiven(by=by, host=host, plan=sought.plan, reason=reason),)
+
+
+def why_denied(approvals: Approvals) -> str:
+    """The reason that every lane of a plan ends with to which people did not agree."""
+    assert approvals.decided is not None  # or nothing would be denied
+    ruling = approvals.decided.ruling
+    if ruling.by == "policy":
+        return f"the plan was not approved: {ruling.reason}"
+    return f"the plan was denied by {ruling.by}" + (f": {ruling.reason}" if ruling.reason else "")
+
+
+def _objection(
+    rule: ev.ApprovalRule, approvals: Approvals, sought: ev.ApprovalSought, request: Mapping[str, str]
+) -> str:
+    """Why this word does not count, or empty."""
+    by = request["by"]
+    if request.get("plan") != sought.plan:
+        return "it is for another plan than the one that is asked about"
+    if request["choice"] == "break-glass":
+        return "" if rule.break_glass else "the inventory does not allow to break the glass"
+    if request["choice"] != "approve":
+        return f"{request['choice']} is no answer to this"
+    if by == rule.requester:
+        return f"{by} asked for this run; somebody else has to approve it"
+    if by in approvals.changers:
+        return f"{by} changed the decisions of this run; somebody else has to approve it"
+    if by in (one.by for one in approvals.given):
+        return f"{by} has approved it already"
+    return ""
+
+
+def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float) -> ev.GateOpened:
+    people = "approval by another person" if rule.needed == 1 else f"approvals by {rule.needed} other persons"
+    return ev.GateOpened(
+        gate=APPROVAL_GATE,
+        step="",
+        choices=("approve", "deny", *(("break-glass",) if rule.break_glass else ())),
+        unattended="deny",
+        why=f"the plan needs {people} within {format_duration(rule.within)}",
+        approval=ev.ApprovalSought(needed=rule.needed, plan=plan.digest, expires_at=now + rule.within),
+    )
+
+
+def _withdrawn() -> ev.GateWithdrawn:
+    return ev.GateWithdrawn(gate=APPROVAL_GATE, why="the plan was changed, so what was said about it is void")
+
+
+def _decided(choice: Answer, reason: str, by: str) -> ev.GateDecided:
+    return ev.GateDecided(gate=APPROVAL_GATE, step="", ruling=ev.Ruling(choice=choice, reason=reason, by=by))

@@ -9,6 +9,8 @@ from orchestrator.reports.report import LaneReport, RunReport
 
 def advice(report: RunReport, lane: LaneReport) -> str:
     """The next thing to do about ``lane``, or empty."""
+    if report.approval is not None and report.approval.is_waiting:
+        return ""  # the whole run waits, and says for whom
     match lane.outcome:
         case ev.Outcome.DONE:
             return ""

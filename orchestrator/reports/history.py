@@ -35,6 +35,13 @@ def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None
     return None
 
 
+def outages_of(journal: Journal, run: str) -> dict[str, ev.Outage]:
+    """By service, the fail-over that ``run`` was, unless a later one took its place; empty for any other run."""
+    plan = begin(next(journal.records(run))).plan
+    found = {service: last_outage(journal, service, plan.target) for service in plan.services}
+    return {service: outage for service, outage in found.items() if outage is not None and outage.run == run}
+
+
 def restored_by(journal: Journal, service: str, site: str, since: float) -> str | None:
     """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
     for run, plan in _runs(journal, service):

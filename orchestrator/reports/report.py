@@ -60,6 +60,29 @@ class DecisionReport(_Strict):
     seconds: float | None = None
 
 
+class SaidReport(_Strict):
+    """What one person said about the plan: ``by`` on ``host`` at ``at`` (UTC); ``reason``, or why it does not count."""
+
+    by: str
+    host: str
+    at: str
+    reason: str
+
+
+class ApprovalReport(_Strict):
+    """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
+    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: what came of it."""
+
+    needed: int
+    requester: str
+    plan: str | None = None
+    expires_at: str | None = None
+    is_waiting: bool = False
+    given: tuple[SaidReport, ...] = ()
+    refused: tuple[SaidReport, ...] = ()
+    decision: DecisionReport | None = None
+
+
 class LaneReport(_Strict):
     """One service. ``outage_seconds``: at most this long it had no active site; None when activity never moved or is
     still on its way. ``drained_messages``: how many were in the replication queue when the wait began.
@@ -103,12 +126,45 @@ class RunReport(_Strict):
     notes: tuple[str, ...]
     lanes: tuple[LaneReport, ...]
     resumable: bool
+    approval: ApprovalReport | None = None
+
+
+class _ApprovalStory:
+    """What people said about the plan, and when; nothing if nobody had to be asked."""
+
+    def __init__(self, plan: ev.Plan) -> None:
+        rule = plan.approval
+        self.report = None if rule is None else ApprovalReport(needed=rule.needed, requester=rule.requester)
+        self._asked_at = 0.0
+
+    def take(self, event: ev.Event, at: float) -> None:
+        if self.report is not None:
+            self.report = self.report.model_copy(update=self._changes(self.report, event, at))
+
+    def _changes(self, report: ApprovalReport, event: ev.Event, at: float) -> dict[str, object]:
+        match event:
+            case ev.GateOpened() if event.approval is not None:
+                self._asked_at = at
+                until, digest = iso(event.approval.expires_at), event.approval.plan
+                return {"plan": digest, "expires_at": until, "is_waiting": True, "given": (), "decision": None}
+            case ev.ApprovalGiven():
+                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.reason)
+                return {"given": (*report.given, said)}
+            case ev.ApprovalRefused():
+                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.why)
+                return {"refused": (*report.refused, said)}
+            case ev.GateDecided():
+                return {"is_waiting": False, "decision": decision_of(event, seconds=round(at - self._asked_at, 3))}
+            case ev.GateWithdrawn() | ev.RunFinished():
+                return {"is_waiting": False}
+            case _:
+                return {}
 
 
 class OpenQuestion(_Strict):
-    """A question that a lane waits on. ``answer``: the command that answers it, with its choices."""
+    """A question that a lane waits on, or with no ``service`` the whole run. ``answer``: the command for it."""
 
-    service: str
+    service: str | None
     gate: str
     item: str | None
     why: str
@@ -175,19 +231,9 @@ class _LaneStory:
                 self._has_role(*self._wanted[event.intent], at)
 
     def _decided(self, event: ev.GateDecided, at: float) -> None:
-        ruling = event.ruling
         at_risk, asked_at = self._asked.get((event.gate, event.item), (None, None))
-        self.decisions.append(
-            DecisionReport(
-                gate=event.gate,
-                item=event.item,
-                choice=ruling.choice,
-                by=ruling.by,
-                reason=ruling.reason,
-                at_risk=at_risk,
-                seconds=None if asked_at is None else round(at - asked_at, 3),
-            )
-        )
+        seconds = None if asked_at is None else round(at - asked_at, 3)
+        self.decisions.append(decision_of(event, at_risk=at_risk, seconds=seconds))
 
     def _observed(self, event: ev.Observed, at: float) -> None:
         if event.gauge is not None and self.drained is None:
@@ -220,6 +266,20 @@ class _LaneStory:
             self.outage, self._dark_since = round(at - self._dark_since, 3), None
 
 
+def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:
+    """A decision as it is reported."""
+    said = event.ruling
+    return DecisionReport(
+        gate=event.gate,
+        item=event.item,
+        choice=said.choice,
+        by=said.by,
+        reason=said.reason,
+        at_risk=at_risk,
+        seconds=seconds,
+    )
+
+
 def build(records: Iterable[ev.Record]) -> RunReport:
     """The report of the run whose ``records`` these are, from ``run.created`` on."""
     stream = iter(records)
@@ -228,10 +288,13 @@ def build(records: Iterable[ev.Record]) -> RunReport:
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
     stories = {service: _LaneStory(plan, service) for service in plan.services}
+    approval = _ApprovalStory(plan)
     for record in stream:
         run.fold(record)
         if record.lane is not None:
             stories[record.lane].take(record.event, record.at)
+        else:
+            approval.take(record.event, record.at)
     ended = run.last_at if run.status in ("finished", "paused") else None
     return RunReport(
         run=first.run,
@@ -248,6 +311,7 @@ def build(records: Iterable[ev.Record]) -> RunReport:
         seconds=round(run.last_at - first.at, 3),
         notes=plan.notes,
         lanes=tuple(_lane_report(plan, run.lanes[service], stories[service]) for service in plan.services),
+        approval=approval.report,
         resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
     )
 

@@ -113,12 +113,18 @@ def _of_lane(event: ev.Event) -> str:
 
 def _of_gate(event: ev.Event) -> str:
     match event:
+        case ev.GateOpened() if event.approval is not None:
+            return f"decision needed: {event.why}: failover approve"
         case ev.GateOpened():
             risk = "" if event.at_risk is None else f" ({event.at_risk:,} messages at risk)"
             return f"decision needed: {event.why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""
             return f"decided by {event.ruling.by}: {item}{event.ruling.choice} ({event.ruling.reason})"
+        case ev.ApprovalGiven():
+            return f"approved by {event.by} on {event.host}" + (f": {event.reason}" if event.reason else "")
+        case ev.ApprovalRefused():
+            return f"the word of {event.by} on {event.host} does not count: {event.why}"
         case ev.GateWithdrawn():
             return f"no decision needed any more: {event.why}"
         case _:

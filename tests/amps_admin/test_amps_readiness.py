@@ -260,6 +260,36 @@ def test_the_command_line_moves_them(desk: Desk) -> None:
     assert (ended.code, "--isolated means something for message VPNs only" in ended.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "verdict"),
+    [
+        (lambda pair: None, 0, "ok"),
+        (link("nj", replication_type="async"), 4, "link downgraded: no fail-over target"),
+        (link("ny", is_connected="0"), 4, "link not connected"),
+        (doors("0", "ny", "nj"), 4, "NOBODY SERVES"),
+        (doors("", "ny"), 4, "unknown: not everything was told"),
+        (lambda pair: pair.away.add("nj"), 4, "unknown: amps-2"),
+    ],
+)
+def test_how_it_stands(desk: Desk, change: Callable[[AmpsPair], None], code: int, verdict: str) -> None:
+    """``failover status``: ok only if somebody serves and either could take over from the other."""
+    change(desk.pair)
+    desk.pair.clock.advance(10.0)
+    ended = desk.run("status")
+    assert (ended.code, verdict in ended.out) == (code, True), ended.out
+    [row] = desk.run("status", "--json").values[0]["services"]
+    assert row["verdict"].startswith(verdict)
+
+
+@pytest.mark.parametrize(
+    "words", [("watch", "--all"), ("guard", "--site", "ny"), ("rehearse", "controlled", "--all")]
+)
+def test_what_is_for_message_vpns_says_so(desk: Desk, words: tuple[str, ...]) -> None:
+    """A usage error, not a bug: AMPS has no replication queue to follow."""
+    ended = desk.run(*words)
+    assert (ended.code, "is for message VPNs" in ended.err) == (2, True), ended.err
+
+
 def test_the_page_has_every_code() -> None:
     """docs/readiness.md has each code of AMPS once with its level."""
     page = (Path(__file__).parents[2] / "docs/readiness.md").read_text(encoding="utf-8")

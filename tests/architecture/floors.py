@@ -13,7 +13,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"} | {"readings_amps"}
     ),
-    frozenset({"lifecycle", "lane", "state", "decide", "drain", "filling", "failback", "waves"}),
+    frozenset({"lifecycle", "lane", "state", "decide", "drain", "filling", "failback", "waves", "approval"}),
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
@@ -21,7 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("tables", "checks", "hooks", "chain", "signing"),
         }
     ),
-    frozenset({"engine"}),
+    frozenset({"engine", "draft"}),
     frozenset({"reports", "schemas"}),
     frozenset({"cli"}),
 )

@@ -29,6 +29,10 @@ DOORS: Mapping[tuple[str, str], str] = {
 # Helpers of realtime tests that may sleep: (file, function) and the reason.
 WAITERS: Mapping[tuple[str, str], str] = {
     ("tests/ssh/sshd.py", "until"): "waits for a process of the machine, which no injected clock moves",
+    (
+        "tests/network/site.py",
+        "_carry.deliver",
+    ): "a cable of a real network that takes its time, in a process of its own",
 }
 
 # What the pure floor may use of Python's library: shapes and arithmetic. All else is time, chance or the world.

@@ -18,6 +18,7 @@ from tests.contract.laws import Counting, results_of
 ELSEWHERE: Mapping[str, str] = {
     "local": "tests/contract/test_local.py",
     "amps-admin": "tests/contract/test_amps_admin.py",
+    "mock-amps": "tests/contract/test_mock_amps.py",
 }
 SERVICES = (MAIN, OTHER, *ODD)
 # Until everybody has connected again, and nothing moves any more.

@@ -73,6 +73,7 @@ class Lead:
         observers: Sequence[Observer] = (),
         policy: ev.Policy | None = None,
         abort: ev.AbortAsked | None = None,
+        account: str = "",
     ) -> Run:
         adapters: dict[Side, Adapter] = {side: self.wrap(site) for side, site in self.pair.adapters().items()}
         if self.fuse is not None:
@@ -88,6 +89,7 @@ class Lead:
             fleet,
             self.pair.clock,
             by="ann",
+            account=account,
             attended=attended,
             observers=observers,
         )

@@ -71,6 +71,12 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
     ),
     (ev.GateWithdrawn(gate="g", why="it holds again"), "no decision needed any more: it holds again"),
     (
+        question(approval=ev.ApprovalSought(needed=1, plan="0", expires_at=0.0)),
+        "decision needed: why: failover approve",
+    ),
+    (ev.ApprovalGiven(by="bob", host="b2", plan="0", reason="change 4711"), "approved by bob on b2: change 4711"),
+    (ev.ApprovalRefused(by="ann", host="b1", why="too late"), "the word of ann on b1 does not count: too late"),
+    (
         ev.Escalated(step="drain", at_risk=None, ruling=RULING),
         "ESCALATED: goes on without the guarantee, an unknown number of messages at risk",
     ),

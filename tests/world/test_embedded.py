@@ -110,7 +110,7 @@ def test_the_default_names_a_world_in_memory(clock: VirtualClock) -> None:
 
 def test_a_name_is_registered_once(clock: VirtualClock) -> None:
     """Two worlds under one name would be two truths."""
-    worlds = Worlds()
+    worlds = Worlds(World.load)
     worlds.register("x", World(embedded_layout(), clock))
     try:
         worlds.register("x", World(embedded_layout(), clock))

@@ -137,9 +137,7 @@ class AmpsWorld(Kept):
             raise DefinitionError(f"{instance} is running; its files are lost only while it is down")
         self._do("lose", instance, files)
 
-    def publish(
-        self, instance: str, topic: str, key: str, data: str, *, delete: bool = False, by: str = "by-hand"
-    ) -> None:
+    def publish(self, instance: str, topic: str, key: str, data: str = "", *, delete: bool = False) -> None:
         """Publish one message of known content, or delete a record. Raises ``DefinitionError``."""
         self.layout.instance(instance)
         with self.request():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
 from adapters.mock.appliance import Appliance, Refused
@@ -169,7 +168,7 @@ class CliSession:
             case ["exit"]:
                 return self._exit()
             case ["home"] | ["end"]:
-                return Plan("mode", place=replace(self._place, path=(), vpn=""))
+                return Plan("mode", place=Place(self._place.is_enabled))
             case ["no", "paging"] | ["paging"]:
                 return Plan("mode", paging=words[0] == "paging")
             case ["enable"] if not self._place.path:

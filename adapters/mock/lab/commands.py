@@ -6,7 +6,7 @@ deed (``replication state standby`` in message-vpn mode, facts/solace.md 3.8); t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,6 +22,7 @@ QUEUE: Path = (*REPLICATION, "queue")
 SERVICE: Path = ("configure", "service")
 BACKBONE: Path = (*SERVICE, "msg-backbone")
 SPOOL: Path = ("admin", "message-spool")
+INTERFACE: Path = ("configure", "interface")
 _PLAIN_DOORS = {(VPN, "replication"), (REPLICATION, "queue"), (SERVICE, "msg-backbone")}  # those that take no name
 
 
@@ -30,6 +31,19 @@ class Fenceable(Protocol):
     """An appliance whose clients can be kept off by ``service msg-backbone shutdown`` (facts/solace.md 3.9)."""
 
     def set_msg_backbone(self, *, up: bool) -> None:
+        """Raises ``Refused``."""
+        ...
+
+
+@runtime_checkable
+class Interfaced(Protocol):
+    """An appliance whose network blade can be shut (facts/solace.md 3.8)."""
+
+    def interfaces(self) -> Mapping[str, bool]:
+        """Each interface by its name, and whether it is enabled."""
+        ...
+
+    def set_interface(self, name: str, *, up: bool) -> None:
         """Raises ``Refused``."""
         ...
 
@@ -73,6 +87,8 @@ def _through_door(place: Place, rest: list[str]) -> tuple[Place, list[str]]:
             return Place(True, VPN, vpn), more
         case ("admin",), ["message-spool", "message-vpn", vpn, *more] if not is_pattern(vpn):
             return Place(True, SPOOL, vpn), more
+        case ("configure",), ["interface", name, *more]:
+            return Place(True, INTERFACE, interface=name), more
         case ("configure",), ["service", *more]:
             return Place(True, SERVICE), more
         case path, [word, *more] if (path, word) in _PLAIN_DOORS:
@@ -143,6 +159,18 @@ def _backbone(appliance: Appliance, place: Place, args: Sequence[str], is_negate
     return Change(name, act, warning="All clients will be disconnected.")
 
 
+def _interface(appliance: Appliance, place: Place, args: Sequence[str], is_negated: bool) -> Change:
+    if args:
+        raise Invalid
+
+    def act() -> None:
+        if not isinstance(appliance, Interfaced):
+            raise Refused("Error: this simulated appliance has no interfaces")
+        appliance.set_interface(place.interface, up=is_negated)
+
+    return Change("no interface shutdown" if is_negated else "interface shutdown", act)
+
+
 def _ask_first(edition: Edition, change: Change) -> Plan:
     def run() -> Sequence[str]:
         change.act()
@@ -155,6 +183,7 @@ _DEEDS: dict[tuple[Path, str], Deed] = {
     (REPLICATION, "state"): _state,
     (QUEUE, "reject-msg-to-sender-on-discard"): _reject,
     (BACKBONE, "shutdown"): _backbone,
+    (INTERFACE, "shutdown"): _interface,
     (SPOOL, "commit-transaction"): _complete("commit"),
     (SPOOL, "rollback-transaction"): _complete("rollback"),
     (SPOOL, "delete-transaction"): _complete("delete"),

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from adapters.mock.appliance import (
     ClientView,
+    EndpointKind,
     EndpointView,
+    MessageView,
     Outcome,
     PlatformView,
     QueueView,
@@ -108,6 +110,12 @@ class FaultyAppliance:
         self._read("endpoints", vpn)
         return self._node.endpoints(vpn)
 
+    def messages(
+        self, vpn: str, kind: EndpointKind, name: str, after: int | None, count: int
+    ) -> Sequence[MessageView]:
+        self._read("endpoints", vpn)
+        return self._node.messages(vpn, kind, name, after, count)
+
     def platform(self) -> PlatformView:
         # Its clock stamps each answer, so this is nothing that somebody asked for.
         return self._node.platform()
@@ -115,6 +123,14 @@ class FaultyAppliance:
     def set_msg_backbone(self, *, up: bool) -> None:
         if self._arrives("set_backbone", "", {"state": "up" if up else "down"}):
             self._node.set_msg_backbone(up=up)
+
+    def interfaces(self) -> Mapping[str, bool]:
+        self._read("fence")
+        return self._node.interfaces()
+
+    def set_interface(self, name: str, *, up: bool) -> None:
+        if self._arrives("set_interface", "", {"state": "up" if up else "down"}):
+            self._node.set_interface(name, up=up)
 
     def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
         if self._arrives("set_reject_on_discard", vpn, {"enabled": "yes" if enabled else "no"}):

@@ -26,11 +26,13 @@ class TooLow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session stands. ``path`` is ``("configure", "message-vpn")``; ``vpn`` is the one that it is about."""
+    """Where a session stands. ``path`` is ``("configure", "message-vpn")``; ``vpn`` or ``interface`` is the one that it
+    is about."""
 
     is_enabled: bool = False
     path: tuple[str, ...] = ()
     vpn: str = ""
+    interface: str = ""
 
     @property
     def mode(self) -> str:

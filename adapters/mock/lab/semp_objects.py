@@ -21,11 +21,14 @@ from adapters.mock.appliance import (
     TransactionView,
     VpnReplication,
 )
+from adapters.mock.browsing import message_id
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 BRIDGE = "#MSGVPN_REPLICATION_BRIDGE"
 SEMP_VERSION = "2.46"  # assumption: which SEMP version goes with which load is not recorded
 _MEGABYTE = 1_048_576
+# Every page lists anew what is there, so an endpoint of more messages than this is shown in part.
+_SHOWN_MAX = 100_000
 
 Value = bool | int | str | None
 Attributes = Mapping[str, Callable[[], Value]]
@@ -139,27 +142,30 @@ class Objects:
         return [_endpoint(one, "topicEndpointName") for one in self._endpoints(vpn, "topic-endpoint")]
 
     def messages(self, vpn: str, kind: str, name: str) -> tuple[list[Thing], int]:
-        """The messages that can be shown, and how many there are. Raises ``NoSuchObject``.
-
-        Of an endpoint the appliance knows the oldest message only; a broker would list all.
-        """
+        """The messages that can be shown, by their ids, and how many there are. Raises ``NoSuchObject``."""
         if kind == "queue" and name == REPLICATION_QUEUE:
             return [], self._appliance.replication_queue(vpn).messages
         found = next((one for one in self._endpoints(vpn, kind) if one.name == name), None)
-        if found is None:
+        if found is None or not isinstance(self._appliance, Holding):
             raise NoSuchObject(f"{kind} {name} does not exist")
-        if found.oldest_id is None or found.oldest_at is None:
-            return [], found.messages
         key = "queueName" if kind == "queue" else "topicEndpointName"
-        oldest = _constants(
-            msgVpnName=vpn,
-            msgId=found.oldest_id,
-            spooledTime=int(found.oldest_at),
-            replicationState="replicated",
-            undelivered=True,
-            **{key: name},
-        )
-        return [Thing(oldest)], found.messages
+        return [
+            Thing(
+                _constants(
+                    msgVpnName=vpn,
+                    msgId=one.number,
+                    spooledTime=int(one.spooled_at),
+                    replicationState=one.state,
+                    replicationGroupMsgId=message_id(one.number),
+                    attachmentSize=one.size,
+                    contentSize=0,
+                    redeliveryCount=0,
+                    undelivered=True,
+                    **{key: name},
+                )
+            )
+            for one in self._appliance.messages(vpn, found.kind, name, None, _SHOWN_MAX)
+        ], found.messages
 
     def transactions(self, vpn: str) -> list[Thing]:
         return [_transaction(one) for one in self._appliance.transactions(vpn)]

@@ -58,7 +58,13 @@ _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "clients": (("msgVpnName", "clientName", "clientUsername"), ()),
     "queues": (("msgVpnName", "queueName", "durable", "msgSpoolUsage", "lowestMsgId"), ("msgs",)),
     "topicEndpoints": (("msgVpnName", "topicEndpointName", "durable", "msgSpoolUsage", "lowestMsgId"), ("msgs",)),
-    "msgs": (("msgVpnName", "msgId", "spooledTime", "replicationState", "undelivered"), ()),
+    "msgs": (
+        (
+            *("msgVpnName", "msgId", "spooledTime", "replicationState", "replicationGroupMsgId", "undelivered"),
+            *("contentSize", "attachmentSize", "redeliveryCount"),
+        ),
+        (),
+    ),
     "transactions": (
         ("msgVpnName", "xid", "type", "state", "replicated", "timeInState", "clientName", "clientUsername"),
         ("consumerMsgs", "publisherMsgs"),

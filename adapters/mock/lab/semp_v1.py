@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from adapters.http.xmldoc import MalformedXml, element, nested, parse_xml, written
 from adapters.mock.appliance import Appliance, Described, Holding, NoSuchObject, RedundancyView, Refused
-from adapters.mock.lab.commands import Fenceable, Suspendable
+from adapters.mock.lab.commands import Fenceable, Interfaced, Suspendable
 from adapters.mock.lab.edition import Edition
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp_objects import REPLICATION_QUEUE
@@ -120,6 +120,20 @@ def _replication(appliance: Appliance, texts: Mapping[str, str], edition: Editio
     return element("replication", element("mate", element("router-name", mate)))
 
 
+def _interface(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:
+    """``show interface``: of one that is not there an empty list."""
+    name = texts["phy-interface"]
+    known = appliance.interfaces() if isinstance(appliance, Interfaced) else {}
+    if name not in known:
+        return element("interface", element("interfaces"))
+    # Assumption: how "enabled" is worded; the schema only says that it is a word.
+    state = (
+        element("enabled", "Yes" if known[name] else "No"),
+        element("oper-status", "Up" if known[name] else "Down"),
+    )
+    return element("interface", element("interfaces", element("interface", element("phy-interface", name), *state)))
+
+
 def _version(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:
     return element(
         "version", element("description", f"Solace PubSub+ Appliance Version {edition.version} (SIMULATED)")
@@ -198,6 +212,15 @@ def _backbone(up: bool) -> Handler:
     return change
 
 
+def _set_interface(up: bool) -> Handler:
+    def change(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> None:
+        if not isinstance(appliance, Interfaced):
+            raise Refused("this simulated appliance has no interfaces")
+        appliance.set_interface(texts["phy-interface"], up=up)
+
+    return change
+
+
 def _transaction(verb: str) -> Handler:
     def change(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> None:
         vpn, xid = texts["vpn-name"], texts["xid"]
@@ -219,6 +242,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "show(message-spool(detail))": _message_spool,
     "show(replication)": _replication,
     "show(version)": _version,
+    "show(interface(phy-interface=))": _interface,
     "show(queue(name= vpn-name= detail))": _queue,
     "show(queue(name= vpn-name= messages oldest detail count num-elements=))": _oldest,
     _VPN.format("state(active)"): _role("active"),
@@ -227,6 +251,8 @@ _HANDLERS: Mapping[str, Handler] = {
     _VPN.format("queue(no(reject-msg-to-sender-on-discard))"): _reject(False),
     "service(msg-backbone(shutdown))": _backbone(False),
     "service(msg-backbone(no(shutdown)))": _backbone(True),
+    "interface(phy-interface= shutdown)": _set_interface(False),
+    "interface(phy-interface= no(shutdown))": _set_interface(True),
     **{
         f"admin(message-spool(vpn-name= {verb}-transaction(xid=)))": _transaction(verb)
         for verb in ("commit", "rollback", "delete")

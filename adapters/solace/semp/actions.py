@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec
 from adapters.solace.names import checked_service, checked_xid
-from adapters.solace.semp.client import Change, SempReader, SempWriter
+from adapters.solace.semp.client import Change, ChangeV1, SempReader, SempWriter
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.site_readings import level_of
+from adapters.solace.semp.v1 import set_interface
 from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
 from orchestrator.errors import (
     AdapterError,
@@ -36,6 +37,11 @@ def change_of(action: str, call: Call) -> Change:
     return _CHANGES[action](call)
 
 
+def interface_change(interface: str, call: Call) -> ChangeV1:
+    """The backbone's action where the fence plan shuts an interface instead: SEMP v2 has none (section 1.5)."""
+    return ChangeV1(set_interface(interface, up=_argument(call, "state") == "up"))
+
+
 def check_call(action: str, call: Call) -> None:
     """Raise ``Forbidden`` for a call whose words must not become a request; ``ValueError`` if words are missing."""
     checked_service(call.service)
@@ -49,8 +55,9 @@ def check_call(action: str, call: Call) -> None:
             checked_xid(value)
 
 
-def perform(writer: SempWriter, action: str, call: Call, permit: Permit) -> Result:
-    """Make one attempt. A device that fails is a result; only ``permit``'s refusal is raised, with nothing sent."""
+def perform(writer: SempWriter, action: str, call: Call, permit: Permit, *, change: ChangeV1 | None = None) -> Result:
+    """Make one attempt; by ``change``, if it is not the usual one. A device that fails is a result; only ``permit``'s
+    refusal is raised, with nothing sent."""
     try:
         check_call(action, call)
     except Forbidden as error:
@@ -62,10 +69,10 @@ def perform(writer: SempWriter, action: str, call: Call, permit: Permit) -> Resu
     if refused is not None:
         return Result(call, Effect.REJECTED, detail=str(refused), device=writer.device)
     permit.check()
-    return send(writer, call, change_of(action, call))
+    return send(writer, call, change or change_of(action, call))
 
 
-def send(writer: SempWriter, call: Call, change: Change) -> Result:
+def send(writer: SempWriter, call: Call, change: Change | ChangeV1) -> Result:
     """Send ``change`` for ``call``, and say what can have come of it."""
     try:
         writer.change(change)

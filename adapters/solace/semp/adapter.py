@@ -7,17 +7,19 @@ stay open between calls; nothing that was read does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, TypeVar, cast
 
 from pydantic import ValidationError
 
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
-from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, set_backbones
+from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.names import checked_service
-from adapters.solace.semp.actions import ACTIONS, perform
-from adapters.solace.semp.client import SempWriter, only_reads
+from adapters.solace.semp.actions import ACTIONS, interface_change, perform
+from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
+from adapters.solace.semp.client import SempReader, SempWriter, only_reads
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
@@ -40,7 +42,19 @@ from adapters.solace.semp.site_readings import (
 )
 from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, line_of
 from adapters.solace.serving import Nodes
-from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import (
+    ActionSpec,
+    Call,
+    Counted,
+    Effect,
+    Endpoint,
+    Failure,
+    Held,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+)
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -60,6 +74,7 @@ class SempOptions(HttpOptions):
     """What a site's ``options`` may say to this adapter."""
 
 
+T = TypeVar("T")
 Wire = Callable[[Device], Transport | None]
 _READERS = {
     "replication": read_replication,
@@ -133,6 +148,17 @@ class SolaceSempAdapter:
 
         self._nodes = Nodes([node(device) for device in site.devices], site)
 
+    @classmethod
+    def fitted(cls, site: Site) -> type[SolaceSempAdapter]:
+        """The class for ``site``: where its fence plan shuts an interface, plans show that."""
+        interface = site.shut_interface
+        if interface is None:
+            return cls
+        spec = backbone_spec(lambda call: (interface_change(interface, call).line,))
+        fence = replace(cls.readings["fence"], commands=lambda _: fence_lines(interface))
+        own = {"actions": {**ACTIONS, spec.name: spec}, "readings": {**cls.readings, fence.name: fence}}
+        return cast("type[SolaceSempAdapter]", type(cls.__name__, (cls,), own))
+
     def open(self) -> None:
         """Speak to every node. Raises if any refuses the account, cannot be trusted or is too old, or if all are
         away."""
@@ -166,7 +192,7 @@ class SolaceSempAdapter:
             case "health":
                 return dict.fromkeys(services, self._nodes.health())
             case "fence":
-                return dict.fromkeys(services, read_fence(self._nodes))
+                return dict.fromkeys(services, read_fence(self._nodes, self._site.shut_interface))
             case "platform":
                 node = self._nodes.serving(thorough=False)
                 return dict.fromkeys(services, read_platform(node, is_pair=len(self._site.devices) > 1))
@@ -175,6 +201,26 @@ class SolaceSempAdapter:
         if reading in _ONLY_WHILE_SERVING:
             self._nodes.confirm(node)
         return read
+
+    def durable_endpoints(self, service: str) -> Sequence[Endpoint]:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda reader: list_endpoints(reader, checked_service(service)))
+
+    def count(self, endpoint: Endpoint) -> Counted:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda reader: count_endpoint(reader, endpoint))
+
+    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+        """See ``contract.Browser``. Raises ``NotServing`` at the end if the node stopped serving meanwhile."""
+        node = self._nodes.serving(thorough=False)
+        yield from browse_endpoint(node.reader, endpoint, after)
+        self._nodes.confirm(node)
+
+    def _while_serving(self, read: Callable[[SempReader], T]) -> T:
+        node = self._nodes.serving(thorough=False)
+        found = read(node.reader)
+        self._nodes.confirm(node)
+        return found
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""
@@ -186,7 +232,7 @@ class SolaceSempAdapter:
                 device=self._site.name,
             )
         if action == SET_BACKBONE:
-            return set_backbones(list(self._nodes), calls, permit, _shut_or_open)
+            return set_backbones(list(self._nodes), calls, permit, self._shut_or_open)
         return self._apply(action, calls, permit)
 
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -213,16 +259,17 @@ class SolaceSempAdapter:
             raise Forbidden("this session only reads", device=self._site.name)
         return writer
 
+    def _shut_or_open(self, node: Node, call: Call, permit: Permit) -> Result:
+        if node.writer is None:
+            raise Forbidden("this session only reads", device=node.device.name)
+        interface = self._site.shut_interface
+        change = None if interface is None else interface_change(interface, call)
+        return perform(node.writer, SET_BACKBONE, call, permit, change=change)
+
     def close(self) -> None:
         """End every session."""
         for node in self._nodes:
             node.close()
-
-
-def _shut_or_open(node: Node, call: Call, permit: Permit) -> Result:
-    if node.writer is None:
-        raise Forbidden("this session only reads", device=node.device.name)
-    return perform(node.writer, SET_BACKBONE, call, permit)
 
 
 def _anything(request: Request) -> bool:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 from adapters.http.session import HttpSession, Reply, Request
-from adapters.http.xmldoc import MalformedXml, parse_xml
+from adapters.http.xmldoc import MalformedXml, element, parse_xml, written
 from adapters.solace.semp.envelope import OK, Envelope, Object, envelope_of, is_invalid_parameter
 from adapters.solace.semp.paths import PAGE, V1, path_of, query_of
-from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body
+from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body, succeeded
 from orchestrator.errors import AdapterError, UnreadableReply
 from orchestrator.retrying import READ_MAY_RETRY, Retry
 
@@ -73,9 +73,12 @@ class SempReader:
             raise self._unreadable("a collection came where one object was asked for", reply)
         return Item(answer.data, answer.collections), reply
 
-    def all(self, path: str, *, select: Sequence[str] = ()) -> Iterator[Item]:
-        """Every object of a collection, page by page: a page may be short, or empty, and still not be the last."""
-        reply, answer = self._get(path, select, count=PAGE)
+    def all(self, path: str, *, select: Sequence[str] = (), where: str | None = None) -> Iterator[Item]:
+        """Every object of a collection, page by page: a page may be short, or empty, and still not be the last.
+
+        ``where`` is a wish: a broker that does not take it lists all.
+        """
+        reply, answer = self._get(path, select, count=PAGE, where=where)
         followed: set[str] = set()
         while True:
             yield from self._items(answer, reply)
@@ -109,10 +112,12 @@ class SempReader:
         except AdapterError:
             return  # it will expire
 
-    def _get(self, path: str, select: Sequence[str], *, count: int | None = None) -> tuple[Reply, Envelope]:
+    def _get(
+        self, path: str, select: Sequence[str], *, count: int | None = None, where: str | None = None
+    ) -> tuple[Reply, Envelope]:
         """Read ``path``; once more without ``select`` where the broker is older than one of its attributes."""
         if select:
-            reply = self._exchange(path + query_of(select=select, count=count))
+            reply = self._exchange(path + query_of(select=select, count=count, where=where))
             if not is_invalid_parameter(reply):
                 return reply, envelope_of(reply, self.device, is_read=True)
         return self._read(path + query_of(count=count))
@@ -176,10 +181,33 @@ class Change:
         return json.dumps(self.body, separators=(",", ":"))
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeV1:
+    """A request of SEMP v1 that changes something: what stands inside ``<rpc>``."""
+
+    inside: Element
+
+    @property
+    def line(self) -> str:
+        """``POST /SEMP <rpc>…</rpc>``."""
+        return f"POST {V1} {self._body.decode()}"
+
+    @property
+    def request(self) -> Request:
+        return Request("POST", V1, self._body, XML)
+
+    @property
+    def _body(self) -> bytes:
+        return written(element("rpc", self.inside))
+
+
 class SempWriter(SempReader):
     """Reads and changes of one node."""
 
-    def change(self, change: Change) -> None:
+    def change(self, change: Change | ChangeV1) -> None:
         """Send it once. Raises ``AdapterError``; returning says that the node took it, and no more."""
         reply = self._session.exchange(change.request)
-        envelope_of(reply, self.device, is_read=False)
+        if isinstance(change, ChangeV1):
+            succeeded(reply, self.device, is_read=False)
+        else:
+            envelope_of(reply, self.device, is_read=False)

@@ -24,9 +24,11 @@ def path_of(api: Api, *parts: Part) -> str:
     return f"{BASE}{api}/" + "/".join(_encoded(part) for part in parts)
 
 
-def query_of(*, select: Sequence[str] = (), count: int | None = None) -> str:
-    """``?select=a,b.c&count=100``; attribute names are ours, and have nothing to encode."""
+def query_of(*, select: Sequence[str] = (), count: int | None = None, where: str | None = None) -> str:
+    """``?select=a,b.c&count=100``; attribute names are ours, and have nothing to encode but the sign of ``where``."""
     words = [f"select={','.join(select)}"] if select else []
+    if where is not None:
+        words.append(f"where={quote(where, safe='')}")
     if count is not None:
         words.append(f"count={count}")
     return "?" + "&".join(words) if words else ""

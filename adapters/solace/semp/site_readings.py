@@ -15,7 +15,15 @@ from adapters.solace.semp.envelope import count_in, flag_in, size_of, text_in
 from adapters.solace.semp.nodes import BROKER, Node
 from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
 from adapters.solace.semp.readings import Answers, vpn_lines, vpns
-from adapters.solace.semp.v1 import SHOW_REPLICATION, line_of, mate_in, oldest_in, show_oldest
+from adapters.solace.semp.v1 import (
+    SHOW_REPLICATION,
+    interface_in,
+    line_of,
+    mate_in,
+    oldest_in,
+    show_interface,
+    show_oldest,
+)
 from orchestrator.contract import Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
 from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
@@ -44,8 +52,10 @@ _MESSAGE = ("msgId", "spooledTime")
 # The fence
 
 
-def read_fence(nodes: Iterable[Node]) -> Fence:
+def read_fence(nodes: Iterable[Node], interface: str | None = None) -> Fence:
     """Every node's door, serving or not: the flag is not config-synced. A node that cannot be asked is unknown.
+
+    ``interface``: the door is this one, and not the message backbone.
 
     Raises ``AdapterError`` when none of them can be asked.
     """
@@ -53,7 +63,7 @@ def read_fence(nodes: Iterable[Node]) -> Fence:
     errors: list[AdapterError] = []
     for node in nodes:
         try:
-            fences.append(_fence(node))
+            fences.append(_fence(node, interface))
         except AdapterError as error:
             errors.append(error)
             fences.append(NodeFence(node=node.device.name))
@@ -62,17 +72,27 @@ def read_fence(nodes: Iterable[Node]) -> Fence:
     return Fence(nodes=tuple(fences))
 
 
-def fence_lines() -> list[str]:
+def fence_lines(interface: str | None = None) -> list[str]:
     """The requests of ``read_fence`` to each node; the clients of each message VPN come on top."""
+    door = f"GET {BROKER}{query_of(select=(_BACKBONE,))}" if interface is None else line_of(show_interface(interface))
     return [
-        f"GET {BROKER}{query_of(select=(_BACKBONE,))}",
+        door,
         f"GET {path_of('monitor', 'msgVpns')}{query_of(select=_DOOR, count=PAGE)}",
     ]
 
 
-def _fence(node: Node) -> NodeFence:
+def _lets_in(reader: SempReader, interface: str | None) -> bool | None:
+    if interface is None:
+        return flag_in(reader.one(BROKER, select=(_BACKBONE,)).data, _BACKBONE)
+    try:
+        return interface_in(reader.show(show_interface(interface)), interface)
+    except CommandRejected:
+        return None  # no appliance, or no such interface
+
+
+def _fence(node: Node, interface: str | None) -> NodeFence:
     reader = node.reader
-    up = flag_in(reader.one(BROKER, select=(_BACKBONE,)).data, _BACKBONE)
+    up = _lets_in(reader, interface)
     name = node.device.name
     try:
         listed = list(reader.all(path_of("monitor", "msgVpns"), select=_DOOR))

@@ -23,6 +23,7 @@ SHOW_REPLICATION = nested(["replication"])
 
 _CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "shutdown": False}
 _BOOLEANS = {"true": True, "false": False}
+_ENABLED = {"yes": True, "true": True, "enabled": True, "no": False, "false": False, "disabled": False}
 _UP = {"up": True, "down": False}
 
 
@@ -40,6 +41,17 @@ def show_oldest(queue: str, vpn: str) -> Element:
     )
 
 
+def show_interface(interface: str) -> Element:
+    """The state of one interface; appliances only (section 2.2)."""
+    return element("interface", element("phy-interface", interface))
+
+
+def set_interface(interface: str, *, up: bool) -> Element:
+    """Shut or open one; ``no`` goes inside the deepest element (section 2.3)."""
+    shutdown = element("shutdown")
+    return element("interface", element("phy-interface", interface), element("no", shutdown) if up else shutdown)
+
+
 def show_body(*asked: Element) -> bytes:
     """``<rpc><show>…</show></rpc>``."""
     return written(element("rpc", element("show", *asked)))
@@ -51,12 +63,20 @@ def line_of(*asked: Element) -> str:
 
 
 def reply_root(reply: Reply, device: str) -> Element:
-    """The element ``show`` of a reply that succeeded.
+    """The element ``show`` of a reply that succeeded. Raises as ``succeeded`` does."""
+    show = succeeded(reply, device, is_read=True).find("rpc/show")
+    if show is None:
+        raise unreadable("it does not show anything", reply, device)
+    return show
+
+
+def succeeded(reply: Reply, device: str, *, is_read: bool) -> Element:
+    """The root of a reply that says that it succeeded.
 
     Raises ``CommandRejected`` for what the node refuses, ``UnreadableReply`` for anything that is no success.
     """
     if reply.status != 200:
-        raise status_refusal(reply, device, is_read=True)
+        raise status_refusal(reply, device, is_read=is_read)
     try:
         root = parse_xml(reply.body)
     except MalformedXml as error:
@@ -74,10 +94,9 @@ def reply_root(reply: Reply, device: str) -> Element:
     if result is not None and code == "fail":
         why = f"{printable(result.get('reason', 'no reason given'))} (reason code {result.get('reasonCode', '?')})"
         raise CommandRejected(f"{device} refused: {why}", device=device)
-    show = root.find("rpc/show")
-    if code != "ok" or show is None:
+    if code != "ok":
         raise unreadable("it does not say that it succeeded", reply, device)
-    return show
+    return root
 
 
 def redundancy_in(show: Element, device: str) -> Redundancy:
@@ -111,6 +130,19 @@ def spool_in(show: Element, device: str) -> Spool:
     if spool is None:
         raise _unread(f"{found!r} is no state of a message spool", show, device)
     return spool
+
+
+def interface_in(show: Element, interface: str) -> bool | None:
+    """Does ``interface`` let anybody through? None when it is not told.
+
+    The reply has it under ``interfaces`` with ``enabled``, a word. Assumption: the word is that of a yes or a no.
+    """
+    told = [
+        _ENABLED.get(_plain(text_of(found, "enabled")))
+        for found in show.findall("interface/interfaces/interface")
+        if text_of(found, "phy-interface") == interface
+    ]
+    return told[0] if len(told) == 1 else None
 
 
 def mate_in(show: Element) -> str | None:

@@ -1,0 +1,102 @@
+"""Pages through the messages of endpoints over SEMP's monitor API. Reads only: nothing is consumed or delivered.
+
+facts/solace.md section 1.7. That a broker lists messages in the order of their ids is seen and not promised, so each
+page is checked, and another order is refused: what was read could not be gone on with. Content is not told by SEMP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from adapters.solace.semp.client import SempReader
+from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, text_in
+from adapters.solace.semp.paths import REPLICATION_QUEUE, path_of
+from orchestrator.contract import Counted, Endpoint, EndpointKind, Held
+from orchestrator.errors import UnreadableReply
+
+_COLLECTIONS: Mapping[EndpointKind, tuple[str, str]] = {
+    "queue": ("queues", "queueName"),
+    "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
+}
+_ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
+_GROUP_ID = "replicationGroupMsgId"
+_SIZES = ("contentSize", "attachmentSize")
+_MESSAGE = (_ID, _SPOOLED, _STATE, _GROUP_ID, *_SIZES, "redeliveryCount")
+_COUNTERS = ("spooledMsgCount", "deletedMsgCount", "msgs.count")
+_STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replication"]] = {
+    "replicated": "replicated",
+    "not-replicated": "not-replicated",
+    "pending-replication": "pending-replication",
+}
+
+
+def list_endpoints(reader: SempReader, service: str) -> list[Endpoint]:
+    """Every durable queue and topic endpoint, by name, the replication queue apart."""
+    found = [
+        Endpoint(service, name, kind)
+        for kind, (collection, key) in _COLLECTIONS.items()
+        for item in reader.all(path_of("monitor", "msgVpns", service, collection), select=(key, "durable"))
+        if flag_in(item.data, "durable") is not False
+        if (name := text_in(item.data, key)) is not None and name != REPLICATION_QUEUE
+    ]
+    return sorted(found)
+
+
+def count_endpoint(reader: SempReader, endpoint: Endpoint) -> Counted:
+    """Its depth and its life-time counters, as far as it tells them."""
+    path = _path(endpoint)
+    item = reader.one(path, select=_COUNTERS)
+    depth = size_of(item.collections, "msgs")
+    return Counted(
+        messages=reader.size(path + "/msgs") if depth is None else depth,
+        spooled_total=count_in(item.data, "spooledMsgCount"),
+        deleted_total=count_in(item.data, "deletedMsgCount"),
+    )
+
+
+def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+    """Its messages, page by page. Raises ``AdapterError``."""
+    last = -1 if after is None else after.number
+    # Where a broker does not take the condition, all are read once more and left out here.
+    where = None if after is None else f"{_ID}>{after.number}"
+    previous = -1
+    for item in reader.all(_path(endpoint) + "/msgs", select=_MESSAGE, where=where):
+        number = count_in(item.data, _ID)
+        if number is None:
+            raise _unreadable(reader, endpoint, item.data, f"has a message without {_ID}")
+        if number <= previous:
+            raise _unreadable(reader, endpoint, item.data, "does not list its messages in the order of their ids")
+        previous = number
+        if number > last:
+            yield _held(reader, endpoint, number, item.data)
+
+
+def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> Held:
+    spooled = count_in(data, _SPOOLED)
+    if spooled is None:
+        raise _unreadable(reader, endpoint, data, f"has a message without {_SPOOLED}")
+    state = _STATES.get(text_in(data, _STATE) or "")
+    message_id = text_in(data, _GROUP_ID)
+    if message_id is None and state == "not-replicated":
+        message_id = f"{reader.device}#{number}"  # at this site alone, so nobody compares it
+    if message_id is None:
+        raise _unreadable(reader, endpoint, data, f"has a replicated message without {_GROUP_ID}")
+    sizes = [size for name in _SIZES if (size := count_in(data, name)) is not None]
+    return Held(
+        number=number,
+        message_id=message_id,
+        spooled_at=float(spooled),
+        size=sum(sizes) if sizes else None,
+        replicated=state,
+        redeliveries=count_in(data, "redeliveryCount"),
+    )
+
+
+def _path(endpoint: Endpoint) -> str:
+    return path_of("monitor", "msgVpns", endpoint.service, _COLLECTIONS[endpoint.kind][0], endpoint.name)
+
+
+def _unreadable(reader: SempReader, endpoint: Endpoint, data: Object, why: str) -> UnreadableReply:
+    text = f"{endpoint.kind} {endpoint.name} of {reader.device} {why}"
+    return UnreadableReply(text, text=str(data)[:4000], device=reader.device)

@@ -1,0 +1,47 @@
+"""``failover snapshot``: what every queue and topic endpoint of a site holds, as Parquet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson, InventoryFile
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("snapshot")(snapshot)
+
+
+def snapshot(
+    context: typer.Context,
+    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site to read.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="DIR", help="Where to; an unfinished one there is gone on with.")
+    ],
+    vpn: Annotated[
+        list[str] | None,
+        typer.Option("--vpn", metavar="NAME", help="A service; repeat for several (default: all of the site)."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
+    ] = None,
+    inventory: InventoryFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Page through every endpoint of a site and write what is there as Parquet. Reads only; can be gone on with.
+
+    \b
+    Examples:
+      failover snapshot --site ny --vpn Trading_VPN --out exports/ny
+      failover snapshot --site nj --out exports/nj --run last
+      failover pipeline reconcile exports/ny exports/nj --out evidence
+    """
+    from orchestrator.cli.snapshotting import Wanted, take_snapshot
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    wanted = Wanted(site, tuple(vpn or ()), run)
+    take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)

@@ -1,0 +1,207 @@
+"""Takes a snapshot: one site's messages, from its adapter into an export. Must never change a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from orchestrator.cli.reconciling import spark_installed
+from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import Clock
+from orchestrator.contract import Adapter, Browser, Endpoint, Held, Setting
+from orchestrator.errors import DefinitionError
+from orchestrator.plan import Outage
+from orchestrator.probing import probe
+from orchestrator.readings import ReplicationStatus, Role
+from orchestrator.site import Inventory, Site
+
+if TYPE_CHECKING:
+    from pipeline.collect import Job, Progress
+    from pipeline.manifest import Manifest, ServiceSnapshot
+    from pipeline.rows import Census, Cursor, EndpointKey, Message
+
+_EVERY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to read, as typed. ``services`` empty: all of the site; ``run``: the fail-over that it is evidence for."""
+
+    site: str
+    services: tuple[str, ...]
+    run: str | None
+
+
+def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, *, as_json: bool) -> Manifest:
+    """Read the site into the directory ``out`` and say how much there was. Raises ``FailoverError``; the same call
+    goes on where it stopped."""
+    site = inventory.sites.get(wanted.site)
+    if site is None:
+        raise DefinitionError(f"no site is called {wanted.site!r}", hint=f"the inventory has: {_names(inventory)}")
+    services = _services(inventory, wanted)
+    with spark_installed():
+        from pipeline.collect import collect
+
+        adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+        with closing(adapter):
+            browser = _browser(adapter, site)
+            adapter.open()
+            job = _job(tools, site, adapter, services, wanted.run)
+            source = _Device(browser, services, tools.clock)
+            manifest = collect(source, Path(out), job, tools.clock, observe=_say_progress(tools.clock))
+    _show(manifest, out, as_json=as_json)
+    return manifest
+
+
+def _names(inventory: Inventory) -> str:
+    return ", ".join(sorted(inventory.sites))
+
+
+def _services(inventory: Inventory, wanted: Wanted) -> list[str]:
+    known = {service for pair in inventory.pairs if wanted.site in pair.sites for service in pair.services}
+    for service in wanted.services:
+        if service not in known:
+            raise DefinitionError(
+                f"{service} is not a service of {wanted.site}", hint=f"the inventory has: {', '.join(sorted(known))}"
+            )
+    return sorted(wanted.services or known)
+
+
+def _browser(adapter: Adapter, site: Site) -> Browser:
+    from orchestrator.composite import browser_of
+
+    browser = browser_of(adapter)
+    if browser is None:
+        raise DefinitionError(
+            f"the adapter {site.adapter} of {site.name} does not show the messages of endpoints",
+            hint="solace-semp does; it may stand under `also` of the site",
+        )
+    return browser
+
+
+def _job(tools: Tools, site: Site, adapter: Adapter, services: Sequence[str], run: str | None) -> Job:
+    from pipeline.collect import Job
+
+    name, outages = (None, {}) if run is None else _outages(tools, run)
+    moments = [outage.at for service, outage in outages.items() if service in services]
+    return Job(
+        site=site.name,
+        services=_snapshots(adapter, services, outages),
+        run=name,
+        # Services that failed over at different times are judged by the latest: what is younger is safe for all.
+        failover_at=max(moments, default=None),
+        simulated=tools.registry.is_simulated(site),
+    )
+
+
+def _outages(tools: Tools, run: str) -> tuple[str, dict[str, Outage]]:
+    """The fail-over that ``run`` was, by service. Raises ``DefinitionError`` for any other run."""
+    from orchestrator.cli.finding import find_run
+    from orchestrator.reports.history import outages_of
+
+    with closing(tools.journal()) as journal:
+        name = find_run(journal, run)
+        outages = outages_of(journal, name)
+    if not outages:
+        raise DefinitionError(
+            f"run {name} is no uncontrolled fail-over that stands", hint="`failover runs list` has them"
+        )
+    return name, outages
+
+
+def _snapshots(adapter: Adapter, services: Sequence[str], outages: Mapping[str, Outage]) -> list[ServiceSnapshot]:
+    from pipeline.manifest import ServiceSnapshot
+
+    answers = probe(adapter, "replication", services)
+    found = []
+    for service in services:
+        status, outage = answers[service], outages.get(service)
+        role = status.role if isinstance(status, ReplicationStatus) else None
+        word: Literal["active", "standby"] | None = None
+        if role is not None:
+            word = "active" if role is Role.ACTIVE else "standby"
+        suspended = None if outage is None else outage.suspended
+        found.append(ServiceSnapshot(name=service, role=word, was_interrupted=suspended))
+    return found
+
+
+class _Device:
+    """A device as the source of an export."""
+
+    def __init__(self, browser: Browser, services: Sequence[str], clock: Clock) -> None:
+        self._browser = browser
+        self._services = services
+        self._clock = clock
+
+    def endpoints(self) -> list[EndpointKey]:
+        """See ``pipeline.rows.Source``."""
+        from pipeline.rows import EndpointKey
+
+        found = [one for service in self._services for one in self._browser.durable_endpoints(service)]
+        return [EndpointKey(one.service, one.name, one.kind) for one in found]
+
+    def census(self, key: EndpointKey) -> Census:
+        """See ``pipeline.rows.Source``."""
+        from pipeline.rows import Census
+
+        counted = self._browser.count(_endpoint(key))
+        return Census(self._clock.now(), counted.messages, counted.spooled_total, counted.deleted_total)
+
+    def messages(self, key: EndpointKey, after: Cursor | None) -> Iterator[Message]:
+        """See ``pipeline.rows.Source``."""
+        from pipeline.rows import Message
+
+        behind = None if after is None else Held(after.position, after.message_id, spooled_at=0.0)
+        for one in self._browser.browse(_endpoint(key), behind):
+            yield Message(
+                message_id=one.message_id,
+                spooled_at=one.spooled_at,
+                size=one.size,
+                digest=one.digest,
+                replicated=one.replicated,
+                redeliveries=one.redeliveries,
+                position=one.number,
+            )
+
+
+def _endpoint(key: EndpointKey) -> Endpoint:
+    return Endpoint(key.service, key.name, "queue" if key.kind == "queue" else "topic-endpoint")
+
+
+def _say_progress(clock: Clock) -> Callable[[Progress], None]:
+    """Says how far it is, every few seconds, and at the end."""
+    next_at = clock.now() + _EVERY_S
+
+    def observe(progress: Progress) -> None:
+        nonlocal next_at
+        if progress.endpoint is None or clock.now() >= next_at:
+            next_at = clock.now() + _EVERY_S
+            say(f"{progress.messages:,} messages, {progress.endpoints:,} of {progress.endpoints_total:,} endpoints")
+
+    return observe
+
+
+def _show(manifest: Manifest, out: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json(
+            {
+                "simulated": manifest.simulated,
+                "site": manifest.site,
+                "out": out,
+                "endpoints": len(manifest.endpoints),
+                "messages": manifest.messages,
+                "files": len(manifest.files),
+                "incomplete": [str(one.key) for one in manifest.endpoints if one.is_whole is False],
+            }
+        )
+        return
+    if manifest.simulated:
+        show("SIMULATED")
+    show(f"{manifest.messages:,} messages of {len(manifest.endpoints):,} endpoints of {manifest.site} are in {out}")
+    for one in manifest.endpoints:
+        if one.is_whole is False:
+            show(f"  {one.key}: fewer messages were read than it told to have: take it again")

@@ -1,0 +1,60 @@
+"""What a turn of the engine is about to record, and how requests that others left become events. No decisions, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orchestrator import events as ev
+from orchestrator.approval import Approvals, fold_approvals
+from orchestrator.decide import follow
+from orchestrator.fleet import Act, Ended
+from orchestrator.state import Lane, Run, fold_lane
+
+
+@dataclass(slots=True)
+class Draft:
+    """Events in order, the lanes and approvals they lead to, and the actions they intend."""
+
+    run: Run
+    at: float
+    approvals: Approvals
+    events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    acts: list[Act] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)  # requests of the inbox that are answered by this
+
+    def lane(self, service: str) -> Lane:
+        """As it will be."""
+        return self.lanes.get(service) or self.run.lanes[service]
+
+    def add(self, service: str, event: ev.Event) -> None:
+        """An event of a lane. Raises ``IllegalTransition``."""
+        self.lanes[service] = fold_lane(self.lane(service), event, self.at)
+        self.events.append((service, event))
+        if isinstance(event, ev.ActionIntended):
+            self.acts.append(Act(service, event.intent, event.on, event.action, event.args))
+
+    def add_own(self, event: ev.Event) -> None:
+        """An event of the run itself. Raises ``IllegalTransition``."""
+        self.approvals = fold_approvals(self.approvals, event)
+        self.events.append((None, event))
+
+
+def ended(done: Ended) -> ev.ActionEnded:
+    """The event of an action that ended."""
+    result = done.result
+    return ev.ActionEnded(
+        intent=done.intent, effect=result.effect, detail=result.detail, device=result.device, sent=result.sent
+    )
+
+
+def requested(plan: ev.Plan, lane: Lane, request: Mapping[str, str]) -> tuple[ev.Event, ...]:
+    """The events of a request from the inbox to a lane; none for one that no longer fits."""
+    if request["kind"] == "abort":
+        return (ev.AbortAsked(by=request["by"], reason=request.get("reason", "")),)
+    gate = lane.open_gate(request["gate"], request.get("item"))
+    if gate is None or request["choice"] not in gate.choices:
+        return ()
+    ruling = ev.Ruling.model_validate({key: request.get(key, "") for key in ("choice", "reason", "by")})
+    return follow(plan, lane, gate, ruling)
