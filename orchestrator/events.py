@@ -179,11 +179,13 @@ class ActionEnded(_Strict):
 
 
 class DoubtResolved(_Strict):
-    """A reading showed, after the settle time, that a doubtful action had no effect."""
+    """A reading showed, after the settle time, that a doubtful action had no effect, or not all of it: ``partly`` says
+    that it is not as before either, as when one node of a site obeyed."""
 
     kind: Literal["doubt.resolved"] = "doubt.resolved"
     intent: int
     evidence: str
+    partly: bool = False
 
 
 class PointOfNoReturnPassed(_Strict):

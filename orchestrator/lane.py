@@ -24,7 +24,8 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed it had no effect."""
+    """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed that it did not have its
+    effect; ``partly``: but a part of it."""
 
     number: int
     action: str
@@ -35,11 +36,12 @@ class Intent:
     ended_at: float = 0.0
     detail: str = ""
     disproved: bool = False
+    partly: bool = False
 
     @property
     def may_have_obeyed(self) -> bool:
         """Could the device be in another state because of this?"""
-        return not self.disproved and self.effect not in (Effect.REJECTED, Effect.NOT_SENT)
+        return (not self.disproved or self.partly) and self.effect not in (Effect.REJECTED, Effect.NOT_SENT)
 
 
 @dataclass(frozen=True)

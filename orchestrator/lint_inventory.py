@@ -29,6 +29,8 @@ class _Needs(NamedTuple):
 
 
 _SECRET_KEY = re.compile(r"(?:^|_|-)(?:password|passphrase|secret|token)$", re.IGNORECASE)
+# Options of adapters that speak HTTP, where certificates are checked and host keys mean nothing.
+_OF_HTTP = frozenset({"ca_file", "scheme", "token", "insecure_http"})
 _SECRET_HINT = "use {env: NAME}, {file: PATH} or {prompt: true}"
 _FENCE_HINT = "say under `fence` how clients are kept off it once it has failed: backbone, interface, command, attest"
 _FENCES: Mapping[FenceKind, _Needs] = {
@@ -149,7 +151,7 @@ def _devices(site: Site | Also, path: Path) -> Iterator[Told]:
     for index, device in enumerate(site.devices or ()):
         place = (*path, "devices", index)
         if device.host_key is None:
-            if device.address and site.known_hosts is None:
+            if device.address and site.known_hosts is None and not _OF_HTTP & site.options.keys():
                 sentence = f"device {device.name} has no host_key, so the known_hosts file of the account decides"
                 yield Told(place, Level.NOTE, "no-host-key", sentence, _HOST_KEY_HINT)
         elif not _is_host_key(device.host_key):

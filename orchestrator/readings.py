@@ -134,9 +134,9 @@ class DeviceHealth(ReadingModel):
 
 
 class NodeFence(ReadingModel):
-    """One node's door to clients. ``backbone_up`` false: it takes no client, on any port. ``clients`` are connected
-    now, its own internal ones not counted. ``active`` replicated services have activity on it, and would serve whoever
-    comes in."""
+    """One node's door to clients. ``backbone_up`` false: it takes no client, on any port; of a site whose fence plan
+    shuts an interface, it is that which is up or not. ``clients`` are connected now, its own internal ones not counted.
+    ``active`` replicated services have activity on it, and would serve whoever comes in."""
 
     node: str
     backbone_up: bool | None = None

@@ -89,7 +89,8 @@ class Clients(ReadingModel):
 class Link(ReadingModel):
     """One replication link out of the instance. ``sync``: how it acknowledges *now*; ``configured_sync``: how it does
     after a restart. ``behind_s``: ``seconds_behind``, of which 0 alone proves nothing; ``calm_s``: for how long it has
-    been read as connected and 0 behind, from the first such sample to the last."""
+    been read as connected and 0 behind, from the first such sample to the last; ``steady_s``: the same, no further behind
+    than a link under load always is, since acknowledgements come about each second (DOC:19232)."""
 
     name: str
     destination: str | None = None
@@ -99,6 +100,7 @@ class Link(ReadingModel):
     configured_sync: bool | None = None
     behind_s: float | None = None
     calm_s: float | None = None
+    steady_s: float | None = None
     messages_out: int | None = None
 
     @property
@@ -156,9 +158,18 @@ class Links(ReadingModel):
     def caught_up(self) -> bool | None:
         """Has the link to the mate been connected and 0 behind for two whole sample intervals?"""
         link = self.to_mate()
-        if link is None or self.interval_s is None or link.connected is None or link.behind_s is None:
+        return None if link is None else self._lasts(link, link.calm_s)
+
+    @property
+    def keeping_up(self) -> bool | None:
+        """The same while messages flow: connected, and no further behind than acknowledgements always are."""
+        link = self.to_mate()
+        return None if link is None else self._lasts(link, link.steady_s)
+
+    def _lasts(self, link: Link, seconds: float | None) -> bool | None:
+        if self.interval_s is None or link.connected is None or link.behind_s is None:
             return None
-        return link.calm_s is not None and link.calm_s >= CALM_INTERVALS * self.interval_s
+        return seconds is not None and seconds >= CALM_INTERVALS * self.interval_s
 
 
 class Queue(ReadingModel):

@@ -2,7 +2,7 @@
 
 ``SecretStore`` resolves the references of an inventory. Whatever it hands out, its ``Redactor`` replaces from then
 on, also where a protocol has encoded it: percent-encoding, base64 (at any offset, as in a Basic header), XML, JSON,
-Python and shell quoting.
+Python and shell quoting; and what is left of it where a long text was cut.
 
 Must never print, log or raise with a secret, and never write one anywhere.
 """
@@ -29,6 +29,10 @@ MARK = "[redacted]"
 FILE_BYTES_MAX = 64 * 1024
 # A shorter secret is replaced only where it stands alone: the letter "a" in every word would help nobody.
 _STANDS_ALONE_BELOW = 4
+# What devices say is cut, never below so many characters, and then ends here or goes on after an ellipsis.
+_CUT_FROM = 180
+_HALF_MIN = 4
+_BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"\s*\[?…|\s*\Z"), re.compile(r"…\]?\s*")
 
 # What is left as it is by percent-encoding: nothing, Python's default, and the sets of RFC 3986 and of browsers.
 _UNQUOTED = ("", "/", "!$&'()*+,;=:@", "!$&'()*+,;=:@/?", "!'()*")
@@ -42,6 +46,7 @@ class Redactor:
         self._lock = threading.Lock()
         self._secrets: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        self._forms: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._secrets)} secrets)"
@@ -52,14 +57,20 @@ class Redactor:
             if secret and secret not in self._secrets:
                 self._secrets = {*self._secrets, secret}
                 self._pattern = _pattern(self._secrets)
+                self._forms = frozenset(
+                    form for one in self._secrets for form in _forms(one) if len(form) > _HALF_MIN
+                )
 
     def scrub(self, text: str) -> str:
         """``text`` without secrets. Where two overlap, one mark stands for both, and no rest of either is left."""
         pattern = self._pattern
-        if pattern is None or pattern.search(text) is None:
+        if pattern is None:
             return text
+        spans = [found.span(1) for found in pattern.finditer(text)]
+        if len(text) >= _CUT_FROM:
+            spans = sorted([*spans, *_halves(text, self._forms)])
         done, parts = 0, []
-        for start, end in _joined(found.span(1) for found in pattern.finditer(text)):
+        for start, end in _joined(spans):
             parts += [text[done:start], MARK]
             done = end
         return "".join([*parts, text[done:]])
@@ -212,6 +223,22 @@ def _pattern(secrets: set[str]) -> re.Pattern[str]:
     return re.compile(f"(?=({'|'.join(forms[form] for form in longest_first)}))")
 
 
+def _halves(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Where ``text`` was cut in the middle of a form: the beginning of it before the cut, the end of it behind."""
+    for cut in _BEFORE_A_CUT.finditer(text):
+        for form in forms:
+            known = range(min(len(form) - 1, cut.start()), _HALF_MIN - 1, -1)
+            length = next((size for size in known if text.startswith(form[:size], cut.start() - size)), 0)
+            if length:
+                yield cut.start() - length, cut.start()
+    for cut in _BEHIND_A_CUT.finditer(text):
+        for form in forms:
+            known = range(len(form) - 1, _HALF_MIN - 1, -1)
+            length = next((size for size in known if text.startswith(form[-size:], cut.end())), 0)
+            if length:
+                yield cut.end(), cut.end() + length
+
+
 def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Spans in the order of their starts, with those that overlap made one."""
     start, end = 0, 0
@@ -230,23 +257,27 @@ def _forms(secret: str) -> set[str]:
     """``secret`` as the protocols and texts of this product would write it. Never the empty text."""
     percent = {quote(secret, safe=safe) for safe in _UNQUOTED} | {quote_plus(secret)}
     escaped = escape(secret)
-    return {
-        secret,
-        *percent,
-        *(re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), form) for form in percent),
-        escaped,
-        escape(secret, {'"': "&quot;", "'": "&apos;"}),
-        escape(secret, {'"': "&quot;"}),
-        html.escape(secret),
-        html.escape(secret).replace("&#x27;", "&#39;"),
-        quoteattr(secret)[1:-1],
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        repr(secret)[1:-1],
-        shlex.quote(secret).removeprefix("'").removesuffix("'"),
-        re.sub(r"([^\w@%+=:,./-])", r"\\\1", secret),
-        *_base64_forms(secret),
-    } - {""}
+    return (
+        {
+            secret,
+            " ".join(secret.split()),  # on one line, as errors are
+            *percent,
+            *(re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), form) for form in percent),
+            escaped,
+            escape(secret, {'"': "&quot;", "'": "&apos;"}),
+            escape(secret, {'"': "&quot;"}),
+            html.escape(secret),
+            html.escape(secret).replace("&#x27;", "&#39;"),
+            quoteattr(secret)[1:-1],
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            repr(secret)[1:-1],
+            shlex.quote(secret).removeprefix("'").removesuffix("'"),
+            re.sub(r"([^\w@%+=:,./-])", r"\\\1", secret),
+            *_base64_forms(secret),
+        }
+        - {""}
+    )
 
 
 def _base64_forms(secret: str) -> Iterator[str]:

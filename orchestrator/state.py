@@ -176,7 +176,8 @@ def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
 
 def _doubt_resolved(lane: Lane, event: ev.DoubtResolved, at: float) -> Lane:
     intents = tuple(
-        replace(intent, disproved=True) if intent.number == event.intent else intent for intent in lane.intents
+        replace(intent, disproved=True, partly=event.partly) if intent.number == event.intent else intent
+        for intent in lane.intents
     )
     return _with(lane, intents=intents)
 
@@ -233,7 +234,7 @@ def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
     gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
     lane = _with(lane, gates=gates)
     if event.item is not None and event.ruling.choice == "stop":
-        return lane  # nothing was decided about the item: it is asked about again
+        return lane  # whoever stops has not decided, and is asked again after a resume
     if event.item is not None:
         return _with(lane, rulings={**lane.rulings, (event.step, event.item): event.ruling})
     if event.ruling.choice == "wait":

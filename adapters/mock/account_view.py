@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adapters.mock.amps.adapter import AMPS_WORLDS
 from adapters.mock.worlds import WORLDS
 from orchestrator.clock import Clock
 from orchestrator.site import Site
+
+_AMPS = "mock-amps"
 
 
 def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -16,6 +19,8 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
 
     Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
     """
+    if site.adapter == _AMPS:
+        return _of_fabric(site, clock, services)
     world = WORLDS.acquire(str(site.options["world"]), clock)
     try:
         with world.request():
@@ -32,3 +37,20 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
         }
         for service, tally in tallies.items()
     }
+
+
+def _of_fabric(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
+    """A service of AMPS is an instance's client traffic: the account is that of all publishers of the fabric."""
+    world = AMPS_WORLDS.acquire(str(site.options["world"]), clock)
+    try:
+        tally = world.tally()
+    finally:
+        AMPS_WORLDS.release(world)
+    figures = {
+        "lost": tally.lost,
+        "stranded": tally.stranded,
+        "duplicated": tally.duplicated,
+        "out_of_order": tally.out_of_order,
+        "both_active_intervals": len(tally.both_open),
+    }
+    return dict.fromkeys(services, figures)

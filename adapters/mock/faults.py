@@ -7,7 +7,7 @@ never knows which step a runbook is at. The grammar is ``GRAMMAR`` below; whatev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -147,19 +147,23 @@ _WHEN = re.compile(
     rf"(?:\s+(?P<vpn>(?!\+)\S(?:.*?\S)?))?(?:\s+\+(?P<after>{DURATION}))?$"
 )
 _AT = re.compile(rf"^at\s+({DURATION})$")
-_LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
+LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
+# What can go wrong with an answer, whoever gives it; ``answer_fault`` reads what they find.
+ANSWER_PATTERNS = (
+    rf"(?P<answer>refuse|truncate reply|garbage reply|lose request|lose reply|wrong password){LASTS}",
+    rf"(?P<answer>late) (?P<late>{DURATION})",
+)
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 _WHATS = tuple(
     re.compile(f"^{pattern}$")
     for pattern in (
-        rf"(?P<bridge>bridge down|stall|slow (?P<factor>\d+(?:\.\d+)?)x){_LASTS}",
-        rf"(?P<place>spool full|unreachable|ha split) (?P<site>{_NAME}){_LASTS}",
+        rf"(?P<bridge>bridge down|stall|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}",
+        rf"(?P<place>spool full|unreachable|ha split) (?P<site>{_NAME}){LASTS}",
         rf"(?P<switch>ha switch) (?P<site>{_NAME})",
-        rf"node (?P<site>{_NAME})/(?P<node>\S+) down{_LASTS}",
+        rf"node (?P<site>{_NAME})/(?P<node>\S+) down{LASTS}",
         rf"role (?P<site>{_NAME}) (?P<role>active|standby)",
         r"tm (?P<verb>commits|rolls back|prepares) (?P<xid>\S+)",
-        rf"(?P<answer>refuse|truncate reply|garbage reply|lose request|lose reply|wrong password){_LASTS}",
-        rf"(?P<answer>late) (?P<late>{DURATION})",
+        *ANSWER_PATTERNS,
     )
 )
 
@@ -231,6 +235,13 @@ def _parse_what(text: str) -> What | None:
             return RoleFault(site, role)
         case {"verb": "commits" | "rolls back" | "prepares" as verb, "xid": str(xid)}:
             return ManagerFault(verb, xid)
+    return answer_fault(parts)
+
+
+def answer_fault(parts: Mapping[str, str | None]) -> AnswerFault | None:
+    """The fault that one of ``ANSWER_PATTERNS`` found; None when none of them did."""
+    lasts = parts.get("lasts")
+    match parts:
         case {"answer": "late", "late": str(late)}:
             return AnswerFault("late", late=seconds_of(late))
         case {
@@ -241,7 +252,7 @@ def _parse_what(text: str) -> What | None:
             | "garbage reply"
             | "wrong password" as answer
         }:
-            return AnswerFault(answer, lasts=lasts)
+            return AnswerFault(answer, lasts=seconds_of(lasts) if lasts else None)
     return None
 
 

@@ -9,7 +9,7 @@ import typer
 
 from orchestrator.cli.options import AsJson
 
-_RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, graph, schema.", no_args_is_help=True)
+_RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, explore, graph, schema.", no_args_is_help=True)
 _INVENTORY = typer.Typer(help="Inventories: show, lint, schema.", no_args_is_help=True)
 _Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="solace/controlled, or a file of your own.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE")]
@@ -49,10 +49,38 @@ def lint_runbook(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error."""
+    """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
+
+    What it says is read, and then explored for a few seconds: the shortest way to a broken promise is printed step by
+    step. How much was looked at is said; words of other families are not explored, and named.
+    """
     from orchestrator.cli.documents import lint_runbook_file
 
     raise typer.Exit(lint_runbook_file(source, adapter or ["mock"], as_json=as_json))
+
+
+@_RUNBOOK.command("explore")
+def explore_runbook(
+    source: _Source,
+    disturbances: Annotated[
+        int, typer.Option(min=0, help="Mishaps, kills, aborts and doings of others in one story, at most.")
+    ] = 1,
+    states: Annotated[int, typer.Option(min=1, help="States to look at, at most.")] = 200_000,
+    as_json: AsJson = False,
+) -> None:
+    """Every way a runbook can go: outcomes, decisions, kills, mishaps, over a model of a pair. No device is asked.
+
+    Prints the counts, and the shortest way to each broken promise. Exit code 4 if there is one, or if the runbook has
+    words that the model does not know.
+
+    \b
+    Examples:
+      failover runbook explore solace/uncontrolled
+      failover runbook explore own.yaml --disturbances 2
+    """
+    from orchestrator.cli.exploring import explore_runbook as explore
+
+    raise typer.Exit(explore(source, states=states, disturbances=disturbances, as_json=as_json))
 
 
 @_RUNBOOK.command("graph")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from orchestrator.cli.exploring import as_data, explored, extent, steps_of
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
@@ -17,6 +18,7 @@ from orchestrator.loader import load_runbook, read_inventory, read_runbook, ship
 from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
 from orchestrator.schemas import schemas
+from proof.exploration.search import Exploration
 
 
 def print_runbooks() -> None:
@@ -49,7 +51,23 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         file=definition.file,
         lines=definition.lines,
     )
-    return _print_findings([*definition.findings, *found], as_json=as_json)
+    walk, broken = explored(definition.value, declared.actions, file=definition.file)
+    code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
+    if as_json:
+        show_json(as_data(walk))
+    else:
+        _print_walk(walk)
+    return code
+
+
+def _print_walk(walk: Exploration) -> None:
+    """How each promise is broken, step by step, and how much was looked at."""
+    for one in walk.found:
+        show(f"how it comes to {one.rule}:")
+        for line in steps_of(one):
+            show(line)
+    if not walk.unexplored:
+        show(extent(walk))
 
 
 def lint_inventory_file(file: Path, *, as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +45,9 @@ def up(
     ] = LabAdapter.both,
     plain_http: Annotated[bool, typer.Option("--http", help="SEMP without TLS.")] = False,
     ha: Annotated[bool, typer.Option("--ha", help="Two nodes a site: HA pairs.")] = False,
+    amps: Annotated[
+        bool, typer.Option("--amps", help="A pair of AMPS instances instead, over their administration interface.")
+    ] = False,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
@@ -60,11 +64,29 @@ def up(
     \b
       failover lab up --adapter solace-cli
       failover status --inventory lab.yaml
+    \b
+      failover lab up --amps
+      failover check --inventory lab.yaml
     """
+    if amps:
+        _up_amps(context, directory, inventory, fault or (), is_plain=not (latency or plain_http or ha))
+        return
     from orchestrator.cli.simulation import LabWish, serve_lab
     from orchestrator.cli.wiring import tools as tools_of
 
     serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
+
+
+def _up_amps(
+    context: typer.Context, directory: Path, inventory: Path, faults: Sequence[str], *, is_plain: bool
+) -> None:
+    from orchestrator.cli.amps_lab import AmpsLabWish, serve_amps_lab
+    from orchestrator.cli.wiring import tools as tools_of
+    from orchestrator.errors import DefinitionError
+
+    if not is_plain:
+        raise DefinitionError("--latency, --http and --ha are about the appliances; --amps serves none")
+    serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, faults))
 
 
 @_APP.command("reset")

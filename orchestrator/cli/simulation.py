@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from adapters.mock.faults import Fault, parse_fault, read_faults
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
+from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
@@ -59,14 +58,14 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     )
     with serve_world(world, directory=wish.directory, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
-        _write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
+        write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
         show("SIMULATED  the lab is up:")
         for site, node in lab.nodes:
             for line in _doors(lab, site, node, settings.semp):
                 show(f"  {site}  {node}  {line}")
         for line in _hints(lab, wish, world.vpn_names[0], has_semp=settings.semp is not None):
             show(line)
-        _wait_for_signal()
+        wait_for_signal()
     say("the lab is down")
 
 
@@ -115,10 +114,7 @@ _WORDS = {
 def _lab_world(tools: Tools, wish: LabWish) -> World:
     """The world of the lab's directory, as it was left, or a new one."""
     world_file = wish.directory / "world.json"
-    try:
-        wish.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise DefinitionError(f"{wish.directory} cannot be used: {error.strerror}") from error
+    usable_folder(wish.directory)
     if not world_file.exists():
         world = World(embedded_layout(ha=wish.ha), tools.clock, path=world_file)
         world.save()
@@ -130,24 +126,6 @@ def _lab_world(tools: Tools, wish: LabWish) -> World:
             hint="give another --directory, or delete this one to start anew",
         )
     return world
-
-
-def _write_copy(written: Path, wanted: Path) -> None:
-    from adapters.mock.lab.inventory import write_private
-
-    if wanted.resolve() == written.resolve():
-        return
-    try:
-        write_private(wanted, written.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DefinitionError(f"{wanted} cannot be written: {error.strerror}") from error
-
-
-def _wait_for_signal() -> None:
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    stop.wait()
 
 
 def reset_embedded(tools: Tools) -> None:
@@ -168,15 +146,31 @@ def reset_embedded(tools: Tools) -> None:
 
 def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     """Give the simulated world of ``plan`` these faults. Raises ``DefinitionError`` for real devices."""
-    faults = _faults(texts)
-    reference = plan.inventory.sites[plan.source].options.get("world")
+    source = plan.inventory.sites[plan.source]
+    reference = source.options.get("world")
     if not isinstance(reference, str) or not plan.simulated:
         raise DefinitionError("--fault is for the simulated pair; these devices are not in this process's hands")
+    if source.adapter == "mock-amps":
+        _afflict_amps(tools, reference, texts)
+        return
+    faults = _faults(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
     finally:
         WORLDS.release(world)
+
+
+def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
+    from adapters.mock.amps.adapter import AMPS_WORLDS
+    from orchestrator.cli.amps_lab import amps_faults
+
+    faults = amps_faults(texts)
+    world = AMPS_WORLDS.acquire(reference, tools.clock)
+    try:
+        world.afflict(faults)
+    finally:
+        AMPS_WORLDS.release(world)
 
 
 def _faults(texts: Sequence[str]) -> list[Fault]:

@@ -9,7 +9,7 @@ The safety argument in prose, before the code:
 - A lane that is called off sends nothing new, and turns back once what it sent is known.
 - Unknown is never true. It is asked again for ``patience``, and then the step has failed.
 - Before anything was changed a failed step refuses the lane; after that somebody decides, and unattended it reverts;
-  past the point of no return, or if that is in doubt, it stops.
+  past the point of no return, and while it is in doubt whether that is passed, it stops.
 
 ``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
 every decision stands on recorded facts.
@@ -25,7 +25,7 @@ from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, 
 from orchestrator.decide.items import each
 from orchestrator.decide.moves import IDLE, Ask, Next, Observe, Request, say
 from orchestrator.decide.wait import only_if, require, wait
-from orchestrator.runbook import Step
+from orchestrator.runbook import Check, Step
 from orchestrator.state import Lane, Stage
 
 __all__ = ["IDLE", "Ask", "Next", "Observe", "Request", "decide", "follow"]
@@ -58,7 +58,7 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
     if step.only_if and not lane.condition_met and lane.stage is Stage.REQUIRE:
         return only_if(plan, lane, step, now)
     if step.do is not None and step.for_each is None:
-        task = Task(step.id, step.require, step.do, step.expect, step, undo=False)
+        task = Task(step.id, step.require, step.do, step.expect, step, undo=False, before=_before(step))
         return act(plan, lane, task, now)
     if lane.stage is Stage.REQUIRE:
         return require(plan, lane, step, now)
@@ -71,11 +71,16 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
     return wait(plan, lane, step, now, attended)
 
 
+def _before(step: Step) -> tuple[Check, ...]:
+    """What holds if the step did nothing: what taking it back would lead to."""
+    return () if step.undo is None else step.undo.expect
+
+
 def _to_be_proven(plan: ev.Plan, lane: Lane) -> bool:
     """Did an action end that may have been obeyed, and a reading has yet to show what it did?"""
     if lane.status != "running" or lane.stage is not Stage.PROVE:
         return False
     last = lane.intents[-1]
-    if last.item is not None or not last.may_have_obeyed:
+    if last.item is not None or last.disproved or not last.may_have_obeyed:
         return False
     return last.effect is Effect.ACCEPTED or bool(plan.runbook.steps[lane.step].expect)

@@ -15,7 +15,7 @@ from orchestrator.state import Intent, Lane, Stage
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An action with its proof: a step's own, or its undo."""
+    """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all."""
 
     step: str
     require: tuple[Check, ...]
@@ -23,6 +23,7 @@ class Task:
     expect: tuple[Check, ...]
     limits: Step
     undo: bool
+    before: tuple[Check, ...] = ()
 
 
 def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
@@ -78,7 +79,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         return say(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
         return _conclude_blind(lane, task, last)
-    request = observe(lane, task.expect)
+    request = observe(lane, (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect)
     if not fresh(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
@@ -91,7 +92,9 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         why = f"{plan.site_name(task.do.on)} refused: {last.detail}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
-        return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why))
+        # Several nodes, or several expectations: not done is not yet as it was.
+        partly = not judge(plan, lane, task.before).holds
+        return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))

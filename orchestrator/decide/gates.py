@@ -65,7 +65,7 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
     """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
     if lane.status == "running" and not _may_have_changed(lane):
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
-    if lane.status == "running" and not _may_be_past_return(plan, lane):
+    if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
     # After an escalation the source may be dark for good: what cannot be read there may be waived, by name.
     waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" and lane.failure_unknown else ()
@@ -87,8 +87,9 @@ def _may_have_changed(lane: Lane) -> bool:
     return lane.changed or any(intent.may_have_obeyed for intent in lane.intents)
 
 
-def _may_be_past_return(plan: ev.Plan, lane: Lane) -> bool:
-    """May the action of the point of no return have been obeyed? Turning back could then leave the target active."""
+def _perhaps_past(plan: ev.Plan, lane: Lane) -> bool:
+    """Is the action of the point of no return in doubt? Turning back now could take back what it stands on, while its
+    effect is still to come."""
     step = plan.runbook.steps[lane.step]
     return step.point_of_no_return and any(intent.may_have_obeyed for intent in lane.intents)
 
@@ -105,8 +106,8 @@ def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
         return say(ev.AbortDeclined(reason=why))
     if not _may_have_changed(lane):
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
-    if lane.step < len(plan.runbook.steps) and _may_be_past_return(plan, lane):
-        return say(ev.AbortDeclined(reason="it may be past the point of no return, which cannot be read"))
+    if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
+        return say(ev.AbortDeclined(reason="it may be past the point of no return, and nothing read tells"))
     return say(*turn_back(plan, lane, aborted(abort)))
 
 

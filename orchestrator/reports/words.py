@@ -61,7 +61,8 @@ def _of_action(event: ev.Event, plan: ev.Plan) -> str:
         case ev.ActionEnded():
             return _ended(event)
         case ev.DoubtResolved():
-            return f"a reading shows that it had no effect ({event.evidence})"
+            how = "only a part of its effect" if event.partly else "no effect"
+            return f"a reading shows that it had {how} ({event.evidence})"
         case _:
             return ""
 

@@ -1,46 +1,31 @@
-"""Two scripted AMPS instances that replicate to each other, and the real engine leading a run between them.
+"""Two scripted AMPS instances that replicate to each other.
 
 Time is virtual. What happens on its own is a list of moments and deeds, done before the next request is answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Incoming, Outgoing
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Setting
-from orchestrator.engine import Engine
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, service_key, take
-from orchestrator.loader import load_runbook
-from orchestrator.reports.report import RunReport, build
-from orchestrator.runbook import Choice, Side
+from orchestrator.contract import Setting
 from orchestrator.site import Device, Inventory, Login, Pair, SecretRef, Site
-from orchestrator.state import fold
 from tests.amps_admin.instance import ScriptedInstance
+from tests.amps_admin.leading import SERVICE, Leading
 from tests.amps_admin.stage import Secrets
-from tests.scenarios.staging import fast_journal
 from tests.semp.wire import Wire
 
 NAMES = {"ny": "amps-1", "nj": "amps-2"}
-SERVICE = "orders"
 Deed = Callable[["AmpsPair"], None]
 
 
-class Killed(Exception):
-    """The process ended here."""
-
-
 @dataclass
-class AmpsPair:
+class AmpsPair(Leading):
     """``ny`` serves at first. ``sync``: how both links are configured; ``is_open``: does nj let clients in already?"""
 
     folder: Path
@@ -49,7 +34,6 @@ class AmpsPair:
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
     later: list[tuple[float, Deed]] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
-    runs: int = 0
 
     def __post_init__(self) -> None:
         other = {"ny": "nj", "nj": "ny"}
@@ -139,60 +123,6 @@ class AmpsPair:
         self.later = [one for one in self.later if one[0] > now]
         for _, deed in due:
             deed(self)
-
-    # --- runs -----------------------------------------------------------------------------------------------------
-
-    def lead(
-        self,
-        runbook: str,
-        *,
-        source: str = "ny",
-        policy: Mapping[str, Choice] | None = None,
-        kill_at: int | None = None,
-    ) -> RunReport:
-        """One run, unattended, from its plan to its end. ``kill_at``: the process dies after so many records."""
-        self.runs += 1
-        name = f"run-{self.runs}"
-        target = "nj" if source == "ny" else "ny"
-        plan = ev.Plan(
-            runbook=load_runbook(runbook),
-            inventory=self.inventory(),
-            pair="trading",
-            source=source,
-            target=target,
-            services=(SERVICE,),
-            policy=ev.Policy(on_gate=policy or {}, reason="agreed beforehand"),
-            simulated=True,
-        )
-        journal = fast_journal(self.folder / f"{name}.sqlite")
-        try:
-            lease, writer = create_run(journal, self.clock, name, ev.RunCreated(plan=plan, by="ann", version="0.1.0"))
-            self._engine(journal, lease, writer, name, kill_at).run()
-            return build(tuple(journal.records(name)))
-        except Killed:
-            self.clock.advance(120.0)
-            state = fold(journal.records(name))
-            keys = {service_key(state.plan, lane.service): lane.service for lane in state.lanes.values()}
-            lease, writer = take(journal, self.clock, name, keys)
-            self._engine(journal, lease, writer, name, None).run()
-            return build(tuple(journal.records(name)))
-        finally:
-            journal.close()
-
-    def _engine(self, journal: Journal, lease: Any, writer: Any, name: str, kill_at: int | None) -> Engine:
-        state = fold(journal.records(name))
-        sides: Sequence[tuple[Side, str]] = (("source", state.plan.source), ("target", state.plan.target))
-        adapters: dict[Side, Adapter] = {side: self.adapter(site) for side, site in sides}
-        seen = [0]
-
-        def die(record: ev.Record, run: object) -> None:
-            seen[0] += 1
-            if seen[0] == kill_at:
-                raise Killed
-
-        fleet = InlineFleet(adapters, lease, self.clock)
-        observers = [] if kill_at is None else [die]
-        return Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=observers)
 
     def adapter(self, site: str, *, read_only: bool = False) -> AmpsAdminAdapter:
         """A new session with the instance of ``site``."""

@@ -57,6 +57,7 @@ def test_every_reading_of_a_healthy_instance() -> None:
         configured_sync=True,
         behind_s=0.0,
         calm_s=0.0,
+        steady_s=0.0,
         messages_out=1200,
     )
     assert stage.read("links") == Links(mate="amps-2", interval_s=10.0, items=(link,))
@@ -184,6 +185,20 @@ def test_calm_is_counted_in_samples() -> None:
     for seconds, calm in ((10.0, 0.0), (10.0, 10.0), (60.0, 0.0)):
         stage.clock.advance(seconds)
         assert calm_of(stage, adapter) == calm
+
+
+def test_a_link_under_load_keeps_up() -> None:
+    """Now 0, now 1 second behind, as acknowledgements come: it keeps up, and has not caught up."""
+    stage = Stage()
+    adapter = stage.adapter(read_only=True)
+    found = []
+    for behind in ("0", "1", "0", "1", "2"):
+        stage.one.one("replication")["seconds_behind"] = behind
+        stage.clock.advance(10)
+        links = adapter.probe("links", ["orders"])["orders"]
+        assert isinstance(links, Links)
+        found.append((links.caught_up, links.keeping_up))
+    assert found == [(False, False), (False, False), (False, True), (False, True), (False, False)]
 
 
 def test_an_instance_that_hangs_never_gets_calm() -> None:

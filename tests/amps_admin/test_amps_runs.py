@@ -9,7 +9,8 @@ import pytest
 from adapters.http.server import Outgoing
 from orchestrator.events import Outcome
 from orchestrator.reports.report import RunReport
-from tests.amps_admin.pair import SERVICE, AmpsPair
+from tests.amps_admin.leading import SERVICE
+from tests.amps_admin.pair import AmpsPair
 
 CLOSE_NY, OPEN_NY = "ny transports/1/disable", "ny transports/1/enable"
 CLOSE_NJ, OPEN_NJ = "nj transports/1/disable", "nj transports/1/enable"

@@ -23,6 +23,10 @@ DOORS: Mapping[tuple[str, str], str] = {
     ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
     ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
     ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
+    (
+        "proof/exploration/lanes.py",
+        "Lanes.turn",
+    ): "any error of the core is what the walk looks for: it becomes a finding",
     ("orchestrator/fleet.py", "_Asker._run"): "carried to the engine's thread, which raises it",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import decide
+from orchestrator.readings import Fence, NodeFence
 from orchestrator.state import Stage
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,
     T0,
+    Data,
     a_lane,
     a_plan,
     after,
@@ -22,10 +25,12 @@ from tests.core.builders import (
     proving,
     role,
     see,
+    seen,
     unread,
     wait_of,
 )
 
+ABORT = ev.AbortAsked(by="ann", reason="the change was called off")
 PLAN = a_plan(DEMOTE, ACTIVATE)
 BLIND = a_plan(
     {"id": "nudge", "title": "Idempotent, without a proof", "do": {"on": "source", "action": "nudge"}, "attempts": 2}
@@ -273,3 +278,39 @@ def test_what_a_doubt_turned_out_to_have_changed_is_remembered() -> None:
     lane = see(proving(Effect.DOUBTFUL, step=1, status="escalating"), role("target", "active"))
     lane = after(lane, decide(PLAN, lane, T0, attended=False), T0)
     assert lane.changed
+
+
+# --- a site has several nodes --------------------------------------------------------------------------------------
+
+SHUT: Data = {
+    "id": "fence",
+    "title": "No client can come",
+    "do": {"on": "source", "action": "set_backbone", "state": "down"},
+    "expect": [{"on": "source", "reading": "fence", "where": {"closed": True}}],
+    "undo": {
+        "do": {"on": "source", "action": "set_backbone", "state": "up"},
+        "expect": [{"on": "source", "reading": "fence", "where": {"open": True}}],
+    },
+}
+
+
+def fence(*ups: bool) -> ev.Seen:
+    nodes = tuple(NodeFence(node=f"n{number}", backbone_up=up, clients=0) for number, up in enumerate(ups))
+    return seen("source", Fence(nodes=nodes), T0 + 5)
+
+
+@pytest.mark.parametrize(("ups", "partly", "ends"), [((True, False), True, False), ((True, True), False, True)])
+def test_half_an_effect_is_a_change(ups: tuple[bool, ...], partly: bool, ends: bool) -> None:
+    """One node of two is shut: the command is sent again; called off, the lane opens it, and is not called unchanged."""
+    plan = a_plan(SHUT)
+    lane = see(proving(Effect.DOUBTFUL), fence(*ups), at=T0 + 5)
+    move = decide(plan, lane, T0 + 5, attended=False)
+    (resolved,) = move.events
+    assert isinstance(resolved, ev.DoubtResolved)
+    assert resolved.partly is partly
+    lane = after(lane, move, T0 + 5)
+    assert kinds(decide(plan, lane, T0 + 60, attended=False)) == ["action.intended"]
+    (event,) = decide(plan, replace(lane, abort=ABORT), T0 + 60, attended=False).events
+    expected = ev.LaneEnded if ends else ev.RevertStarted
+    assert isinstance(event, expected)
+    assert getattr(event, "undo", ("fence",)) == ("fence",)

@@ -68,27 +68,6 @@ def test_past_the_point_of_no_return_it_stops(status: str) -> None:
     assert decided.kind == "gate.decided"
 
 
-def in_doubt(effect: Effect = Effect.DOUBTFUL, **more: Any) -> Intent:
-    return Intent(1, "set_role", 1, None, T0, effect=effect, **more)
-
-
-@pytest.mark.parametrize("effect", [Effect.DOUBTFUL, Effect.ACCEPTED])
-def test_perhaps_past_the_point_of_no_return_it_stops(effect: Effect) -> None:
-    """A lane whose target may be active already, and cannot be read, does not turn back: it would end as reverted with
-    the target active. It is asked for retry or stop, stops unattended, and cannot be called off."""
-    lane = failed(step=4, changed=True, undo=("demote",), intents=(in_doubt(effect),))
-    gate, _ = gate_of(PLAN, lane)
-    assert (gate.choices, gate.unattended) == (("retry", "stop"), "stop")
-    assert kinds(decide(PLAN, after(lane, Next(events=(ABORT,)), T0), T0, attended=False)) == ["abort.declined"]
-
-
-@pytest.mark.parametrize("intent", [in_doubt(Effect.NOT_SENT), in_doubt(Effect.REJECTED), in_doubt(disproved=True)])
-def test_not_past_the_point_of_no_return_it_can_turn_back(intent: Intent) -> None:
-    """An activation that cannot have been obeyed leaves the way back open."""
-    gate, _ = gate_of(PLAN, failed(step=4, changed=True, undo=("demote",), intents=(intent,)))
-    assert gate.unattended == "revert"
-
-
 @pytest.mark.parametrize(
     ("effect", "disproved", "refused"),
     [
@@ -293,3 +272,33 @@ def test_an_activation_in_doubt_is_not_called_off_blindly() -> None:
     assert kinds(move) == ["point-of-no-return", "step.done"]
     lane = after(lane, move, T0)
     assert kinds(decide(PLAN, lane, T0, attended=False)) == ["abort.declined"]
+
+
+DOUBT_AT_THE_POINT: dict[str, Any] = {
+    "step": 4,
+    "changed": True,
+    "undo": ("demote",),
+    "intents": (Intent(1, "set_role", 1, None, T0, effect=Effect.DOUBTFUL, ended_at=T0),),
+}
+
+
+def test_no_way_back_while_the_point_of_no_return_is_in_doubt() -> None:
+    """Whether the target was activated is not known: it can be tried again or left, but not called reverted."""
+    gate, lane = gate_of(PLAN, failed(**DOUBT_AT_THE_POINT, failure_unknown=True))
+    assert (gate.choices, gate.unattended) == (("retry", "stop"), "stop")
+    (_, end) = decide(PLAN, lane, T0, attended=False).events
+    assert isinstance(end, ev.LaneEnded)
+    assert end.outcome is ev.Outcome.NEEDS_OPERATOR
+
+
+def test_called_off_while_the_point_of_no_return_is_in_doubt() -> None:
+    """Nobody could read what the activation did: it is not called off, so it does not end as if it had not been."""
+    (declined,) = decide(PLAN, failed(**DOUBT_AT_THE_POINT, abort=ABORT), T0, attended=False).events
+    assert declined == ev.AbortDeclined(reason="it may be past the point of no return, and nothing read tells")
+
+
+def test_a_disproved_activation_can_be_called_off() -> None:
+    """A reading showed that the activation had no effect: the way back is open again."""
+    intent = Intent(1, "set_role", 1, None, T0, effect=Effect.DOUBTFUL, ended_at=T0, disproved=True)
+    lane = failed(**{**DOUBT_AT_THE_POINT, "intents": (intent,)}, abort=ABORT)
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["revert.started"]

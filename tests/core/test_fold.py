@@ -128,6 +128,13 @@ def test_a_ruling_on_an_item_is_kept_for_the_run() -> None:
     assert lane.rulings == {("transactions", "1-a-b"): RULING}
 
 
+def test_stop_is_no_ruling_on_an_item() -> None:
+    """Whoever stops at a transaction has not decided on it: after a resume nothing is done to it without a decision."""
+    stop = RULING.model_copy(update={"choice": "stop"})
+    lane = fold_lane(proving(Effect.ACCEPTED), ev.GateDecided(gate="xa", step="t", ruling=stop, item="1-a-b"), T0)
+    assert lane.rulings == {}
+
+
 # --- illegal orders ------------------------------------------------------------------------------------------------
 
 

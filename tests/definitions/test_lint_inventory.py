@@ -58,6 +58,8 @@ def test_the_example_has_no_findings() -> None:
     ("old", "new", "expected"),
     [
         ("", "", []),
+        (f"        host_key: {KEY}\n", "", [(Level.NOTE, "no-host-key", 5)]),
+        (f"        host_key: {KEY}\n    options:\n", "    options:\n      ca_file: ca.pem\n", []),
         ("    options:", "    login: {username: a, password: {env: X}}\n    options:", []),
         (
             "    options:",

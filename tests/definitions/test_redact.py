@@ -298,3 +298,22 @@ def test_only_a_reference_is_resolved() -> None:
     with pytest.raises(TypeError) as caught:
         SecretStore().reveal("Hunter2!", what="password")
     assert str(caught.value) == "a secret is referred to by a SecretRef, not by str"
+
+
+@pytest.mark.parametrize("size", range(5, 13))
+def test_half_a_secret_where_a_text_was_cut(size: int) -> None:
+    """Law: a long text that ends in the beginning of a secret, or goes on after an ellipsis with its end, has none."""
+    redactor = Redactor()
+    redactor.learn("correct horse")
+    long = "word " * 60
+    begun, ended = "correct horse"[:size], "correct horse"[-size:]
+    for text in (long + begun, f"{long}{begun}… (code 7)", f"{long} […] {ended} {long}"):
+        assert begun.strip() in text or ended.strip() in text
+        assert re.findall("corre|horse", redactor.scrub(text)) == []
+
+
+def test_a_short_text_is_not_cut() -> None:
+    """Law: an ordinary sentence keeps its last word, though a secret begins like it."""
+    redactor = Redactor()
+    redactor.learn("boundless")
+    assert redactor.scrub("the bridge is bound") == "the bridge is bound"

@@ -371,6 +371,8 @@ OLDEST = "<queue><name>orders</name><vpn-name>V</vpn-name>{}</queue>"
             + OLDEST.format("<messages/><oldest/><count/><detail/><num-elements>1</num-elements>")
             + "</show>"
         ),
+        v1("<interface><shutdown/><phy-interface>1/1/lag1</phy-interface></interface>"),
+        v1("<interface><no><phy-interface>1/1/lag1</phy-interface><shutdown/></no></interface>"),
         v1("<service><no><msg-backbone><shutdown/></msg-backbone></no></service>"),
         v1("<service><msg-backbone><shutdown/></msg-backbone></service><show><version/></show>"),
         v1("<message-vpn><replication><state><standby/></state></replication><vpn-name>V</vpn-name></message-vpn>"),
@@ -424,6 +426,20 @@ def test_v1_changes_too(client: Client) -> None:
     assert 'code="ok"' in client.xml(v1("<service><msg-backbone><shutdown/></msg-backbone></service>"))
     assert client.get(CONFIG)["data"]["serviceMsgBackboneEnabled"] is False
     assert 'code="ok"' in client.xml(v1("<service><msg-backbone><no><shutdown/></no></msg-backbone></service>"))
+
+
+def test_v1_shuts_an_interface(client: Client) -> None:
+    """Clients are gone and none comes back, with the backbone up; one that is not there is refused, and not shown."""
+    show, interface = "<show><interface><phy-interface>{}</phy-interface></interface></show>", "1/1/lag1"
+    shut = "<interface><phy-interface>{}</phy-interface><shutdown/></interface>"
+    assert "<enabled>Yes</enabled>" in client.xml(v1(show.format(interface)))
+    assert 'code="ok"' in client.xml(v1(shut.format(interface)))
+    client.semp.clock.sleep(5)
+    assert "<enabled>No</enabled>" in client.xml(v1(show.format(interface)))
+    assert client.get(CONFIG)["data"]["serviceMsgBackboneEnabled"] is True
+    assert client.get(f"{MONITOR}msgVpns/V/clients")["data"] == []
+    assert 'code="fail"' in client.xml(v1(shut.format("1/1/lag9")))
+    assert "<interfaces />" in client.xml(v1(show.format("1/1/lag9")))
 
 
 @pytest.mark.parametrize(

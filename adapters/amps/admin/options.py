@@ -44,6 +44,9 @@ class AdminAssumptions(_Strict):
     missing_list_is_empty: bool = Field(
         default=False, description="a list that an answer leaves out has no entries; else it is unknown"
     )
+    keeping_up_s: float = Field(
+        default=1.0, ge=0, description="a link under load keeps up if it says that it is no further behind"
+    )
     recovered_when_replicating: bool = Field(
         default=True, description="an instance with a connected link of its own has finished its recovery (seed 004)"
     )

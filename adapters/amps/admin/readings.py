@@ -92,13 +92,16 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
     interval_s = instance.interval_s()
     if not instance.samples.is_settled(interval_s):
         return Links(interval_s=interval_s)
-    served = instance.served()
+    served, samples = instance.served(), instance.samples
     items = []
     for link in links_out(node) or ():
         name = text_in(link, "name") or text_in(link, "destination_name") or text_in(link, "id") or ""
         configured = served.destination(name, text_in(link, "destination_name")) if served else None
         connected, behind_s = flag_in(link, "is_connected"), number_in(link, "seconds_behind")
-        is_calm = None if connected is None or behind_s is None else connected and behind_s == 0
+        lasts = {
+            limit: samples.lasts_s((name, limit), _is_within(connected, behind_s, limit), stamp, interval_s)
+            for limit in (0.0, instance.assume.keeping_up_s)
+        }
         items.append(
             Link(
                 name=name,
@@ -108,11 +111,17 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
                 sync=_is_sync(text_in(link, "replication_type")),
                 configured_sync=_is_sync(configured.sync_type) if configured else None,
                 behind_s=behind_s,
-                calm_s=instance.samples.calm_s(name, is_calm, stamp, interval_s),
+                calm_s=lasts[0.0],
+                steady_s=lasts[instance.assume.keeping_up_s],
                 messages_out=count_in(link, "messages_out"),
             )
         )
     return Links(mate=_mate(items, instance.of(service).mate), interval_s=interval_s, items=tuple(items))
+
+
+def _is_within(connected: bool | None, behind_s: float | None, limit: float) -> bool | None:
+    """Is the link connected, and at most so far behind?"""
+    return None if connected is None or behind_s is None else connected and behind_s <= limit
 
 
 def _mate(links: Sequence[Link], wanted: str | None) -> str | None:

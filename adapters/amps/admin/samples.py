@@ -31,7 +31,7 @@ class Samples:
     def __init__(self, clock: Clock, *, acts: bool) -> None:
         self._clock = clock
         self._touched_at: float | None = clock.now() if acts else None
-        self._calm: dict[str, _Calm] = {}
+        self._calm: dict[tuple[str, float], _Calm] = {}
 
     def acted(self) -> None:
         """An action is about to leave, or has left, for this instance."""
@@ -43,14 +43,17 @@ class Samples:
         touched = self._touched_at
         return touched is None or self._clock.now() - touched >= SETTLED_INTERVALS * interval_s
 
-    def calm_s(self, link: str, is_calm: bool | None, stamp: float | None, interval_s: float) -> float | None:
-        """For how long ``link`` has been calm, from the first such sample to this one.
+    def lasts_s(
+        self, link: tuple[str, float], is_so: bool | None, stamp: float | None, interval_s: float
+    ) -> float | None:
+        """For how long ``link`` has been so, from the first such sample to this one. It goes by its name, and by what is
+        asked of it: so many seconds behind at most.
 
         ``stamp``: when the sample was taken, by the instance's own clock; without one our own has to do.
         """
-        if not is_calm:
+        if not is_so:
             self._calm.pop(link, None)
-            return None if is_calm is None else 0.0
+            return None if is_so is None else 0.0
         now = self._clock.now()
         stamp = now if stamp is None else stamp
         known = self._calm.get(link)

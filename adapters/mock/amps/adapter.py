@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -51,6 +51,7 @@ class _Options(BaseModel):
     world: str
     services: Mapping[str, str] | None = None
     mate: str | None = None
+    link: Literal["sync", "async"] = "async"  # which procedure is used; what the link is, is the world's
     journal_capacity_bytes: int | None = None
     outage_s: float = 86_400.0
 

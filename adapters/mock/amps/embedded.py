@@ -63,14 +63,14 @@ def amps_layout(*, sync: bool = True, queues: bool = True, bootstrap: bool = Fal
     )
 
 
-def amps_inventory(world: Path | str) -> Inventory:
-    """The inventory of the pair. ``world``: the file that keeps it, or ``memory:NAME``."""
+def amps_inventory(world: Path | str, *, sync: bool = True) -> Inventory:
+    """The inventory of the pair. ``world``: the file that keeps it, or ``memory:NAME``; ``sync`` as its layout."""
     sites = {
         site: Site(
             title={HOME: "New York", AWAY: "London"}[site],
             adapter="mock-amps",
             devices=(Device(name=name),),
-            options={"world": str(world)},
+            options={"world": str(world), "link": "sync" if sync else "async"},
         )
         for site, name in INSTANCES.items()
     }

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.mock.faults import DURATION, AnswerFault, seconds_of
+from adapters.mock.faults import ANSWER_PATTERNS, DURATION, LASTS, AnswerFault, answer_fault, seconds_of
 from orchestrator.errors import DefinitionError
 
 GRAMMAR = """\
@@ -104,7 +104,6 @@ class Fault:
 
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
-_LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
 _AT = re.compile(rf"^at\s+({DURATION})$")
 _WHEN = re.compile(
     rf"^(?P<phase>disable|enable|downgrade|upgrade|proxy|unproxy|act|reads|any)"
@@ -113,12 +112,11 @@ _WHEN = re.compile(
 _WHATS = tuple(
     re.compile(f"^{pattern}$")
     for pattern in (
-        rf"link (?P<one>{_NAME}) (?P<other>{_NAME}) (?P<link>down|slow (?P<factor>\d+(?:\.\d+)?)x){_LASTS}",
-        rf"(?P<kind>kill|silent|stale) (?P<instance>{_NAME}){_LASTS}",
+        rf"link (?P<one>{_NAME}) (?P<other>{_NAME}) (?P<link>down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}",
+        rf"(?P<kind>kill|silent|stale) (?P<instance>{_NAME}){LASTS}",
         rf"(?P<kind>start) (?P<instance>{_NAME})",
         rf"lose (?P<instance>{_NAME}) (?P<files>sow|all)",
-        rf"(?P<answer>refuse|truncate reply|garbage reply|lose request|lose reply|wrong password){_LASTS}",
-        rf"(?P<answer>late) (?P<late>{DURATION})",
+        *ANSWER_PATTERNS,
     )
 )
 
@@ -171,15 +169,4 @@ def _parse_what(text: str) -> What | None:
             return InstanceFault("lose", instance, files=files)
         case {"kind": "kill" | "silent" | "stale" | "start" as kind, "instance": str(instance)}:
             return InstanceFault(kind, instance, lasts)
-        case {"answer": "late", "late": str(late)}:
-            return AnswerFault("late", late=seconds_of(late))
-        case {
-            "answer": "refuse"
-            | "lose request"
-            | "lose reply"
-            | "truncate reply"
-            | "garbage reply"
-            | "wrong password" as answer
-        }:
-            return AnswerFault(answer, lasts=lasts)
-    return None
+    return answer_fault(parts)

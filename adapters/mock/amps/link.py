@@ -37,13 +37,11 @@ class Link:
         self.refused = ""
 
     def stop(self, now: float, *, try_at: float) -> None:
-        """The connection is gone; what was on its way will be sent again."""
+        """The connection is gone; where it begins again is told when it is made again."""
         if self.to is not None:
             self.disconnects += 1
             self.disconnected_at = now
         self.to, self.replay_end = None, None
-        self.sent = self.delivered = self.acked
-        self.flying.clear()
         self.try_at = try_at
 
     def skip(self, position: int) -> None:

@@ -32,6 +32,8 @@ from orchestrator.readings_amps import (
 _NAMES_KEPT = 5
 _JOURNAL_BYTES = 10 * 1024**2  # as the served configuration has it
 
+_KEEPING_UP_S = 1.0  # acknowledgements come about each second
+
 Row = Mapping[str, Any]
 
 
@@ -116,7 +118,8 @@ def read_links(view: View) -> Links:
             sync=row["replication_type"] == "sync",
             configured_sync=configured[row["name"]],
             behind_s=float(row["seconds_behind"]),
-            calm_s=_calm_s(view, row["id"]),
+            calm_s=_lasts_s(view, row["id"], 0.0),
+            steady_s=_lasts_s(view, row["id"], _KEEPING_UP_S),
             messages_out=int(row["messages_out"]),
         )
         for row in _out(rows)
@@ -134,15 +137,15 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
     return next((link.name for link in links if wanted in (link.name, link.group)), None)
 
 
-def _calm_s(view: View, id_: str) -> float:
-    """From the first of the latest samples, without a gap, that all show the link connected and 0 behind."""
+def _lasts_s(view: View, id_: str, behind_s: float) -> float:
+    """From the first of the latest samples, without a gap, that all show the link connected and so far behind at most."""
     samples = view.console.samples
     touched = view.console.instance.touched_at
     first = None
     for sample in reversed(samples):
         row = next(one for one in sample.tree["replication"] if one["id"] == id_)
-        is_calm = row["is_connected"] == "1" and row["seconds_behind"] == "0"
-        if not is_calm or (touched is not None and sample.moment <= touched):
+        is_so = row["is_connected"] == "1" and float(row["seconds_behind"]) <= behind_s
+        if not is_so or (touched is not None and sample.moment <= touched):
             break
         first = sample.moment
     return 0.0 if first is None else samples[-1].moment - first

@@ -22,6 +22,7 @@ from orchestrator.errors import AdapterError, DefinitionError
 
 ADAPTER = "amps-admin"
 INVENTORY = "lab-amps.yaml"
+_CAPACITY = "1TB"  # no disk stands behind it
 _HEAD = """\
 # SIMULATED instances of AMPS. A lab wrote this file when it started; the ports answer while it runs.
 """
@@ -88,7 +89,7 @@ class AmpsLab:
                     f"{name} cannot listen on port {server.address[1]}: {error.strerror}", hint="choose another port"
                 ) from error
         if self._login is not None:
-            write_private(self._password_file, self._login.password)
+            write_private(self.password_file, self._login.password)
         write_private(self.inventory_path, self._inventory())
         return self
 
@@ -124,8 +125,13 @@ class AmpsLab:
         return self._logs[instance]
 
     @property
-    def _password_file(self) -> Path:
+    def password_file(self) -> Path:
+        """Where the password of the account stands; there only with a login."""
         return self._directory.resolve() / "amps-password"
+
+    def _link_of(self, name: str) -> str:
+        """How the instance's link is configured; one that is async if any is."""
+        return "sync" if all(one.sync for one in self.world.layout.instance(name).destinations) else "async"
 
     def _inventory(self) -> str:
         """As YAML, every value in double quotes: JSON strings are YAML, and this package imports no YAML library."""
@@ -152,9 +158,10 @@ class AmpsLab:
                     "    login:",
                     f"      username: {_quoted(self._login.username)}",
                     "      password:",
-                    f"        file: {_quoted(str(self._password_file))}",
+                    f"        file: {_quoted(str(self.password_file))}",
                 ]
-            lines += ["    options:", '      scheme: "http"']
+            lines += ["    options:", '      scheme: "http"', f"      link: {_quoted(self._link_of(names[0]))}"]
+            lines.append(f"      journal_capacity: {_quoted(_CAPACITY)}")
         first_two = list(sites)[:2]
         lines += [
             "pairs:",

@@ -1,0 +1,58 @@
+"""``failover lab up --amps``: the simulated AMPS instances on real ports, on behalf of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.mock.amps.embedded import SERVICE, amps_world
+from adapters.mock.amps.faults import Fault, parse_amps_faults
+from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
+from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
+from orchestrator.cli.terminal import say, show
+from orchestrator.cli.wiring import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class AmpsLabWish:
+    """What a person typed. ``directory`` holds what the lab makes."""
+
+    directory: Path
+    inventory: Path
+    faults: Sequence[str]
+
+
+def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
+    """Serve the pair until a signal comes."""
+    faults = amps_faults(wish.faults)
+    usable_folder(wish.directory)
+    world = amps_world(wish.directory / "amps-world.json", tools.clock)
+    world.afflict(faults)
+    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, login=AmpsLogin())
+    with ExitStack() as stack:
+        stack.callback(world.close)
+        stack.enter_context(lab)
+        write_copy(lab.inventory_path, wish.inventory)
+        show("SIMULATED  the lab is up:")
+        for one in world.layout.instances:
+            show(f"  {one.site_name}  {one.name}  http://{lab.origin(one.name)}/amps/instance.json")
+        show(f"The password of {AmpsLogin().username} is in {lab.password_file}.")
+        show("Try, in another terminal:")
+        show(f"  failover check --inventory {wish.inventory}")
+        show(f"  failover controlled --inventory {wish.inventory} --service {SERVICE}")
+        show("Ctrl-C ends the lab; the instances keep their state.")
+        wait_for_signal()
+    say("the lab is down")
+
+
+def amps_faults(texts: Sequence[str]) -> tuple[Fault, ...]:
+    """Each text is a fault, or the name of a file of them. Raises ``DefinitionError``."""
+    lines = [line for text in texts for line in _lines(text)]
+    return parse_amps_faults(lines)
+
+
+def _lines(text: str) -> list[str]:
+    path = Path(text)
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else [text]

@@ -1,0 +1,103 @@
+"""What exploring a runbook found: its counts, the shortest counter-examples, and what was not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from orchestrator.cli.terminal import show, show_json
+from orchestrator.composite import compose
+from orchestrator.contract import ActionSpec
+from orchestrator.findings import Finding, Level
+from orchestrator.loader import load_runbook
+from orchestrator.registry import Registry
+from orchestrator.runbook import Runbook
+from proof.exploration.judge import RULES
+from proof.exploration.search import Counterexample, Exploration, explore
+from proof.exploration.story import story
+
+# What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
+LINT_STATES, LINT_DISTURBANCES = 12_000, 1
+_WARNINGS = frozenset({"waits-unattended"})
+
+
+def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
+    """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
+    runbook = load_runbook(source)
+    found = explore(runbook, _declared(), states_max=states, disturbances_max=disturbances)
+    if as_json:
+        show_json(as_data(found))
+    else:
+        for line in lines_of(found):
+            show(line)
+    return 4 if found.found or found.unexplored else 0
+
+
+def _declared() -> Mapping[str, ActionSpec]:
+    """The actions that the model knows, as the built-in adapters declare them."""
+    registry = Registry()
+    return compose([registry.get("mock"), registry.get("local")]).actions
+
+
+def explored(
+    runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None
+) -> tuple[Exploration, list[Finding]]:
+    """A walk of a few seconds, and its findings as those of lint; what was not looked at is a finding of its own."""
+    known = {**_declared(), **actions}
+    found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
+    return found, [*_unexplored(found, file), *(_finding(one, file) for one in found.found)]
+
+
+def _unexplored(found: Exploration, file: str | None) -> Iterable[Finding]:
+    for what in found.unexplored:
+        yield Finding(level=Level.UNKNOWN, code="not-explored", message=f"not explored: {what}", file=file)
+
+
+def _finding(one: Counterexample, file: str | None) -> Finding:
+    level = Level.WARNING if one.rule in _WARNINGS else Level.ERROR
+    return Finding(level=level, code=one.rule, message=RULES[one.rule], file=file)
+
+
+def lines_of(found: Exploration) -> list[str]:
+    """The counts, how far the walk went, and each counter-example as a numbered list."""
+    if found.unexplored:
+        return [f"{found.runbook}: not explored: {what}" for what in found.unexplored]
+    lines = [f"{found.runbook}: {extent(found)}", f"ends: {_ends(found)}"]
+    for one in found.found:
+        lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
+    return lines if found.found else [*lines, "no promise broken, no dead end, every end named"]
+
+
+def steps_of(one: Counterexample) -> Sequence[str]:
+    """A counter-example, one numbered line each."""
+    return [f"  {number}. {line}" for number, line in enumerate(story(one), 1)]
+
+
+def extent(found: Exploration) -> str:
+    """How much was looked at, in one honest clause."""
+    counts = f"explored {found.states:,} states and {found.transitions:,} transitions to depth {found.depth}"
+    if found.is_exhausted:
+        return f"{counts}; exhausted"
+    whole = ("nothing is complete", "complete without a disturbance", "complete with up to one disturbance")
+    number = found.disturbances
+    what = whole[number + 1] if number < 2 else f"complete with up to {number} disturbances"
+    return f"{counts}; not exhausted: {what}"
+
+
+def _ends(found: Exploration) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in sorted(found.ends.items())) or "none"
+
+
+def as_data(found: Exploration) -> dict[str, Any]:
+    """The same for machines; counter-examples with their stories."""
+    return {
+        "runbook": found.runbook,
+        "states": found.states,
+        "transitions": found.transitions,
+        "depth": found.depth,
+        "disturbances": found.disturbances,
+        "exhausted": found.is_exhausted,
+        "ends": dict(sorted(found.ends.items())),
+        "not_explored": found.unexplored,
+        "found": [{"code": one.rule, "message": RULES[one.rule], "story": story(one)} for one in found.found],
+    }

@@ -1,0 +1,322 @@
+"""The real decisions as an automaton: lanes in canonical form, and where each stimulus leads. Time is abstracted.
+
+A lane's moments are kept as ages, cut down to the deadlines of its step that they have passed: what is left of a
+duration is whether it is over. Texts, numbers of intents and who decided are taken out, since no decision looks at
+them. Each step from one canonical lane to the next is made once, by ``decide`` and the fold, and remembered.
+
+Must never decide anything itself: what follows from a stimulus is what ``decide`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from orchestrator.decide import Next, Observe
+from orchestrator.runbook import Answer, Step
+from orchestrator.state import Intent, Lane, Stage, fold_lane
+from proof.exploration.looking import NOW
+from proof.exploration.slices import Live, live
+
+SERVICE = "service"
+# A deadline is passed by this much: some are compared with "at least", others with "more than".
+_PAST = 0.001
+# A lane that decides more than this at once decides in a circle, as in the engine.
+_DECISIONS_MAX = 200
+
+Stimulus = tuple[object, ...]
+
+
+class Decide(Protocol):
+    """The signature of ``orchestrator.decide.decide``, so that a broken one can be explored as a control."""
+
+    def __call__(self, plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next: ...
+
+
+Follow = Callable[[ev.Plan, Lane, ev.GateOpened, ev.Ruling], tuple[ev.Event, ...]]
+
+
+class Turn(NamedTuple):
+    """Where a stimulus leads: the next lane's number, and everything recorded on the way.
+
+    ``broken``: the core raised an error instead; its text.
+    """
+
+    lane: int
+    events: tuple[ev.Event, ...]
+    broken: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A canonical lane and what it waits for. ``request``: a round of readings it has asked for.
+
+    ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
+    ``settle``: after so many seconds an effect cannot come any more. ``looks``: the fields its step looks at.
+    ``live``: what can still matter.
+    """
+
+    lane: Lane
+    request: Observe | None
+    can_wait: bool
+    deadlines: tuple[float, ...]
+    settle: float
+    looks: frozenset[str]
+    live: Live
+
+    @property
+    def can_resume(self) -> bool:
+        """Would a process that takes over do anything with it?"""
+        return self.lane.status != "ready" and not self.lane.settled
+
+
+class Lanes:
+    """All canonical lanes met so far, by number."""
+
+    def __init__(self, plan: ev.Plan, decide: Decide, follow: Follow) -> None:
+        self._plan = plan
+        self._decide = decide
+        self._follow = follow
+        self.standings: list[Standing] = []
+        self._numbers: dict[object, int] = {}
+        self._places: dict[object, tuple[Ages, Live]] = {}
+        self._turns: dict[tuple[int, Stimulus], Turn] = {}
+
+    def begin(self) -> Turn:
+        """The first lane, as it stands once it has begun."""
+        return self.turn(-1, (), lambda: self._advance(Lane(SERVICE), NOW, [], attended=True))
+
+    def turn(self, number: int, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
+        """What ``make`` says, asked once for each lane and stimulus. What the core raises is a finding, not an end."""
+        key = (number, stimulus)
+        found = self._turns.get(key)
+        if found is None:
+            try:
+                found = make()
+            except Exception as error:  # noqa: BLE001 - a door: any error of the core is what is looked for
+                found = Turn(-1, (), f"{type(error).__name__}: {error}")
+            self._turns[key] = found
+        return found
+
+    # --- stimuli ------------------------------------------------------------------------------------------------------
+
+    def answered(self, number: int, seen: tuple[ev.Seen, ...]) -> Turn:
+        """The round it asked for was answered."""
+        standing = self.standings[number]
+        assert standing.request is not None  # only a lane that asked is answered
+        gauge = _gauge(standing.request, seen)
+        # What it holds is checked already; a walk makes very many of these.
+        event = ev.Observed.model_construct(mark=standing.lane.mark, seen=seen, gauge=gauge)
+        return self._fold(standing.lane, [event])
+
+    def ended(self, number: int, effect: Effect) -> Turn:
+        """The first action under way ended."""
+        lane = self.standings[number].lane
+        intent = lane.outstanding[0].number
+        return self._fold(lane, [ev.ActionEnded(intent=intent, effect=effect, detail="as the device said")])
+
+    def ruled(self, number: int, gate: ev.GateOpened, choice: Answer) -> Turn:
+        """A person chose."""
+        lane = self.standings[number].lane
+        ruling = ev.Ruling(choice=choice, reason="a reason", by="person")
+        return self._fold(lane, list(self._follow(self._plan, lane, gate, ruling)))
+
+    def nobody(self, number: int) -> Turn:
+        """Nobody is there to answer."""
+        return self._advance(self.standings[number].lane, NOW, [], attended=False)
+
+    def called_off(self, number: int) -> Turn:
+        """Somebody asks to call it off."""
+        return self._fold(self.standings[number].lane, [_ABORT])
+
+    def resumed(self, number: int, *, abort: bool) -> Turn:
+        """The process died and another one takes over, as ``Engine._opening`` records it."""
+        lane = self.standings[number].lane
+        events: list[ev.Event] = [
+            ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail="the process ended")
+            for intent in lane.outstanding
+        ]
+        events.append(ev.LaneResumed(by="person"))
+        return self._fold(lane, [*events, _ABORT] if abort else events)
+
+    def waited(self, number: int, seconds: float | None) -> Turn:
+        """Time passed: until the lane wants to look again (None), or a longer while."""
+        lane = self.standings[number].lane
+        if seconds is not None:
+            return self._advance(lane, NOW + seconds, [], attended=True)
+        wake = self._decide(self._plan, lane, NOW, attended=True).wake
+        return self._advance(lane, NOW if wake is None else max(wake, NOW), [], attended=True)
+
+    # --- the loop of the engine ---------------------------------------------------------------------------------------
+
+    def _fold(self, lane: Lane, events: list[ev.Event]) -> Turn:
+        for event in events:
+            lane = fold_lane(lane, event, NOW)
+        return self._advance(lane, NOW, events, attended=True)
+
+    def _advance(self, lane: Lane, now: float, events: list[ev.Event], *, attended: bool) -> Turn:
+        """Decide until the lane waits for something, as ``Engine._advance`` does."""
+        for _ in range(_DECISIONS_MAX):
+            move = self._decide(self._plan, lane, now, attended=attended)
+            if not move.events:
+                return Turn(self._number(lane, move, now), tuple(events))
+            for event in move.events:
+                lane = fold_lane(lane, event, now)
+                events.append(event)
+        return Turn(-1, tuple(events), "decisions go in a circle")
+
+    def _number(self, lane: Lane, move: Next, now: float) -> int:
+        request = next((one for one in move.requests if isinstance(one, Observe)), None)
+        step, place = self._step(lane), (lane.status, lane.came_from, lane.step, lane.undo[-1:])
+        if place not in self._places:
+            self._places[place] = (Ages.of(step), live(self._plan.runbook, lane))
+        ages, matters = self._places[place]
+        lane = _canonical(lane, now, ages, is_asking=request is not None)
+        if not any(matters.held):
+            lane = replace(lane, rulings={})
+        asks = None if request is None else (request.asks, request.gauge)
+        key = (_key(lane), asks, move.wake is not None)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.standings)
+            settle, looks = (0.0, frozenset[str]()) if step is None else (step.settle, looked_at(step))
+            can_wait = move.wake is not None and request is None
+            self.standings.append(Standing(lane, request, can_wait, ages.all, settle, looks, matters))
+        return number
+
+    def _step(self, lane: Lane) -> Step | None:
+        runbook = self._plan.runbook
+        if lane.status == "reverting" and lane.undo:
+            return runbook.steps[runbook.index_of(lane.undo[-1])]
+        return runbook.steps[lane.step] if lane.step < len(runbook.steps) else None
+
+
+_ABORT = ev.AbortAsked(by="person", reason="a reason")
+_UNTOLD = {"why": "", "at_risk": None}
+_RULING = ev.Ruling(choice="stop", reason="", by="person")
+
+
+def _gauge(request: Observe, seen: tuple[ev.Seen, ...]) -> float | None:
+    """As the fleet takes it from the round."""
+    wanted = request.gauge
+    if wanted is None:
+        return None
+    one = next(one for one in seen if (one.on, one.reading) == (wanted.on, wanted.reading))
+    value = getattr(one.value, wanted.field, None)
+    return None if value is None else float(value)
+
+
+class Ages(NamedTuple):
+    """The durations that a decision in a step compares an age with, each just passed, by what they are counted from."""
+
+    stage: tuple[float, ...] = ()
+    step: tuple[float, ...] = ()
+    known: tuple[float, ...] = ()
+    moved: tuple[float, ...] = ()
+    broke: tuple[float, ...] = ()
+    goal: tuple[float, ...] = ()
+    ended: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, step: Step | None) -> Ages:
+        """Those of one step."""
+        if step is None:
+            return cls()
+        effect = (step.settle, step.within) if step.do is not None else ()
+        each = step.for_each is not None
+        return cls(
+            stage=_passed(step.patience, *(() if each else effect)),
+            step=_passed(step.timeout, step.delay if each else None),
+            known=_passed(step.patience),
+            moved=_passed(step.when_stalled.after if step.when_stalled else None),
+            broke=_passed(step.when_guard_breaks.grace if step.when_guard_breaks else None),
+            goal=_passed(step.hold),
+            ended=_passed(*effect) if each else (),
+        )
+
+    @property
+    def all(self) -> tuple[float, ...]:
+        """Every one of them, ascending."""
+        return tuple(sorted({seconds for ages in self for seconds in ages}))
+
+
+def _passed(*durations: float | None) -> tuple[float, ...]:
+    return tuple(sorted({seconds + _PAST for seconds in durations if seconds}))
+
+
+def looked_at(step: Step) -> frozenset[str]:
+    """The fields that decide how a step goes."""
+    checks = [*step.only_if, *step.require, *step.expect, *step.until, *step.never, *step.guard]
+    if step.undo is not None:
+        checks += [*step.undo.require, *step.undo.expect]
+    fields = {name for check in checks for name in check.where}
+    return frozenset(fields | ({step.progress.field} if step.progress is not None else set()))
+
+
+# --- canonical form ---------------------------------------------------------------------------------------------------
+
+
+def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
+    """The same lane as far as any decision can tell, as of ``NOW``. A round that is asked for replaces the last one."""
+    is_timed = lane.stage in (Stage.REQUIRE, Stage.MAIN, Stage.PROVE) and not lane.ended
+    is_fresh = lane.seen_mark == lane.mark and not lane.ended and not is_asking
+
+    def moment(at: float, passed: tuple[float, ...]) -> float:
+        return NOW - max((seconds for seconds in passed if is_timed and seconds <= now - at), default=0.0)
+
+    attempts_from, intents = _intents(lane, lambda at: moment(at, ages.ended))
+    return replace(
+        lane,
+        mark=0,
+        seen_mark=0 if is_fresh else -1,
+        seen=lane.seen if is_fresh else (),
+        seen_at=NOW,
+        stage_at=moment(lane.stage_at, ages.stage),
+        step_at=moment(lane.step_at, ages.step),
+        known_at=moment(lane.known_at, ages.known),
+        moved_at=moment(lane.moved_at, ages.moved),
+        guard_broke_at=None if lane.guard_broke_at is None else moment(lane.guard_broke_at, ages.broke),
+        goal_since=None if lane.goal_since is None else moment(lane.goal_since, ages.goal),
+        # The lowest number is all that the next one is compared with.
+        gauge=((moment(lane.gauge[-1][0], ages.known), min(number for _, number in lane.gauge)),)
+        if lane.gauge
+        else (),
+        intents=intents,
+        intended=len(intents),
+        attempts_from=attempts_from,
+        gates=tuple(gate.model_copy(update=_UNTOLD) if gate.why else gate for gate in lane.gates),
+        rulings={
+            place: _RULING.model_copy(update={"choice": ruling.choice})
+            for place, ruling in sorted(lane.rulings.items())
+        },
+        failure="" if not lane.failure else "a reason",
+        escalated_at_risk=None,
+        reason="",
+        abort=None if lane.abort is None else _ABORT,
+    )
+
+
+def _intents(lane: Lane, moment: Callable[[float], float]) -> tuple[int, tuple[Intent, ...]]:
+    """Attempts that count against the limit, and of the earlier ones each kind once: what happened, not how often."""
+    earlier: dict[object, Intent] = {}
+    for intent in lane.intents[: lane.attempts_from]:
+        kept = replace(intent, number=0, attempt=1, at=NOW, ended_at=moment(intent.ended_at), detail="")
+        earlier.pop(kept, None)  # the last one of an item is looked at, so a repeated one moves to the end
+        earlier[kept] = kept
+    later = [
+        replace(intent, attempt=1, at=NOW, ended_at=moment(intent.ended_at), detail="")
+        for intent in lane.intents[lane.attempts_from :]
+    ]
+    intents = (*earlier.values(), *later)
+    return len(earlier), tuple(replace(intent, number=number) for number, intent in enumerate(intents, 1))
+
+
+def _key(lane: Lane) -> object:
+    """What tells canonical lanes apart; a ``Lane`` holds a mapping and cannot be a key itself."""
+    parts = dict(vars(lane))
+    parts["rulings"] = tuple((place, ruling.choice) for place, ruling in lane.rulings.items())
+    parts["seen"] = tuple((one.on, one.reading, one.value, one.failure) for one in lane.seen)
+    return tuple(parts.values())

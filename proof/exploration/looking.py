@@ -1,0 +1,179 @@
+"""What the model answers: readings in the vocabulary of all families, cut down to the fields a runbook looks at.
+
+A reading shows the model as it is, or nothing, or leaves its values out. Must never know which step is asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.contract import Failure
+from orchestrator.events import Seen
+from orchestrator.readings import (
+    Bridge,
+    DeviceHealth,
+    EndpointDepth,
+    Endpoints,
+    ExternalFence,
+    Fence,
+    NodeFence,
+    QueueDepth,
+    Reachability,
+    Reading,
+    ReplicationStatus,
+    Role,
+    Transaction,
+    Transactions,
+    TransactionState,
+)
+from orchestrator.runbook import Side
+from proof.exploration.pair import SIDE_NAMES, SOURCE, XID, Held, Pair
+
+# The readings that the model answers, and the fields it knows of each. What it does not know would read as unknown for
+# ever, which is a runbook that never gets anywhere, not one that was explored.
+FIELDS: Mapping[str, frozenset[str]] = {
+    "replication": frozenset({"enabled", "role", "bridge", "remote_bridge_up", "queue_bound", "sync_eligible"}),
+    "replication_queue": frozenset({"messages", "drained", "rejects_on_discard"}),
+    "health": frozenset({"serving", "spool_active"}),
+    "fence": frozenset({"closed", "open", "idle"}),
+    "external_fence": frozenset({"closed"}),
+    "reachability": frozenset({"answers", "role", "role_known"}),
+}
+ITEM_FIELDS: Mapping[str, frozenset[str]] = {
+    "transactions": frozenset({"xid", "state", "type", "replicated", "in_state_s"})
+}
+# When everything is read, seconds: a lane in canonical form is as of this moment.
+NOW = 1_000_000_000.0
+# What the depth classes are read as.
+MESSAGES = (0, 10, 100)
+
+Ask = tuple[Side, str]
+_STATES: dict[Held, TransactionState] = {
+    "prepared": TransactionState.PREPARED,
+    "committed": TransactionState.COMPLETE,
+    "rolled-back": TransactionState.COMPLETE,
+}
+_SILENCE = Failure(kind="Unreachable", text="no answer")
+_CLOSED = Failure(kind="AuthenticationFailed", text="the account is not accepted")
+
+
+def rounds(pair: Pair, asks: Sequence[Ask]) -> Iterator[tuple[str, tuple[Seen, ...]]]:
+    """Every way in which one round of ``asks`` may be answered; the first is the truth."""
+    yield "", tuple(_seen(ask, *_truth(pair, ask)) for ask in asks)
+    for name in dict.fromkeys(on for on, _ in asks):
+        if name == "source" and pair.dark:
+            continue
+        for what, failure in (("does not answer", _SILENCE), ("refuses the account", _CLOSED)):
+            yield (
+                f"the {name} {what}",
+                tuple(_seen(ask, *(_failed(ask, failure) if ask[0] == name else _truth(pair, ask))) for ask in asks),
+            )
+        if any(on == name and _blank(reading) is not None for on, reading in asks):
+            yield (
+                f"the {name} leaves values out",
+                tuple(_seen(ask, *(_left_out(pair, ask) if ask[0] == name else _truth(pair, ask))) for ask in asks),
+            )
+
+
+def _seen(ask: Ask, value: Reading | None, failure: Failure | None) -> Seen:
+    return Seen.model_construct(on=ask[0], reading=ask[1], asked_at=NOW, value=value, failure=failure)
+
+
+def _truth(pair: Pair, ask: Ask) -> tuple[Reading | None, Failure | None]:
+    side = SIDE_NAMES.index(ask[0])
+    # A fence outside of the appliances is read from here, and answers however dark the site is.
+    if side == SOURCE and pair.dark and ask[1] != "external_fence":
+        return _failed(ask, _SILENCE)
+    return read(pair, side, ask[1]), None
+
+
+def _failed(ask: Ask, failure: Failure) -> tuple[Reading | None, Failure | None]:
+    if ask[1] == "reachability":
+        return Reachability(answers=failure is not _SILENCE, why=failure.text), None
+    return None, failure
+
+
+def _left_out(pair: Pair, ask: Ask) -> tuple[Reading | None, Failure | None]:
+    blank = _blank(ask[1])
+    return _truth(pair, ask) if blank is None else (blank, None)
+
+
+def _blank(reading: str) -> Reading | None:
+    """The reading with nothing told; None where that is no case of its own."""
+    match reading:
+        case "replication":
+            return ReplicationStatus()
+        case "replication_queue":
+            return QueueDepth()
+        case "fence":
+            return Fence(nodes=(NodeFence(node="a"),))
+        case "transactions":
+            return Transactions(items=(Transaction(xid=XID),))
+        case _:
+            return None
+
+
+def read(pair: Pair, side: int, reading: str) -> Reading:
+    """One reading of one side, as it is."""
+    match reading:
+        case "replication":
+            return _replication(pair, side)
+        case "replication_queue":
+            return QueueDepth(messages=MESSAGES[pair.depth[side]], rejects_on_discard=pair.rejects)
+        case "transactions":
+            return _transactions(pair.held[side])
+        case "health":
+            return DeviceHealth(serving=pair.serving[side], spool_active=pair.serving[side])
+        case "fence":
+            return _fence(pair, side)
+        case "external_fence":
+            return ExternalFence(closed=pair.outside[side])
+        case "endpoints":
+            return _endpoints(pair, side)
+        case "reachability":
+            return Reachability(answers=True, role=_role(pair, side))
+        case _:
+            raise ValueError(f"the model has no reading {reading}")
+
+
+def _role(pair: Pair, side: int) -> Role:
+    return Role.ACTIVE if pair.active[side] else Role.STANDBY
+
+
+def _replication(pair: Pair, side: int) -> ReplicationStatus:
+    """Each flag on the side where it means something (facts/solace.md section 0, point 5)."""
+    role, mate_bound = _role(pair, side), pair.bound(1 - side)
+    if role is Role.STANDBY:
+        return ReplicationStatus(enabled=True, role=role, bridge=Bridge.BOUND if pair.bound(side) else Bridge.DOWN)
+    return ReplicationStatus(
+        enabled=True,
+        role=role,
+        remote_bridge_up=mate_bound,
+        queue_bound=mate_bound,
+        sync_eligible=mate_bound and pair.depth[side] == 0,
+    )
+
+
+def _transactions(held: Held) -> Transactions:
+    if held == "gone":
+        return Transactions()
+    return Transactions(
+        items=(Transaction(xid=XID, state=_STATES[held], type="xa", replicated=True, in_state_s=600),)
+    )
+
+
+def _fence(pair: Pair, side: int) -> Fence:
+    """Two nodes: one with the role's activity, and its mate."""
+    active = int(pair.active[side]) + int(pair.others and side == SOURCE)
+    ups = {"open": (True, True), "half": (False, True), "shut": (False, False)}[pair.door[side]]
+    return Fence(
+        nodes=tuple(
+            NodeFence(node=node, backbone_up=up, clients=1 if up else 0, active=active if node == "a" else 0)
+            for node, up in zip("ab", ups, strict=True)
+        )
+    )
+
+
+def _endpoints(pair: Pair, side: int) -> Endpoints:
+    messages = 0 if pair.unequal and side != SOURCE else 1
+    return Endpoints(items=(EndpointDepth(name="orders", endpoint="queue", messages=messages),))

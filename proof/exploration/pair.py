@@ -1,0 +1,207 @@
+"""A replicated pair reduced to what the promises are about: roles, bridge, depth in three classes, one transaction,
+doors. It obeys actions and moves on its own, by rules of its own.
+
+The rules are those of the documents (seed 003, facts/solace.md), not those of a runbook: what a step expects is never
+looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are immutable; nothing is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeVar
+
+Door = Literal["open", "half", "shut"]
+Held = Literal["prepared", "committed", "rolled-back", "gone"]
+Args = tuple[tuple[str, str], ...]
+
+SOURCE, TARGET = 0, 1
+SIDE_NAMES: tuple[Literal["source", "target"], Literal["source", "target"]] = ("source", "target")
+XID = "1-0a-01"
+# Depth classes of a replication queue: empty, less than before, a backlog.
+BACKLOG = 2
+
+_T = TypeVar("_T")
+
+
+class Change(NamedTuple):
+    """An action on a side, with its arguments in order of their names."""
+
+    side: int
+    action: str
+    args: Args
+
+    def arg(self, name: str) -> str:
+        """The argument, or an empty text."""
+        return dict(self.args).get(name, "")
+
+
+class Pair(NamedTuple):
+    """One moment of the pair. ``last``: the side that was made active last. ``link``: the network between the sites.
+
+    ``depth``: class of each side's replication queue. ``bypassed``: messages passed the queue by while replication was
+    suspended, so that no queue holds them. ``dark``: the source's management does not answer and no client is served.
+    ``others``: another message VPN is active at the source. ``unequal``: endpoints hold messages of different age.
+    ``meddled``: somebody else has changed a role. ``late``: a change that was obeyed and has yet to land.
+    """
+
+    active: tuple[bool, bool] = (True, False)
+    last: int = SOURCE
+    link: bool = True
+    depth: tuple[int, int] = (0, 0)
+    rejects: bool = True
+    bypassed: bool = False
+    dark: bool = False
+    door: tuple[Door, Door] = ("open", "open")
+    outside: tuple[bool, bool] = (False, False)
+    serving: tuple[bool, bool] = (True, True)
+    others: bool = False
+    held: tuple[Held, Held] = ("gone", "gone")
+    unequal: bool = False
+    meddled: bool = False
+    late: Change | None = None
+
+    def connects(self, side: int) -> bool:
+        """Can clients and the mate's bridge come in?"""
+        return self.door[side] == "open" and not self.outside[side] and not (self.dark and side == SOURCE)
+
+    def serves(self, side: int) -> bool:
+        """Does it serve clients? Half a door lets clients in."""
+        shut = self.door[side] == "shut" or self.outside[side] or (self.dark and side == SOURCE)
+        return self.active[side] and not shut
+
+    def bound(self, side: int) -> bool:
+        """Is this side's bridge bound to its mate's queue? It runs on the standby, towards who was active last."""
+        towards = self.active[1 - side] or self.last == 1 - side
+        return not self.active[side] and towards and self.link and self.connects(0) and self.connects(1)
+
+
+def with_side(both: tuple[_T, _T], side: int, value: _T) -> tuple[_T, _T]:
+    """``both`` with another value for one side."""
+    return (value, both[1]) if side == SOURCE else (both[0], value)
+
+
+# --- obeying --------------------------------------------------------------------------------------------------------
+
+
+def obey(pair: Pair, change: Change) -> Pair | None:
+    """The pair once ``change`` has taken effect; None when the device refuses it by its own rules."""
+    side = change.side
+    match change.action:
+        case "set_role":
+            wanted = change.arg("role") == "active"
+            if wanted == pair.active[side]:
+                return pair
+            last = side if wanted else pair.last
+            return pair._replace(active=with_side(pair.active, side, wanted), last=last)
+        case "set_backbone":
+            door: Door = "open" if change.arg("state") == "up" else "shut"
+            return pair._replace(door=with_side(pair.door, side, door))
+        case "set_external_fence":
+            return pair._replace(outside=with_side(pair.outside, side, change.arg("state") == "closed"))
+        case "set_reject_on_discard":
+            return pair._replace(rejects=change.arg("enabled") == "yes")
+        case "complete_transaction":
+            return _complete(pair, side, change.arg("outcome"))
+        case "delete_transaction":
+            if pair.held[side] not in ("committed", "rolled-back"):
+                return None
+            return pair._replace(held=with_side(pair.held, side, "gone"))
+        case _:
+            raise ValueError(f"the model has no action {change.action}")
+
+
+def _complete(pair: Pair, side: int, outcome: str) -> Pair | None:
+    """Heuristic completion; it is replicated like everything else (seed 003, controlled, step 6)."""
+    if pair.held[side] != "prepared":
+        return None
+    done: Held = "committed" if outcome == "commit" else "rolled-back"
+    held = with_side(pair.held, side, done)
+    if pair.bound(1 - side) and held[1 - side] == "prepared":
+        held = (done, done)
+    return pair._replace(held=held)
+
+
+def obey_half(pair: Pair, change: Change) -> Pair | None:
+    """The pair once one node of two has obeyed; None for what is told to the serving node alone."""
+    if change.action != "set_backbone":
+        return None
+    return pair._replace(door=with_side(pair.door, change.side, "half"))
+
+
+def is_so(pair: Pair, change: Change) -> bool:
+    """Is what ``change`` does the case? For a door one node is enough: nodes of a site may come back one by one."""
+    side = change.side
+    match change.action:
+        case "set_backbone":
+            return pair.door[side] != ("shut" if change.arg("state") == "up" else "open")
+        case "complete_transaction":
+            return pair.held[side] != "prepared"
+        case _:
+            return obey(pair, change) in (pair, None)
+
+
+# --- moving on its own ----------------------------------------------------------------------------------------------
+
+# What happens, where it leads, and whether it is the world's own course (or a mishap, or somebody's doing).
+Move = tuple[str, Pair, bool]
+
+
+# The fields in which the flow of messages shows.
+FLOW = frozenset({"bridge", "remote_bridge_up", "queue_bound", "sync_eligible", "messages", "drained"})
+
+
+def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move]:
+    """What may happen to the pair before readings are answered, one thing at a time. ``asked``: their names and sides;
+    ``looks``: the fields that matter in this step.
+
+    What could not show waits until it can; but roles always may change, since promises are about them.
+    """
+    if pair.late is not None:
+        yield from _lands(pair, pair.late)
+    if not pair.meddled:
+        for side in (SOURCE, TARGET):
+            if not pair.active[side]:
+                moved = pair._replace(active=with_side(pair.active, side, True), last=side, meddled=True)
+                yield f"somebody else makes the {SIDE_NAMES[side]} active", moved, False
+    if asked & {"source"}:
+        what = "the source answers again" if pair.dark else "the source goes dark"
+        yield what, pair._replace(dark=not pair.dark), False
+    if asked & {"replication", "replication_queue"} and looks & FLOW:
+        yield from _flows(pair)
+    if "health" in asked and not pair.serving[SOURCE]:
+        yield "the message spool of the source comes up", pair._replace(serving=(True, pair.serving[1])), True
+    if "fence" in asked and pair.others:
+        yield "the other message VPNs of the source give up activity", pair._replace(others=False), True
+    if "transactions" in asked and pair.held != ("gone", "gone") and pair.held[pair.last] != "gone":
+        yield "the transaction manager ends its transaction", _manager_ends(pair), True
+
+
+def _lands(pair: Pair, late: Change) -> Iterator[Move]:
+    yield f"the {late.action} at the {SIDE_NAMES[late.side]} takes effect late", land(pair), True
+
+
+def land(pair: Pair) -> Pair:
+    """The pair once what was obeyed has taken effect."""
+    if pair.late is None:
+        return pair
+    rest = pair._replace(late=None)
+    return obey(rest, pair.late) or rest
+
+
+def _flows(pair: Pair) -> Iterator[Move]:
+    what = "the replication bridge is lost" if pair.link else "the network between the sites is back"
+    yield what, pair._replace(link=not pair.link), not pair.link
+    for side in (SOURCE, TARGET):
+        depth = pair.depth[side]
+        if depth and pair.bound(1 - side):
+            what = "drains" if depth == 1 else "drains in part"
+            fell = pair._replace(depth=with_side(pair.depth, side, depth - 1))
+            yield f"the queue of the {SIDE_NAMES[side]} {what}", fell, True
+        if depth < BACKLOG and pair.serves(side):
+            grown = pair._replace(depth=with_side(pair.depth, side, BACKLOG))
+            yield f"messages are published at the {SIDE_NAMES[side]}", grown, True
+
+
+def _manager_ends(pair: Pair) -> Pair:
+    held = with_side(pair.held, pair.last, "gone")
+    return pair._replace(held=("gone", "gone") if pair.bound(1 - pair.last) else held)

@@ -1,0 +1,230 @@
+"""The walk: breadth first over lane, pair and account, so that the first counter-example is the shortest.
+
+States that no decision and no rule can tell apart are one. The order is fixed, so that two walks say the same. Must
+never stop early in silence: what was not looked at is told (``is_exhausted``).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.contract import ActionSpec
+from orchestrator.decide import decide, follow
+from orchestrator.runbook import Runbook
+from orchestrator.site import Inventory
+from proof.exploration.judge import RULES, Judge
+from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
+from proof.exploration.pair import SIDE_NAMES, Pair
+from proof.exploration.starts import starts, unexplored
+from proof.exploration.ways import Node, Way, Ways
+
+# So many attempts stand for all: the first one, and another one.
+_ATTEMPTS = 2
+
+
+class Bounds(NamedTuple):
+    """Where a walk stops: at so many states, disturbances, rules found broken."""
+
+    states: int
+    disturbances: int
+    examples: int
+
+
+Arrival = tuple[int, Way]  # from which state
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A broken rule, and the shortest way there: what happened, and what was recorded then."""
+
+    rule: str
+    start: str
+    ways: tuple[tuple[str, tuple[ev.Event, ...]], ...]
+    detail: str = ""
+
+
+@dataclass
+class Exploration:
+    """What a walk found. ``depth``: of the farthest state that was looked at, in transitions from a start.
+
+    ``disturbances``: everything with at most so many of them was looked at; -1: nothing is complete. ``is_exhausted``:
+    with any number of them.
+    """
+
+    runbook: str
+    states: int = 0
+    transitions: int = 0
+    depth: int = 0
+    disturbances: int = -1
+    is_exhausted: bool = True
+    ends: Counter[str] = field(default_factory=Counter)
+    found: list[Counterexample] = field(default_factory=list)
+    unexplored: list[str] = field(default_factory=list)
+
+
+def explore(
+    runbook: Runbook,
+    actions: Mapping[str, ActionSpec],
+    *,
+    states_max: int,
+    disturbances_max: int,
+    examples_max: int = len(RULES),
+    decide: Decide = decide,
+    follow: Follow = follow,
+) -> Exploration:
+    """Walk through ``runbook`` from all starts until everything was seen or a bound is reached. ``examples_max``: it is
+    enough once so many rules are found broken.
+
+    ``actions``: their declarations; only those the model knows are looked up. ``decide`` and ``follow`` are the core's,
+    unless a control breaks them.
+    """
+    result = Exploration(runbook.runbook, unexplored=unexplored(runbook))
+    if result.unexplored:
+        result.is_exhausted = False
+        return result
+    plan = _plan(runbook)
+    bounds = Bounds(states_max, disturbances_max, examples_max)
+    walk = _Walk(Ways(Lanes(plan, decide, follow), Judge(runbook, actions)), result, bounds)
+    walk.run(starts(runbook))
+    return result
+
+
+def _plan(runbook: Runbook) -> ev.Plan:
+    steps = tuple(step.model_copy(update={"attempts": min(step.attempts, _ATTEMPTS)}) for step in runbook.steps)
+    sites = {name: {"adapter": "model", "devices": [{"name": name, "address": name}]} for name in SIDE_NAMES}
+    pair = {"name": "pair", "sites": list(SIDE_NAMES), "services": [SERVICE]}
+    return ev.Plan(
+        runbook=runbook.model_copy(update={"steps": steps}),
+        inventory=Inventory.model_validate({"sites": sites, "pairs": [pair]}),
+        pair="pair",
+        source="source",
+        target="target",
+        services=(SERVICE,),
+    )
+
+
+class _Walk:
+    """One walk and its book-keeping."""
+
+    def __init__(self, ways: Ways, result: Exploration, bounds: Bounds) -> None:
+        self._ways = ways
+        self._result = result
+        self._bounds = bounds
+        self._nodes: dict[Node, int] = {}
+        self._list: list[Node] = []
+        self._from: list[tuple[int, str, tuple[ev.Event, ...]]] = []
+        self._depths: array[int] = array("i")
+        self._edges: dict[str, tuple[array[int], array[int]]] = {
+            "calm": (array("i"), array("i")),
+            "choice": (array("i"), array("i")),
+        }
+        self._open: set[int] = set()  # not expanded: what lies behind is not known
+        self._ended: list[int] = []
+
+    def run(self, beginnings: Iterable[tuple[str, Pair]]) -> None:
+        """Everything with no disturbance first, then with one, then with two: the fewest make the best example."""
+        queue: deque[int] = deque()
+        for name, pair in beginnings:
+            self._arrive(queue, -1, self._ways.begin(name, pair))
+        disturbed: deque[Arrival] = deque()
+        while queue and not self._is_full:
+            self._spread(queue, disturbed)
+            if self._is_full:
+                break
+            self._result.disturbances += 1
+            if self._result.disturbances == self._bounds.disturbances:
+                break
+            for origin, way in disturbed:
+                self._arrive(queue, origin, way)
+            disturbed.clear()
+        self._result.is_exhausted = not queue and not disturbed
+        self._open.update(queue, (origin for origin, _ in disturbed))
+        self._result.states = len(self._list)
+        self._dead_ends()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._list) >= self._bounds.states or len(self._result.found) >= self._bounds.examples
+
+    def _spread(self, queue: deque[int], disturbed: deque[Arrival]) -> None:
+        """Go on from all of ``queue`` without a disturbance; those that follow are kept for later."""
+        while queue and not self._is_full:
+            number = queue.popleft()
+            self._result.depth = max(self._result.depth, self._depths[number])
+            for way in self._ways.of(self._list[number]):
+                if way.by == "disturbance":
+                    disturbed.append((number, way))
+                else:
+                    self._arrive(queue, number, way)
+
+    def _arrive(self, queue: deque[int], origin: int, way: Way) -> None:
+        self._result.transitions += origin >= 0
+        if way.broken:
+            self._report(origin, way)
+            self._open.update({origin} - {-1})  # what follows a broken rule proves nothing
+            return
+        number = self._nodes.get(way.node)
+        if number is None:
+            number = self._nodes[way.node] = len(self._list)
+            self._list.append(way.node)
+            self._from.append((origin, way.what, way.events))
+            self._depths.append(0 if origin < 0 else self._depths[origin] + 1)
+            self._note_end(number, way.node)
+            queue.append(number)
+        if way.by in self._edges and origin >= 0:
+            origins, targets = self._edges[way.by]
+            origins.append(origin)
+            targets.append(number)
+
+    def _note_end(self, number: int, node: Node) -> None:
+        lane = self._ways.standing(node).lane
+        if lane.ended:
+            self._ended.append(number)
+            self._result.ends[str(lane.outcome)] += 1
+
+    # --- what was found -------------------------------------------------------------------------------------------
+
+    def _report(self, origin: int, way: Way) -> None:
+        known = {one.rule for one in self._result.found}
+        for rule in dict.fromkeys(way.broken):
+            if rule not in known:
+                last = (way.what, way.events)
+                self._result.found.append(self._counterexample(rule, origin, last))
+
+    def _counterexample(self, rule: str, number: int, *more: tuple[str, tuple[ev.Event, ...]]) -> Counterexample:
+        ways = list(more)
+        while number >= 0:
+            number, what, events = self._from[number]
+            ways.insert(0, (what, events))
+        return Counterexample(rule, ways[0][0].removeprefix("start: "), tuple(ways[1:]))
+
+    def _dead_ends(self) -> None:
+        """States from which no end is reached by calm ways and decisions, or by calm ways alone."""
+        for rule, kinds in (("dead-end", ("calm", "choice")), ("waits-unattended", ("calm",))):
+            safe = self._reaching(kinds)
+            first = next((number for number in range(len(self._list)) if not safe[number]), None)
+            if first is not None:
+                self._result.found.append(self._counterexample(rule, first))
+                return  # what is a dead end with decisions is one without
+
+    def _reaching(self, kinds: Iterable[str]) -> bytearray:
+        """For each state: is there a way of these kinds to an end, or to where the walk stopped?"""
+        before: dict[int, list[int]] = {}
+        for kind in kinds:
+            for origin, target in zip(*self._edges[kind], strict=True):
+                before.setdefault(target, []).append(origin)
+        safe = bytearray(len(self._list))
+        todo = [*self._ended, *sorted(self._open)]
+        for number in todo:
+            safe[number] = 1
+        while todo:
+            for origin in before.get(todo.pop(), ()):
+                if not safe[origin]:
+                    safe[origin] = 1
+                    todo.append(origin)
+        return safe

@@ -1,0 +1,89 @@
+"""What can still matter: parts of the model, the account and the rulings that no remaining step looks at are set aside.
+
+Two states that differ only in what nothing will look at any more go the same way. Without this, what a step left behind
+would multiply everything after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from orchestrator.runbook import Check, Do, Runbook, Step
+from orchestrator.state import Lane
+from proof.exploration.judge import Account
+from proof.exploration.pair import FLOW, SOURCE, TARGET, Pair
+
+
+class Live(NamedTuple):
+    """What can still matter. ``promotes``: a site may yet be made active. ``reverts``: the lane can still turn back."""
+
+    held: tuple[bool, bool]
+    flow: bool
+    serving: bool
+    doors: bool
+    promotes: bool
+    reverts: bool
+    compared: bool
+    rejects: bool
+
+    def pair(self, pair: Pair) -> Pair:
+        """``pair`` without what cannot matter any more."""
+        return pair._replace(
+            held=(
+                pair.held[SOURCE] if self.held[SOURCE] else "gone",
+                pair.held[TARGET] if self.held[TARGET] else "gone",
+            ),
+            link=pair.link or not (self.flow or any(self.held)),
+            depth=pair.depth if self.flow or self.promotes else (0, 0),
+            bypassed=pair.bypassed and self.promotes,
+            serving=pair.serving if self.serving else (True, True),
+            others=pair.others and self.doors,
+            unequal=pair.unequal and self.compared,
+            rejects=pair.rejects or not self.rejects,
+        )
+
+    def account(self, account: Account) -> Account:
+        """``account`` without what cannot matter any more."""
+        if not self.promotes:
+            account = account._replace(standby=(None, None), gone=(False, False), fenced=(None, None), drained=False)
+        if not self.reverts:
+            account = account._replace(changes=(), changed=False)
+        return account if any(self.held) else account._replace(ruled="")
+
+
+def live(runbook: Runbook, lane: Lane) -> Live:
+    """What can still matter to ``lane``."""
+    reverts = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
+    steps = () if lane.settled else runbook.steps[lane.step :]
+    undos = [step.undo for step in runbook.steps if step.undo is not None] if reverts and not lane.settled else []
+    checks = [check for step in steps for check in _checks(step)]
+    checks += [check for undo in undos for check in (*undo.require, *undo.expect)]
+    dos = [*(step.do for step in steps if step.do is not None), *(undo.do for undo in undos)]
+    fields = {name for check in checks for name in check.where}
+    fields |= {step.progress.field for step in steps if step.progress is not None}
+    promotes = any(_promotes(do) for do in dos)
+    listed = {step.for_each.on for step in steps if step.for_each is not None}
+    return Live(
+        # What the manager ends at one side goes to the other: both, or none.
+        held=("source" in listed or "target" in listed, "target" in listed),
+        flow=bool(fields & FLOW),
+        serving=_reads(checks, "health"),
+        doors=_reads(checks, "fence") or any(do.action in ("set_backbone", "set_external_fence") for do in dos),
+        promotes=promotes,
+        reverts=reverts and not lane.settled,
+        compared=any(step.compare for step in steps),
+        rejects="rejects_on_discard" in fields or any(do.action == "set_reject_on_discard" for do in dos),
+    )
+
+
+def _checks(step: Step) -> tuple[Check, ...]:
+    return (*step.only_if, *step.require, *step.expect, *step.until, *step.never, *step.guard)
+
+
+def _reads(checks: Iterable[Check], reading: str) -> bool:
+    return any(check.reading == reading for check in checks)
+
+
+def _promotes(do: Do) -> bool:
+    return do.action == "set_role" and do.args.get("role") == "active"

@@ -1,0 +1,226 @@
+"""Where a state leads: everything that may happen next, from the model, from devices, from people, from a kill.
+
+The first way of each kind is the one in which nothing goes wrong. Must never leave a way out because it ends badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.contract import Effect
+from proof.exploration.judge import Account, Act, Judge, act_of
+from proof.exploration.lanes import Lanes, Standing, Stimulus, Turn
+from proof.exploration.looking import Ask, rounds
+from proof.exploration.pair import SIDE_NAMES, SOURCE, Pair, drifts, land, obey, obey_half
+
+Kind = Literal["calm", "choice", "course", "disturbance"]
+
+
+class Node(NamedTuple):
+    """One state. ``acts``: actions under way, in the order of the lane's outstanding intents."""
+
+    lane: int
+    pair: Pair
+    account: Account
+    acts: tuple[Act, ...] = ()
+
+
+class Way(NamedTuple):
+    """One transition: what happened, where it leads, what was recorded, which rules it breaks.
+
+    ``by``: ``calm`` is what happens if the world stands still, ``choice`` a decision, ``course`` the world moving on by
+    itself, ``disturbance`` a mishap, a kill, an abort, somebody's doing.
+    """
+
+    what: str
+    by: str
+    node: Node
+    events: tuple[ev.Event, ...]
+    broken: tuple[str, ...] = ()
+
+
+class Ways:
+    """All transitions, made from the lanes and judged."""
+
+    def __init__(self, lanes: Lanes, judge: Judge) -> None:
+        self._lanes = lanes
+        self._judge = judge
+        self._seen: dict[tuple[Pair, tuple[Ask, ...]], list[tuple[str, int]]] = {}
+        self._answers: dict[object, int] = {}
+        self._rounds: list[tuple[ev.Seen, ...]] = []
+
+    def begin(self, name: str, pair: Pair) -> Way:
+        """The way to a start."""
+        return self._way(Node(-1, pair, Account()), f"start: {name}", "calm", self._lanes.begin())
+
+    def standing(self, node: Node) -> Standing:
+        """What the lane of ``node`` waits for."""
+        return self._lanes.standings[node.lane]
+
+    def of(self, node: Node) -> Iterator[Way]:
+        """Everything that may happen in ``node``; nothing at an end for good."""
+        standing = self._lanes.standings[node.lane]
+        if standing.lane.ended:
+            if standing.can_resume:
+                yield from self._resumed(node, node.pair, node.account, "somebody resumes it")
+            return
+        if node.acts:
+            yield from self._performed(node)
+            yield from self._killed(node)
+        elif standing.request is not None:
+            yield from self._answered(node)
+        else:
+            yield from self._waited(node)
+            yield from self._decided(node)
+        if standing.lane.abort is None:
+            yield self._step(
+                node, "somebody calls it off", "disturbance", ("abort",), lambda: self._lanes.called_off(node.lane)
+            )
+        if not node.acts and standing.can_resume:
+            yield from self._resumed(node, node.pair, node.account, "the process dies; another one resumes")
+
+    def _performed(self, node: Node) -> Iterator[Way]:
+        """What may come of the first action under way."""
+        act, base = node.acts[0], land(node.pair)
+        where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
+        is_calm = True
+        for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
+            turn = self._turn(node, ("ended", effect), lambda: self._lanes.ended(node.lane, effect))  # noqa: B023
+            reached = node._replace(pair=pair, account=account, acts=node.acts[1:])
+            yield self._way(reached, f"{where}: {what}", "calm" if is_calm else "disturbance", turn, broken)
+            is_calm = False
+
+    def _outcomes(
+        self, account: Account, pair: Pair, act: Act
+    ) -> Iterator[tuple[str, Effect, Pair, Account, list[str]]]:
+        """The first one is what happens when nothing goes wrong."""
+        is_dark = pair.dark and act.change.side == SOURCE and act.change.action != "set_external_fence"
+        after = None if is_dark else obey(pair, act.change)
+        if after is not None:
+            booked, broken = self._judge.took_effect(account, pair, after, act)
+            yield "obeyed", Effect.ACCEPTED, after, booked, broken
+            yield "obeyed, and the reply is lost", Effect.DOUBTFUL, after, booked, broken
+            if after != pair:
+                late = pair._replace(late=act.change)
+                yield "accepted, and it takes effect later", Effect.ACCEPTED, late, booked, broken
+                yield "no reply, and it takes effect later", Effect.DOUBTFUL, late, booked, broken
+                half = obey_half(pair, act.change)
+                if half is not None and half != pair:
+                    booked, broken = self._judge.took_effect(account, pair, half, act)
+                    yield "one node of two obeyed, and the reply is lost", Effect.DOUBTFUL, half, booked, broken
+        if not is_dark:
+            yield "refused", Effect.REJECTED, pair, account, []
+        yield "it does not leave", Effect.NOT_SENT, pair, account, []
+        yield "not obeyed, and no reply tells", Effect.DOUBTFUL, pair, account, []
+
+    def _killed(self, node: Node) -> Iterator[Way]:
+        """The process dies between record and perform, or between perform and record."""
+        act = node.acts[0]
+        base = land(node.pair)
+        yield from self._resumed(node, base, node.account, f"the process dies before the {act.change.action} leaves")
+        for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
+            if effect is Effect.DOUBTFUL and (pair, account) != (base, node.account):
+                named = f"the process dies after the {act.change.action} left ({what})"
+                yield from self._resumed(node, pair, account, named, broken)
+
+    def _resumed(
+        self, node: Node, pair: Pair, account: Account, what: str, broken: Iterable[str] = ()
+    ) -> Iterator[Way]:
+        reached = Node(node.lane, pair, account)
+        turn = self._turn(node, ("resume",), lambda: self._lanes.resumed(node.lane, abort=False))
+        yield self._way(reached, what, "disturbance", turn, broken)
+        turn = self._turn(node, ("resume", "abort"), lambda: self._lanes.resumed(node.lane, abort=True))
+        yield self._way(reached, f"{what}, to call it off", "disturbance", turn, broken)
+
+    def _answered(self, node: Node) -> Iterator[Way]:
+        """The round is answered, or something happens before."""
+        standing = self._lanes.standings[node.lane]
+        request, looks = standing.request, standing.looks
+        assert request is not None  # the caller looked
+        is_calm = True
+        for what, answer in self._answers_of(node.pair, request.asks):
+            yield self._step(
+                node,
+                what or "readings",
+                "calm" if is_calm else "disturbance",
+                ("read", answer),
+                lambda: self._lanes.answered(node.lane, self._rounds[answer]),  # noqa: B023
+            )
+            is_calm = False
+        asked = frozenset(name for ask in request.asks for name in _aspects(*ask))
+        for what, pair, is_course in drifts(node.pair, asked, looks):
+            yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
+
+    def _answers_of(self, pair: Pair, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
+        """The ways a round may be answered, as numbers: equal answers are one, whatever the pair."""
+        known = self._seen.get((pair, asks))
+        if known is None:
+            known = self._seen[pair, asks] = []
+            for what, seen in rounds(pair, asks):
+                key = tuple((one.on, one.reading, one.value, one.failure) for one in seen)
+                if key not in self._answers:
+                    self._answers[key] = len(self._rounds)
+                    self._rounds.append(seen)
+                known.append((what, self._answers[key]))
+        return known
+
+    def _waited(self, node: Node) -> Iterator[Way]:
+        standing = self._lanes.standings[node.lane]
+        if not standing.can_wait:
+            return
+        yield self._step(node, "a moment passes", "calm", ("wait",), lambda: self._lanes.waited(node.lane, None))
+        for seconds in standing.deadlines:
+            pair = land(node.pair) if seconds >= standing.settle else node.pair
+            turn = self._turn(node, ("wait", seconds), lambda: self._lanes.waited(node.lane, seconds))  # noqa: B023
+            yield self._way(node._replace(pair=pair), f"{seconds:.0f}s pass", "calm", turn)
+
+    def _decided(self, node: Node) -> Iterator[Way]:
+        lane = self._lanes.standings[node.lane].lane
+        for gate in lane.gates:
+            for choice in gate.choices:
+                yield self._step(
+                    node,
+                    f"at {gate.gate} somebody chooses {choice}",
+                    "choice",
+                    ("rule", gate.gate, gate.item, choice),
+                    lambda: self._lanes.ruled(node.lane, gate, choice),  # noqa: B023
+                )
+        if lane.gates:
+            turn = self._turn(node, ("nobody",), lambda: self._lanes.nobody(node.lane))
+            names = ", ".join(gate.gate for gate in lane.gates)
+            yield self._way(node, f"nobody answers {names}", "calm", turn, unattended=True)
+
+    def _step(self, node: Node, what: str, by: str, stimulus: Stimulus, make: Callable[[], Turn]) -> Way:
+        return self._way(node, what, by, self._turn(node, stimulus, make))
+
+    def _turn(self, node: Node, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
+        return self._lanes.turn(node.lane, stimulus, make)
+
+    def _way(
+        self,
+        node: Node,
+        what: str,
+        by: str,
+        turn: Turn,
+        broken: Iterable[str] = (),
+        *,
+        unattended: bool = False,
+    ) -> Way:
+        """``node`` with everything that ``turn`` recorded."""
+        if turn.broken:
+            return Way(f"{what}: {turn.broken}", by, node, turn.events, ("core-error",))
+        account, found = self._judge.recorded(node.account, node.pair, turn.events, unattended=unattended)
+        acts = tuple(act_of(event) for event in turn.events if isinstance(event, ev.ActionIntended))
+        matters = self._lanes.standings[turn.lane].live
+        reached = Node(turn.lane, matters.pair(node.pair), matters.account(account), (*node.acts, *acts))
+        return Way(what, by, reached, turn.events, (*broken, *found))
+
+
+def _aspects(on: str, reading: str) -> Iterator[str]:
+    """What a reading could show of a pair that moves on its own."""
+    yield on
+    yield reading
+    if reading == "reachability":
+        yield "replication"

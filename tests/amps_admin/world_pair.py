@@ -1,0 +1,133 @@
+"""The simulated pair of AMPS instances, spoken to in process or over its HTTP, and led by the real engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from adapters.amps.admin.adapter import AmpsAdminAdapter
+from adapters.mock.amps.account import FabricTally
+from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
+from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
+from adapters.mock.amps.faults import parse_amps_faults
+from adapters.mock.amps.layout import FabricLayout, TransportLayout
+from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.lab.accounting import CommandLog
+from adapters.mock.lab.amps_admin import AmpsAdmin
+from orchestrator.clock import VirtualClock
+from orchestrator.contract import Adapter, Setting
+from orchestrator.redact import SecretStore
+from orchestrator.site import Inventory, Site
+from tests.amps_admin.leading import Leading
+from tests.amps_admin.stage import Secrets
+from tests.semp.wire import Wire
+
+Way = Literal["in process", "over HTTP"]
+
+
+@dataclass
+class WorldPair(Leading):
+    """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
+    lets no client in by itself."""
+
+    folder: Path
+    way: Way
+    sync: bool = True
+    queues: bool = True
+    bootstrap: bool = False
+    starts_closed: bool = True
+    clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
+
+    def __post_init__(self) -> None:
+        layout = amps_layout(sync=self.sync, queues=self.queues, bootstrap=self.bootstrap)
+        self.world = AmpsWorld(_closed_at_start(layout) if self.starts_closed else layout, self.clock)
+        self.reference = AMPS_WORLDS.register(str(self.folder), self.world)
+        if self.starts_closed:
+            self.act(HOME, "enable", "transports/1")
+        self.wires = {site: self._wire(name) for site, name in INSTANCES.items()}
+
+    def end(self) -> None:
+        """Nobody knows the world any more."""
+        AMPS_WORLDS.forget(str(self.folder))
+
+    def _wire(self, name: str) -> Wire:
+        admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
+        is_up = lambda: self.world.fabric.instances[name].phase != "down"  # noqa: E731
+        return Wire(admin, self.clock, reaches=is_up)
+
+    def act(self, site: str, action: str, target: str) -> None:
+        """Somebody does this at the instance of ``site``."""
+        with self.world.request():
+            self.world.console(INSTANCES[site]).obey(action, target)
+
+    def kill(self, site: str) -> None:
+        self.world.kill(INSTANCES[site])
+
+    def start(self, site: str) -> None:
+        self.world.start(INSTANCES[site])
+
+    def lose(self, site: str) -> None:
+        """All files of an instance that is down."""
+        self.world.lose(INSTANCES[site])
+
+    def fault(self, *lines: str) -> None:
+        self.world.afflict(parse_amps_faults(lines))
+
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @property
+    def tally(self) -> FabricTally:
+        """What really became of the messages."""
+        return self.world.tally()
+
+    @property
+    def commands(self) -> list[str]:
+        """What the instances were made to do, in order: ``ny disable transports/1``."""
+        sites = {name: site for site, name in INSTANCES.items()}
+        return [f"{sites[name]} {action} {target}" for name, action, target in self.tally.commands]
+
+    def inventory(self) -> Inventory:
+        """As an operator has it, for the way in which the instances are spoken to."""
+        inventory = amps_inventory(self.reference, sync=self.sync)
+        if self.way == "in process":
+            return inventory
+        sites = {name: self._over_http(site) for name, site in inventory.sites.items()}
+        return inventory.model_copy(update={"sites": sites})
+
+    def _over_http(self, site: Site) -> Site:
+        options = {"scheme": "http", "insecure_http": True, "link": "sync" if self.sync else "async"}
+        devices = tuple(one.model_copy(update={"address": "lab", "port": 8085}) for one in site.devices)
+        login = {"username": "failover", "password": {"env": "AMPS"}}
+        data = site.model_dump(exclude_unset=True) | {
+            "adapter": "amps-admin",
+            "options": options,
+            "login": login,
+            "devices": [one.model_dump() for one in devices],
+            "name": site.name,
+        }
+        return Site.model_validate(data)
+
+    def adapter(self, site: str) -> Adapter:
+        found = self.inventory().sites[site]
+        if self.way == "in process":
+            return MockAmpsAdapter(found, Setting(self.clock, SecretStore(None)))
+        return AmpsAdminAdapter(
+            found, Setting(self.clock, Secrets()), wire=lambda device: self.wires[site], random=Random(7)
+        )
+
+
+def _closed_at_start(layout: FabricLayout) -> FabricLayout:
+    """New York's client transport has InitialState disabled."""
+    shut = (
+        TransportLayout(name="amps-tcp", enabled=False),
+        TransportLayout(name="amps-replication", type="amps-replication"),
+    )
+    home = INSTANCES[HOME]
+    instances = [one.model_copy(update={"transports": shut}) if one.name == home else one for one in layout.instances]
+    return layout.model_copy(update={"instances": tuple(instances)})
+
+
+__all__ = ["AWAY", "HOME", "INSTANCES", "Way", "WorldPair"]

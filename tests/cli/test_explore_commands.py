@@ -1,0 +1,60 @@
+"""`failover runbook explore`, and what `lint` takes from it."""
+
+from __future__ import annotations
+
+from orchestrator.loader import load_runbook
+from tests.cli.shell import Shell
+from tests.exploration.small import GUARD, SMALL, UNDO
+
+
+def test_explore_prints_the_counts(shell: Shell) -> None:
+    """Law: states, transitions, ends by name, and how far the walk went, in words and for machines alike."""
+    told = shell("runbook", "explore", "solace/guard-standby")
+    assert told.code == 0
+    (data,) = shell("runbook", "explore", "solace/guard-standby", "--json").values
+    counts = f"explored {data['states']:,} states and {data['transitions']:,} transitions to depth {data['depth']}"
+    assert f"solace/guard-standby: {counts}; not exhausted: complete with up to one disturbance" in told.out
+    assert "ends: done" in told.out
+    assert (data["found"], data["not_explored"], data["exhausted"], data["disturbances"]) == ([], [], False, 1)
+
+
+def test_explore_tells_the_shortest_way(shell: Shell) -> None:
+    """Law: a broken promise is exit code 4, with its code and each step on the way to it."""
+    path = shell.write("own.yaml", SMALL.replace(GUARD, ""))
+    told = shell("runbook", "explore", str(path), "--disturbances", "0")
+    assert told.code == 4
+    assert "[promoted-undrained] the shortest way to it:" in told.out
+    assert "  1. at first: the source is active and holds a backlog" in told.out
+
+
+def test_lint_explores(shell: Shell) -> None:
+    """Law: what lint reads and what the walk shows are findings alike, and how much was looked at is said."""
+    path = shell.write("own.yaml", SMALL.replace(UNDO, ""))
+    told = shell("runbook", "lint", str(path))
+    assert told.code == 4
+    assert "[missing-undo]" in told.out
+    assert f"{path}: error: the lane ends reverted, and a change of it is still there [not-reverted]" in told.out
+    assert "how it comes to not-reverted:" in told.out
+    assert "complete with up to one disturbance" in told.out
+    *findings, walk = shell("runbook", "lint", str(path), "--json").values
+    assert {"missing-undo", "not-reverted"} <= {one["code"] for one in findings}
+    assert walk["found"][0]["story"][-1] == "then the lane ends reverted, and a change of it is still there"
+
+
+def test_lint_says_what_it_does_not_know(shell: Shell) -> None:
+    """Law: a runbook with words of another family is linted, and its exploration is unknown, never clean."""
+    local = (
+        "runbook: own/tell\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: source, action: ensure, command: x}}\n"
+    )
+    path = shell.write("own.yaml", local)
+    told = shell("runbook", "lint", str(path), "--adapter", "local")
+    assert f"{path}: unknown: not explored: action ensure [not-explored]" in told.out
+    assert "explored 0" not in told.out
+    assert shell("runbook", "explore", str(path)).code == 4
+
+
+def test_lint_of_a_shipped_runbook_is_clean(shell: Shell) -> None:
+    """Law: lint of a shipped runbook ends with how much was looked at, and with nothing against it."""
+    told = shell("runbook", "lint", load_runbook("solace/suspend").runbook)
+    assert told.code == 0
+    assert told.out.startswith("nothing found\nexplored ")

@@ -1,0 +1,33 @@
+"""What the tests of the exploration share: the declarations of the built-in adapters, and a small runbook to break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from orchestrator.composite import compose
+from orchestrator.contract import ActionSpec
+from orchestrator.loader import read_runbook
+from orchestrator.registry import Registry
+from proof.exploration.search import Exploration, explore
+
+
+@pytest.fixture(scope="session")
+def actions() -> Mapping[str, ActionSpec]:
+    """Of a site with the simulated adapter and an operator's own commands."""
+    registry = Registry()
+    return compose([registry.get("mock"), registry.get("local")]).actions
+
+
+@pytest.fixture
+def walk(tmp_path, actions) -> Callable[..., Exploration]:
+    """Explores a text, with one disturbance unless told otherwise."""
+
+    def explored(text: str, disturbances: int = 1, **bounds: int) -> Exploration:
+        file = tmp_path / "broken.yaml"
+        file.write_text(text, encoding="utf-8")
+        runbook = read_runbook(file).result()
+        return explore(runbook, actions, disturbances_max=disturbances, **{"states_max": 100_000, **bounds})
+
+    return explored

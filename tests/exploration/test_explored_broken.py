@@ -1,0 +1,127 @@
+"""Runbooks that are broken on purpose: each gives the counter-example that it should, and bounds are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.loader import load_runbook
+from proof.exploration.judge import RULES
+from proof.exploration.search import explore
+from proof.exploration.story import story
+from tests.exploration.small import ACTIVATE, CLOSE, DEMOTE, DRAIN, GUARD, ITEMS, REQUIRED, SMALL, STALL, UNDO
+
+
+def test_the_small_runbook_is_clean(walk) -> None:
+    """What the variants below break is whole before: nothing is found."""
+    found = walk(SMALL)
+    assert [story(one) for one in found.found] == []
+    assert set(found.ends) == {"refused", "done", "reverted", "escalated", "needs-operator", "stuck"}
+
+
+VARIANTS = [
+    (
+        "activate before demote",
+        SMALL.replace(ACTIVATE, "").replace(DEMOTE, ACTIVATE.replace(REQUIRED, "") + DEMOTE),
+        "promoted-unconfirmed",
+    ),
+    ("the source is not read again", SMALL.replace(REQUIRED, ""), "two-active"),
+    (
+        "no expect, and nothing else reads the role",
+        SMALL.replace(REQUIRED, "").replace(
+            "    expect: [{on: source, reading: replication, where: {role: standby}}]\n", ""
+        ),
+        "promoted-unconfirmed",
+    ),
+    ("the activation is not read back", SMALL[: SMALL.rindex("    expect:")], "not-done"),
+    ("no undo", SMALL.replace(UNDO, ""), "not-reverted"),
+    (
+        "an undo that looks at nothing first",
+        SMALL.replace(UNDO, "".join(UNDO.splitlines(True)[:1] + UNDO.splitlines(True)[2:])),
+        "promoted-unconfirmed",
+    ),
+    ("a drain without a guard", SMALL.replace(GUARD, ""), "promoted-undrained"),
+    ("no drain", SMALL.replace(DRAIN, ""), "promoted-undrained"),
+    ("drain before demote", SMALL.replace(DRAIN, "").replace(DEMOTE, DRAIN + DEMOTE), "promoted-undrained"),
+    (
+        "suspension is not looked for",
+        SMALL[: SMALL.index("  - id: not-s")] + DEMOTE + DRAIN + ACTIVATE,
+        "messages-left",
+    ),
+    ("unattended it escalates", SMALL.replace("unattended: revert", "unattended: escalate"), "escalated-unattended"),
+    (
+        "a gate without a way out",
+        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait], unattended: wait"),
+        "dead-end",
+    ),
+    ("a wait without an end", SMALL.replace(STALL, ""), "dead-end"),
+    (
+        "unattended it waits",
+        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait, stop], unattended: wait"),
+        "waits-unattended",
+    ),
+    ("transactions of an active source", SMALL.replace(ACTIVATE, ITEMS + ACTIVATE), "transaction-elsewhere"),
+    ("a change that must not be repeated is not read back", SMALL.replace(ACTIVATE, CLOSE + ACTIVATE), "sent-twice"),
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), [one[1:] for one in VARIANTS], ids=[one[0] for one in VARIANTS])
+def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
+    """One part of a runbook that keeps a promise is taken out: the walk finds that promise broken, and says how."""
+    assert text != SMALL
+    found = {one.rule: one for one in walk(text, examples_max=3).found}
+    assert rule in found, sorted(found)
+    lines = story(found[rule])
+    assert lines[0].startswith("at first: ")
+    assert lines[-1] == f"then {RULES[rule]}"
+
+
+def test_the_first_counterexample_is_the_shortest(walk) -> None:
+    """No mishap at all is needed to show what the missing undo does, and the story says each step of the way."""
+    (found,) = walk(SMALL.replace(UNDO, ""), examples_max=1).found
+    depth = "source replication_queue (messages 100, rejects on discard yes)"
+    bridge = "target replication (role standby, bridge down)"
+    assert story(found) == [
+        "at first: the sites are cut off from each other",
+        f"read {depth}: step not-suspended is done, step demote begins",
+        f"read {bridge}: set_role standby at the source is to be sent",
+        "set_role at the source: obeyed",
+        "read source replication (role standby, bridge down): step demote is done, step drain begins",
+        f"read {depth}; {bridge}: the guard is broken",
+        "60s pass",
+        f"read {depth}; {bridge}: gate lost opens (revert / escalate; unattended revert)",
+        "at lost somebody chooses revert: it turns back, it ends reverted",
+        "then the lane ends reverted, and a change of it is still there",
+    ]
+
+
+def test_two_walks_say_the_same(walk) -> None:
+    """Nothing depends on chance: the same counts, the same counter-examples."""
+    text = SMALL.replace(REQUIRED, "")
+    assert walk(text) == walk(text)
+
+
+def test_what_the_model_does_not_know_is_not_explored(walk) -> None:
+    """A word of another family is named, nothing is walked, and nothing is called clean."""
+    text = SMALL.replace(
+        "reading: replication_queue, where: {drained: true}", "reading: backlog, where: {drained: true}"
+    )
+    text = text.replace("action: set_role, role: standby", "action: set_rank, rank: last").replace(
+        "role: active, bridge", ""
+    )
+    found = walk(text.replace("where: {bridge: bound}", "where: {transaction_mode: async}"))
+    assert found.unexplored == [
+        "reading backlog",
+        "transaction_mode of reading replication",
+        "action set_rank",
+    ]
+    assert (found.states, found.is_exhausted) == (0, False)
+
+
+def test_a_bound_that_was_reached_is_told(walk, actions) -> None:
+    """A walk that stopped early never says that it is exhausted."""
+    assert not walk(SMALL, states_max=50).is_exhausted
+    assert not walk(SMALL, 0).is_exhausted
+    check = load_runbook("solace/uncontrolled").model_copy(
+        update={"steps": load_runbook("solace/uncontrolled").steps[1:2]}
+    )
+    assert explore(check, actions, states_max=10_000, disturbances_max=100).is_exhausted
