@@ -65,7 +65,10 @@ class CommandAhead:
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """One step of one service: its checks, and the commands it would send, in order; a wait repeats its readings."""
+    """One step of one service: its checks, and the commands it would send, in order; a wait repeats its readings.
+
+    ``gauge``: what has to fall to 0 while it waits, as it stands now; None for other steps, and where it is unknown.
+    """
 
     id: str
     title: str
@@ -73,6 +76,7 @@ class StepPreview:
     commands: tuple[CommandAhead, ...]
     notes: tuple[str, ...] = ()
     point_of_no_return: bool = False
+    gauge: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +179,21 @@ class _Layout:
         checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
         checks += [self._ahead(check, "proof") for check in step.expect]
         return StepPreview(
-            step.id, step.title, tuple(checks), tuple(commands), tuple(self._notes(step)), step.point_of_no_return
+            step.id,
+            step.title,
+            tuple(checks),
+            tuple(commands),
+            tuple(self._notes(step)),
+            step.point_of_no_return,
+            self._gauge(step),
         )
+
+    def _gauge(self, step: Step) -> int | None:
+        """How many messages a wait would have to see leave, were it now."""
+        if step.progress is None:
+            return None
+        seen = self.service.reading(step.progress.on, step.progress.reading)
+        return seen.value.messages if seen is not None and isinstance(seen.value, QueueDepth) else None
 
     def _now(self, check: Check) -> CheckNow:
         verdict = judge_one(self.plan, self.service, check)
@@ -239,10 +256,9 @@ class _Layout:
             yield f"compared at both sites: {step.compare}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)
-        if step.progress is not None:
-            seen = self.service.reading(step.progress.on, step.progress.reading)
-            if seen is not None and isinstance(seen.value, QueueDepth) and seen.value.messages is not None:
-                yield f"{seen.value.messages:,} messages in the queue now"
+        waiting = self._gauge(step)
+        if waiting is not None:
+            yield f"{waiting:,} messages in the queue now"
         if step.when_guard_breaks is not None:
             yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
         if step.when_stalled is not None:

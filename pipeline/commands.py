@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
+from orchestrator.reports.forecast import NAME as FORECAST
+from orchestrator.reports.forecast import Forecast
+from orchestrator.reports.forecast import encoded as encoded_forecast
 from pipeline.amps.instance import Instance
 from pipeline.amps.journals import JournalsOutcome, compare_journals
 from pipeline.amps.report import JournalsReport, SowReport, encoded
 from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
 from pipeline.ask import Ask
 from pipeline.faults import spark_faults
+from pipeline.history.history import history_of
+from pipeline.history.page import page_of
+from pipeline.history.report import HistoryReport
 from pipeline.reconcile import reconcile
 from pipeline.report import Report
 from pipeline.results import REPORT, differences_table, result_at
@@ -22,6 +28,7 @@ from pipeline.sides import Side, check_pair
 from pipeline.watching import watched
 
 Say = Callable[[str], None]
+PAGE = "history.html"
 
 
 def run_reconcile(
@@ -71,6 +78,24 @@ def run_sow(
         _write(out, outcome, say)
         outcome.close()
         return outcome.report
+
+
+def run_history(
+    names: Sequence[str], settings: SparkSettings, out: str | None, clock: Clock, say: Say
+) -> tuple[HistoryReport, Forecast]:
+    """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above."""
+    say("starting Spark")
+    with spark_session(settings) as spark, spark_faults(), watched(spark, say):
+        outcome = history_of(spark, names, clock, say)
+        if out is not None:
+            say(f"writing {out}")
+            with result_at(out) as result:
+                result.table("facts", outcome.facts)
+                result.document(PAGE, page_of(outcome.report))
+                result.document(FORECAST, encoded_forecast(outcome.forecast))
+                result.document(REPORT, outcome.report.encoded())
+        outcome.close()
+        return outcome.report, outcome.forecast
 
 
 def _write(out: str | None, outcome: JournalsOutcome | SowOutcome, say: Say) -> None:

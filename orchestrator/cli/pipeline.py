@@ -150,3 +150,37 @@ def sow(
 
     spark = SparkWish(master, memory, partitions, scratch, conf)
     raise typer.Exit(sows_of(tools_of(context).clock, left, right, keys or [], skew, spark, out, as_json=as_json))
+
+
+@_APP.command("history")
+def history(
+    context: typer.Context,
+    records: Annotated[
+        list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
+    ],
+    learn: Annotated[bool, typer.Option("--learn", help="Let dry runs read their ranges from this.")] = False,
+    master: Master = None,
+    memory: Memory = "2g",
+    partitions: Partitions = None,
+    scratch: Scratch = None,
+    conf: Conf = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Also write history.html, report.json and more there."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What past runs took by phase, how fast queues drained, who needed second attempts. Exit code 4: unread files.
+
+    \b
+    Examples:
+      failover runs export 20261120-0305 -o records/20261120-0305.jsonl
+      failover check --json > records/check-20261120.json
+      failover pipeline history records --learn --out history
+    """
+    from orchestrator.cli.past import history as run
+    from orchestrator.cli.reconciling import SparkWish
+    from orchestrator.cli.wiring import tools as tools_of
+
+    spark = SparkWish(master, memory, partitions, scratch, conf)
+    raise typer.Exit(run(tools_of(context), records, spark, out, learn=learn, as_json=as_json))

@@ -9,6 +9,7 @@ from typing import get_args
 
 from orchestrator import events as ev
 from orchestrator.cli.checking import last_checks_of
+from orchestrator.cli.foretelling import with_forecast
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
@@ -30,7 +31,7 @@ def take_preview(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
 
 def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     """The dry run's result on stdout. Returns the exit code a run started now would end with, if that is known."""
-    lanes = take_preview(tools, plan)
+    lanes = with_forecast(tools, plan, take_preview(tools, plan))
     held = _held(tools, plan)
     refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
     code = _LOCKED if held else _REFUSED if refusing else 0
@@ -50,7 +51,7 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
 
 def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
     """The plan before the one question: direction, what was found, and the commands in order."""
-    lanes = take_preview(tools, plan)
+    lanes = with_forecast(tools, plan, take_preview(tools, plan))
     yield from _headline(plan, "the plan")
     yield from _checked(tools, plan)
     for lane in lanes[:_LANES_IN_FULL]:

@@ -1,0 +1,101 @@
+"""What earlier runs took, as a table that a dry run reads its ranges from. Written by ``failover pipeline history``.
+
+Must never be read as a promise: every range says of how many runs it is, and simulated runs never speak for real ones.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orchestrator.errors import DefinitionError
+
+FORMAT = "failover forecast 1"
+NAME = "forecast.json"
+# Fewer say nothing about a range.
+FEWEST = 3
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Range(_Strict):
+    """The middle nine tenths of what was seen: percentiles 5, 50 and 95, of ``n`` of them."""
+
+    n: int
+    p05: float
+    p50: float
+    p95: float
+
+
+class StepForecast(_Strict):
+    """Seconds that a finished step took. ``service`` None: of all services together."""
+
+    simulated: bool
+    runbook: str
+    step: str
+    service: str | None
+    seconds: Range
+
+
+class DrainForecast(_Strict):
+    """Messages a second that left a replication queue while a run waited for it. ``service`` None: of all."""
+
+    simulated: bool
+    service: str | None
+    rate: Range
+
+
+class Forecast(_Strict):
+    """``made_at``: ISO 8601. ``runs``: how many runs it is made of."""
+
+    format: str = FORMAT
+    made_at: str
+    runs: int
+    steps: tuple[StepForecast, ...]
+    drains: tuple[DrainForecast, ...]
+
+    def seconds(self, runbook: str, step: str, service: str, *, simulated: bool) -> Range | None:
+        """How long this step takes: of this service, else of all of them; None where too little is known."""
+        found = {
+            one.service: one.seconds
+            for one in self.steps
+            if (one.runbook, one.step, one.simulated) == (runbook, step, simulated)
+        }
+        return _first(found.get(service), found.get(None))
+
+    def drain_rate(self, service: str, *, simulated: bool) -> Range | None:
+        """How fast the queue drains, in messages a second: of this service, else of all of them."""
+        found = {one.service: one.rate for one in self.drains if one.simulated is simulated}
+        return _first(found.get(service), found.get(None))
+
+
+def _first(*ranges: Range | None) -> Range | None:
+    return next((one for one in ranges if one is not None and one.n >= FEWEST), None)
+
+
+def read_forecast(path: Path) -> Forecast | None:
+    """The forecast kept at ``path``; None when there is none. Raises ``DefinitionError`` for what is no forecast."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"the forecast {path} cannot be read: {error}") from error
+    try:
+        found = Forecast.model_validate_json(text)
+    except ValidationError as error:
+        raise DefinitionError(
+            f"{path} is no forecast: {error.errors()[0]['msg']}", hint="failover pipeline history … --learn"
+        ) from error
+    if found.format != FORMAT:
+        raise DefinitionError(f"{path} is a forecast of another version", hint="failover pipeline history … --learn")
+    return found
+
+
+def encoded(forecast: Forecast) -> bytes:
+    """As it is kept."""
+    return (json.dumps(forecast.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()

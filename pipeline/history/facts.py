@@ -1,0 +1,135 @@
+"""One exported run, or one kept check, as rows of facts. Runs on Spark's workers, and needs no Spark itself.
+
+A run's facts are those of its report (``orchestrator.reports.report``), so they agree with what its screen and its
+exit code said. A file that does not prove itself gives one row that says so; it is counted and never left out silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.chain import follow_exported, record_of
+from orchestrator.contract import Effect
+from orchestrator.errors import FailoverError
+from orchestrator.reports.report import LaneReport, RunReport, build
+
+Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "unread"]
+
+
+class Fact(NamedTuple):
+    """One row. ``at``: seconds since the epoch, of the run's beginning, or of the check. What else is set, by ``kind``:
+
+    - run: ``seconds`` it took, ``state`` its outcome.
+    - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
+    - step: ``name``, ``seconds``, ``state`` (done, failed, …), ``amount`` its number in the runbook, from 1.
+    - drain: ``seconds`` the wait took, ``amount`` messages that were in the queue at its beginning.
+    - action: ``name``, ``site``, ``device``, ``amount`` attempts, ``state`` the effect of the last one.
+    - failure: a reading that failed: ``name``, ``site``, ``amount`` how often, ``state`` the kind of error.
+    - check: ``name`` of the check, ``site`` or ``service``, ``state`` (ok, note, warning, error, unknown).
+    - unread: ``name`` of the file, ``state`` why.
+    """
+
+    kind: Kind
+    at: float = 0.0
+    simulated: bool | None = None
+    run: str | None = None
+    runbook: str | None = None
+    service: str | None = None
+    site: str | None = None
+    device: str | None = None
+    name: str | None = None
+    state: str | None = None
+    seconds: float | None = None
+    amount: float | None = None
+
+
+def facts_of_file(name: str, text: str) -> list[Fact]:
+    """The facts in one file: an exported run, or what ``failover check --json`` printed, any number of times."""
+    try:
+        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if not lines:
+            return [Fact("unread", name=name, state="it is empty")]
+        if all("pairs" in line and "at" in line for line in lines):
+            return [fact for line in lines for fact in _of_check(line)]
+        return list(_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
+    except (FailoverError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return [Fact("unread", name=name, state=f"{type(error).__name__}: {error}"[:300])]
+
+
+def _of_run(records: list[ev.Record]) -> Iterator[Fact]:
+    report = build(records)
+    created = records[0].event
+    assert isinstance(created, ev.RunCreated)  # the report is a fold of it
+    plan, at = created.plan, records[0].at
+    base = Fact("run", at, report.simulated, report.run, report.runbook)
+    yield base._replace(seconds=report.seconds, state=str(report.outcome or report.status))
+    for lane in report.lanes:
+        yield from _of_lane(base, plan, report, lane)
+    yield from _actions(base, plan, records)
+    yield from _failures(base, plan, records)
+
+
+def _of_lane(base: Fact, plan: ev.Plan, report: RunReport, lane: LaneReport) -> Iterator[Fact]:
+    own = base._replace(service=lane.service)
+    yield own._replace(kind="lane", seconds=lane.outage_seconds, state=str(lane.outcome or lane.status))
+    followed = {step.id for step in plan.runbook.steps if step.progress is not None}
+    for step in lane.steps:
+        number = float(plan.runbook.index_of(step.id) + 1)
+        yield own._replace(kind="step", name=step.id, seconds=step.seconds, state=step.status, amount=number)
+        is_drained = step.id in followed and step.status == "done" and step.seconds is not None
+        if is_drained and lane.drained_messages:
+            yield own._replace(kind="drain", name=step.id, seconds=step.seconds, amount=float(lane.drained_messages))
+
+
+def _actions(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
+    """One fact for each thing that was to be done, however often it was tried."""
+    tried: dict[tuple[Any, ...], Fact] = {}
+    intents: dict[tuple[str | None, int], tuple[Any, ...]] = {}
+    for record in records:
+        event = record.event
+        if isinstance(event, ev.ActionIntended):
+            what = (record.lane, event.step, event.on, event.action, event.item, event.undo)
+            intents[record.lane, event.intent] = what
+            before = tried.get(what)
+            amount = 1.0 if before is None else (before.amount or 0.0) + 1.0
+            tried[what] = base._replace(
+                kind="action",
+                service=record.lane,
+                site=plan.site_name(event.on),
+                name=event.action,
+                amount=amount,
+                state=str(Effect.DOUBTFUL),  # until its end is known
+            )
+        elif isinstance(event, ev.ActionEnded) and (record.lane, event.intent) in intents:
+            what = intents[record.lane, event.intent]
+            tried[what] = tried[what]._replace(state=str(event.effect), device=event.device or None)
+    yield from tried.values()
+
+
+def _failures(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
+    counted: Counter[tuple[str | None, str, str, str]] = Counter()
+    for record in records:
+        if isinstance(record.event, ev.Observed):
+            for seen in record.event.seen:
+                if seen.failure is not None:
+                    counted[record.lane, plan.site_name(seen.on), seen.reading, seen.failure.kind] += 1
+    for (lane, site, reading, error), times in counted.items():
+        yield base._replace(kind="failure", service=lane, site=site, name=reading, state=error, amount=float(times))
+
+
+def _of_check(document: dict[str, Any]) -> Iterator[Fact]:
+    """The states in one ``failover check --json``."""
+    at = datetime.fromisoformat(document["at"]).timestamp()
+    base = Fact("check", at, bool(document["simulated"]))
+    for pair in document["pairs"]:
+        for site, checks in pair["sites"].items():
+            for name, state in checks.items():
+                yield base._replace(site=site, name=name, state=state)
+        for one in pair["services"]:
+            for name, state in one["checks"].items():
+                yield base._replace(service=one["service"], name=name, state=state)

@@ -1,0 +1,128 @@
+"""The history of runs as data: what screen, JSON and page show. Seconds, messages, ISO 8601. Needs no Spark."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+FORMAT: Literal["failover.history/1"] = "failover.history/1"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Durations(_Strict):
+    """Of ``n`` of them: percentiles 5, 50 and 95, the longest, and the change in 30 days (None: too few to tell)."""
+
+    simulated: bool
+    runbook: str
+    step: str | None = None
+    n: int
+    p05: float
+    p50: float
+    p95: float
+    longest: float
+    trend: float | None
+
+
+class Ending(_Strict):
+    """How many runs of a runbook ended so."""
+
+    simulated: bool
+    runbook: str
+    outcome: str
+    n: int
+
+
+class Drain(_Strict):
+    """Messages a second. ``hour`` of the day in UTC; ``backlog``: from so many messages on, up to ten times that."""
+
+    simulated: bool
+    service: str
+    hour: int
+    backlog: int
+    n: int
+    p05: float
+    p50: float
+    p95: float
+
+
+class Retry(_Strict):
+    """Of ``n`` things to be done: ``again`` second attempts, and how many ended doubtful or refused."""
+
+    simulated: bool
+    site: str
+    device: str | None
+    action: str
+    n: int
+    again: int
+    doubtful: int
+    refused: int
+
+
+class ReadingFailure(_Strict):
+    """A reading that failed ``n`` times with this error."""
+
+    simulated: bool
+    site: str
+    reading: str
+    error: str
+    n: int
+
+
+class Drift(_Strict):
+    """A check of a site or a service over ``n`` looks at it. ``changed_at`` None: it never changed."""
+
+    simulated: bool
+    site: str | None
+    service: str | None
+    check: str
+    n: int
+    first: str
+    last: str
+    changes: int
+    changed_at: str | None
+
+
+class PredictionError(_Strict):
+    """Of ``n`` forecasts made from earlier runs alone: seconds they were off (the middle), and the share within range."""
+
+    simulated: bool
+    runbook: str
+    step: str
+    n: int
+    off: float
+    within: float
+
+
+class Unread(_Strict):
+    """A file that could not be used, and why."""
+
+    file: str
+    why: str
+
+
+class HistoryReport(_Strict):
+    """All of it. ``unread`` names at most a hundred files; ``unread_files`` counts all."""
+
+    format: Literal["failover.history/1"] = FORMAT
+    made_at: str
+    runs: int
+    checks: int
+    unread_files: int
+    unread: tuple[Unread, ...]
+    endings: tuple[Ending, ...]
+    outages: tuple[Durations, ...]
+    phases: tuple[Durations, ...]
+    drains: tuple[Drain, ...]
+    retries: tuple[Retry, ...]
+    failures: tuple[ReadingFailure, ...]
+    drift: tuple[Drift, ...]
+    prediction_errors: tuple[PredictionError, ...]
+
+    def encoded(self) -> bytes:
+        """As it is written to a file."""
+        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,66 @@
+"""A dry run says how long earlier runs took, from the forecast in the state directory, and never makes one up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.reports.forecast import NAME, DrainForecast, Forecast, Range, StepForecast, encoded
+from tests.cli.shell import VPN, Shell
+
+RANGE = Range(n=7, p05=1.0, p50=2.0, p95=4.0)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell with a simulated pair of its own."""
+    for name in ("STATE", "JOURNAL", "INVENTORY"):
+        monkeypatch.delenv(f"FAILOVER_{name}", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "state").mkdir(mode=0o700)
+    return Shell(tmp_path, capsys)
+
+
+def keep(shell: Shell, *, simulated: bool = True, seen: Range = RANGE, rate: float | None = None) -> None:
+    """Keep a forecast of the step `demote`, and perhaps of the drain."""
+    step = StepForecast(simulated=simulated, runbook="solace/controlled", step="demote", service=None, seconds=seen)
+    rates = Range(n=5, p05=rate / 2, p50=rate, p95=rate * 2) if rate else None
+    drains = (DrainForecast(simulated=simulated, service=VPN, rate=rates),) if rates else ()
+    (shell.state / NAME).write_bytes(encoded(Forecast(made_at="x", runs=7, steps=(step,), drains=drains)))
+
+
+def notes(shell: Shell, step: str) -> list[str]:
+    """The notes on a step of a dry run."""
+    ended = shell("controlled", "--vpn", VPN, "--dry-run", "--json")
+    steps = ended.result["lanes"][0]["steps"]
+    return [str(note) for note in next(one["notes"] for one in steps if one["id"] == step)]
+
+
+def test_a_range_with_how_often(shell: Shell) -> None:
+    """Law: the middle and the range of earlier runs are told, with how many there were."""
+    keep(shell)
+    assert "about 2.0s (1.0s to 4.0s), as 7 times before" in notes(shell, "demote")
+
+
+def test_a_drain_is_foretold_from_what_is_queued(shell: Shell) -> None:
+    """Law: the time to drain is the queue as it is now, at the rates seen before; the slow rate is the long end."""
+    keep(shell, rate=1_000.0)
+    told = next(note for note in notes(shell, "drain") if note.startswith("about"))
+    assert told == "about 4.0s (2.0s to 8.0s), if it drains as in 5 waits before (at 1,000 messages a second)"
+
+
+@pytest.mark.parametrize("kept", [{"simulated": False}, {"seen": Range(n=2, p05=1, p50=1, p95=1)}])
+def test_nothing_is_made_up(shell: Shell, kept: dict[str, object]) -> None:
+    """Law: real runs say nothing of simulated ones, and two runs are no range."""
+    keep(shell, **kept)  # type: ignore[arg-type]
+    assert not [note for note in notes(shell, "demote") if note.startswith("about")]
+
+
+@pytest.mark.parametrize("text", ["{}", "x", '{"format": "failover forecast 2"}'])
+def test_what_is_no_forecast(shell: Shell, text: str) -> None:
+    """Law: a damaged forecast is one sentence with what to do, and nothing is begun."""
+    (shell.state / NAME).write_text(text, encoding="utf-8")
+    ended = shell("controlled", "--vpn", VPN, "--dry-run")
+    assert (ended.code, "forecast" in ended.complaint) == (2, True)
+    assert "--learn" in ended.hint

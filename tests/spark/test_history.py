@@ -1,0 +1,250 @@
+"""`failover pipeline history`: figures of past runs, held against the runs' own reports and a plain Python oracle."""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from adapters.mock.embedded import embedded_world
+from orchestrator.cli.main import main
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import Clock, VirtualClock
+from orchestrator.contract import Adapter, Permit
+from orchestrator.errors import DefinitionError
+from orchestrator.fleet import Desk, InlineFleet
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
+from orchestrator.reports.forecast import Range
+from orchestrator.runbook import Side
+from pipeline.history.facts import facts_of_file
+from pipeline.history.history import HistoryOutcome, history_of
+from pipeline.history.page import page_of
+from pipeline.history.report import Durations, HistoryReport, Retry
+from tests.cli.shell import DECISIONS, VPN, Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell with a simulated pair of its own."""
+    for name in ("STATE", "JOURNAL", "INVENTORY"):
+        monkeypatch.delenv(f"FAILOVER_{name}", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return Shell(tmp_path, capsys)
+
+
+@dataclass
+class Night:
+    """A directory with the exports of six runs to and fro, one of them with a lost request; and their own reports."""
+
+    folder: Path
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def records(self) -> Path:
+        return self.folder / "records"
+
+    def pass_by(self) -> None:
+        """All of it, on the injected clock."""
+        self.records.mkdir()
+        decisions = self.folder / "decisions.yaml"
+        decisions.write_text(DECISIONS, encoding="utf-8")
+        tools = Tools(self.folder, VirtualClock(), SecretStore(None), Registry(), _inline)
+        for number in range(6):
+            source = ("--from", ("ny", "nj")[number % 2])
+            fault = ("--fault", "demote: lose request") if number == 3 else ()
+            typed(tools, "controlled", "--vpn", VPN, "--yes", *source, "--xa", str(decisions), *fault)
+            report = json.loads(typed(tools, "runs", "show", "last", "--json"))
+            self.reports.append(report)
+            typed(tools, "runs", "export", "last", "-o", str(self.records / f"{report['run']}-{number}.jsonl"))
+            pause(tools, 3_600.0)
+
+
+def _inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> InlineFleet:
+    return InlineFleet(adapters, permit, clock, desk=desk)
+
+
+def typed(tools: Tools, *arguments: str) -> str:
+    """What a command prints; it must end well."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(arguments, tools)
+    assert code == 0, err.getvalue()
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    """One for all tests of this file, which only read it."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("STATE", "JOURNAL", "INVENTORY"):
+            environment.delenv(f"FAILOVER_{name}", raising=False)
+        night = Night(tmp_path_factory.mktemp("night"))
+        night.pass_by()
+    return night
+
+
+@pytest.fixture(scope="module")
+def outcome(spark: SparkSession, night: Night) -> Iterator[HistoryOutcome]:
+    """The history of that night."""
+    found = history_of(spark, [str(night.records)], VirtualClock())
+    yield found
+    found.close()
+
+
+def pause(tools: Tools, seconds: float) -> None:
+    """Let time pass for the pair, too: it does only while somebody holds its world."""
+    with closing(embedded_world(tools.world_file, tools.clock)) as world:
+        tools.clock.sleep(seconds)
+        with world.request():
+            pass
+
+
+def middle(values: Sequence[float]) -> tuple[float, float, float]:
+    """Percentiles 5, 50, 95 by the standard library."""
+    cuts = statistics.quantiles(values, n=100, method="inclusive")
+    return cuts[4], cuts[49], cuts[94]
+
+
+def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night: Night) -> None:
+    """Law: phases, outages and endings are percentiles of what each run's own report says."""
+    report, runs = outcome.report, night.reports
+    assert (report.runs, report.unread_files) == (6, 0)
+    assert [(one.outcome, one.n) for one in report.endings] == [("done", 6)]
+    [outage] = report.outages
+    told = [run["lanes"][0]["outage_seconds"] for run in runs]
+    assert (outage.p05, outage.p50, outage.p95) == pytest.approx(middle(told), abs=2e-3)
+    assert outage.longest == pytest.approx(max(told), abs=2e-3)
+    for phase in report.phases:
+        took = [step["seconds"] for run in runs for step in run["lanes"][0]["steps"] if step["id"] == phase.step]
+        assert (phase.n, phase.p50) == (6, pytest.approx(middle(took)[1], abs=2e-3))
+    assert [one.step for one in report.phases] == [step["id"] for step in runs[0]["lanes"][0]["steps"]]
+
+
+def test_second_attempts_are_found(outcome: HistoryOutcome) -> None:
+    """Law: the one action that was sent twice is counted at its device, and no other."""
+    again = {(one.site, one.action): one.again for one in outcome.report.retries if one.again}
+    assert again == {("nj", "set_role"): 1}
+
+
+def test_drains_have_hour_and_size(outcome: HistoryOutcome, night: Night) -> None:
+    """Law: every wait for a queue with messages in it is in the table, under its hour and its power of ten."""
+    drained = [run["lanes"][0]["drained_messages"] for run in night.reports]
+    assert sum(one.n for one in outcome.report.drains) == sum(bool(one) for one in drained)
+    assert {one.backlog for one in outcome.report.drains} == {10 ** (len(str(one)) - 1) for one in drained if one}
+
+
+def test_forecast_is_of_all_and_of_each(outcome: HistoryOutcome) -> None:
+    """Law: a service has a range of its own; a service never seen has that of all of them; real runs have none."""
+    forecast, step = outcome.forecast, "drain"
+    own = forecast.seconds("solace/controlled", step, VPN, simulated=True)
+    assert own is not None and own.n == 6
+    assert forecast.seconds("solace/controlled", step, "Never_Seen", simulated=True) == own
+    assert forecast.seconds("solace/controlled", step, VPN, simulated=False) is None
+    assert isinstance(forecast.drain_rate("Never_Seen", simulated=True), Range)
+
+
+def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, night: Night) -> None:
+    """Law: each run is held against the runs before it, never against itself or later ones."""
+    off = {one.step: (one.n, one.off) for one in outcome.report.prediction_errors}
+    for step in ("drain", "demote"):
+        took = [
+            next(one["seconds"] for one in run["lanes"][0]["steps"] if one["id"] == step)
+            for run in sorted(night.reports, key=lambda run: run["started_at"])
+        ]
+        expected = [abs(took[place] - statistics.median(took[:place])) for place in range(3, 6)]
+        assert off[step] == (3, pytest.approx(statistics.median(expected), abs=2e-3))
+
+
+def test_what_cannot_be_read_is_counted(spark: SparkSession, night: Night, tmp_path: Path) -> None:
+    """Law: an edited, a cut and an empty export are named with a reason, and do not stop the others."""
+    records = tmp_path / "records"
+    copytree(night.records, records)
+    first, second, third, *_ = sorted(records.iterdir())
+    first.write_text(first.read_text("utf-8").replace("demote", "promote"), encoding="utf-8")
+    second.write_text("".join(second.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    third.write_bytes(b"")
+    (records / "noise.json").write_bytes(b"\xff\xfe")
+    report = history_of(spark, [str(records)], VirtualClock()).report
+    assert (report.runs, report.unread_files) == (3, 4)
+    why = {Path(one.file).name: one.why for one in report.unread}
+    assert "not what was written" in why[first.name]
+    assert "cut off" in why[second.name]
+    assert "empty" in why[third.name]
+    assert set(why) == {first.name, second.name, third.name, "noise.json"}
+
+
+def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) -> None:
+    """Law: a check that changed between two looks is told with its first and last state, and when."""
+    kept = tmp_path / "checks.jsonl"
+    for number in range(3):
+        if number == 2:
+            shell.disturb("at 0s: bridge down")
+        pause(shell.tools(), 60.0)
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(shell("check", "--json").out)
+    report = history_of(spark, [str(kept)], VirtualClock()).report
+    assert (report.runs, report.checks) == (0, 3)
+    bridge = next(one for one in report.drift if (one.service, one.check) == (VPN, "bridge"))
+    assert (bridge.first, bridge.last, bridge.changes, bridge.n) == ("ok", "error", 1, 3)
+    assert bridge.changed_at == json.loads(kept.read_text("utf-8").splitlines()[-1])["at"]
+
+
+def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
+    """Law: no export and no such directory are each one sentence."""
+    with pytest.raises(DefinitionError, match="no export"):
+        history_of(spark, [str(tmp_path)], VirtualClock())
+    with pytest.raises(DefinitionError, match="not there"):
+        history_of(spark, [str(tmp_path / "nowhere")], VirtualClock())
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+
+
+def test_the_page_is_one_file_without_scripts() -> None:
+    """Law: whatever names hold, the page has no script, and loads nothing."""
+    name = "<script src='http://x/'>&"
+    span = Durations(simulated=True, runbook=name, n=3, p05=1, p50=2, p95=3, longest=4, trend=None)
+    retry = Retry(simulated=False, site=name, device=name, action=name, n=2, again=1, doubtful=0, refused=0)
+    report = HistoryReport(
+        made_at="now",
+        runs=3,
+        checks=0,
+        unread_files=0,
+        unread=(),
+        endings=(),
+        outages=(span,),
+        phases=(span.model_copy(update={"step": name}),),
+        drains=(),
+        retries=(retry,),
+        failures=(),
+        drift=(),
+        prediction_errors=(),
+    )
+    page, reader = page_of(report).decode(), _Tags()
+    reader.feed(page)
+    assert "script" not in reader.tags and {"svg", "rect", "table"} <= reader.tags
+    assert "<script" not in page and "SIMULATED" in page
+
+
+def test_a_file_that_is_neither(tmp_path: Path) -> None:
+    """Law: valid JSON that is neither an export nor a check is unread, with a reason."""
+    for text in ("[]", "1", '{"seq": 1}', '{"pairs": [], "at": "x"}\n{"run": "r"}', "null"):
+        [fact] = facts_of_file("x.jsonl", text)
+        assert fact.kind == "unread" and fact.state
