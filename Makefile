@@ -66,8 +66,8 @@ format: $(HAS_DEV) ## Format the sources and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(HAS_DEV) ## Print the figures; some only: make bench ONLY="name …"
-	$(BIN)/python -m bench.run $(ONLY)
+bench: $(HAS_DEV) ## Print the figures; some only: make bench ONLY="name …" ROWS=1000000
+	$(BIN)/python -m bench.run $(ONLY) $(if $(ROWS),--rows $(ROWS))
 
 .PHONY: pins
 pins: ## Compute requirements/ anew from pyproject.toml (needs uv)

@@ -1,8 +1,8 @@
 """Runs the benchmarks: every module beside this one, or those named on the command line.
 
-A benchmark is a module ``bench/<name>.py`` whose docstring begins with its title, and whose ``main()`` takes no
-arguments and prints its own table. It measures on this machine, now; this file must never judge, store or compare
-figures.
+A benchmark is a module ``bench/<name>.py`` whose docstring begins with its title, and whose ``main()`` prints its own
+table; it may take ``rows``, and then has a size of its own without. It measures on this machine, now; this file must
+never judge, store or compare figures.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     known = names(Path(__file__).parent)
     parser = argparse.ArgumentParser(prog="make bench", description="Print figures, measured on this machine now.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones (default: all): {', '.join(known)}")
+    parser.add_argument("--rows", type=int, metavar="N", help="how much data, for those that are made for any size")
     parser.add_argument("--list", action="store_true", help="only list them")
     given = parser.parse_args(arguments)
     strangers = sorted(set(given.names) - set(known))
@@ -30,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
         benchmark = importlib.import_module(f"bench.{name}")
         print(f"\n== {name}: {title(benchmark)}", flush=True)
         if not given.list:
-            benchmark.main()
+            takes_rows = given.rows is not None and "rows" in signature(benchmark.main).parameters
+            benchmark.main(**({"rows": given.rows} if takes_rows else {}))
     return 0
 
 

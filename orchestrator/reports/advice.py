@@ -33,8 +33,11 @@ def advice(report: RunReport, lane: LaneReport) -> str:
 
 def _after_revert(report: RunReport) -> str:
     again = "Mend the cause, look with `failover status`, and run it again."
-    if report.runbook.startswith("solace/uncontrolled"):
+    family, _, kind = report.runbook.partition("/")
+    if kind.startswith("uncontrolled"):
         return f"What was done at {report.source} is taken back, and {report.target} was not activated. {again}"
+    if family == "amps":
+        return f"What was done is taken back, and {report.source} lets its clients in again. {again}"
     return f"{report.source} is active again and nothing was lost. {again}"
 
 
@@ -78,8 +81,9 @@ def _way_back(report: RunReport, lane: LaneReport) -> str:
 
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
+    kept = "journals" if report.runbook.startswith("amps/") else "message spool"
     risk = "An unknown number of" if lane.at_risk_messages is None else f"{lane.at_risk_messages:,}"
     return (
-        f"{risk} messages may be held by {report.source} alone. Keep its message spool, and keep clients away "
+        f"{risk} messages may be held by {report.source} alone. Keep its {kept}, and keep clients away "
         "from it until both sites are synchronised."
     )

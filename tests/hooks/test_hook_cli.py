@@ -327,3 +327,15 @@ def test_waiting_ends_when_the_run_is_led_no_more(shell) -> None:
     assert (ended.code, ended.result["run"], shell.clock.slept) == (6, "run-2", 3)
     assert "leads it; waiting for its end" in ended.err
     journal.close()
+
+
+def test_a_pager_hears_that_people_are_asked(shell, tmp_path) -> None:
+    """Law: a plan that waits for people is a question like any other: ``gate.asked``, of the whole run, with how many
+    are needed and until when; and its end, once."""
+    log = tmp_path / "log"
+    on = ["gate.asked", "gate.decided", "approval.given", "approval.refused"]
+    ended = move(shell, [logging(log, on)], "--approve-by", "1", "--break-glass", "nobody is there")
+    assert ended.code == 0
+    asked, *rest = [line for line in lines_of(log) if line["event"]["gate"] == "approval"]
+    assert (asked["lane"], asked["event"]["approval"]["needed"]) == (None, 1)
+    assert [line["event"]["ruling"]["choice"] for line in rest] == ["break-glass"]

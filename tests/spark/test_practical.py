@@ -1,0 +1,170 @@
+"""What goes wrong is one sentence with the mend, and no half result stays. None of this needs Spark to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.cli.main import main
+from orchestrator.cli.reconciling import spark_installed
+from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.commands import moment, settings_of
+from pipeline.java import find_java
+from pipeline.layout import SCHEMA, check_files
+from pipeline.manifest import DataFile
+from pipeline.places import Place
+from pipeline.results import REPORT, result_at
+from pipeline.sides import Side
+from tests.spark.oracle import Case, Endpoint, write
+
+
+def fake_java(folder: Path, says: str, *, modules: str = "java.base@17\njdk.incubator.vector@17") -> Path:
+    """A directory with a program that answers as a Java would."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\ncase $1 in -version) echo '{says}' >&2;; *) printf '{modules}\\n';; esac\n")
+    program.chmod(0o755)
+    return folder
+
+
+def test_a_java_is_found(tmp_path: Path) -> None:
+    """JAVA_HOME comes before the PATH; either will do when it is new enough and whole."""
+    named = fake_java(tmp_path / "named", 'openjdk version "21.0.1" 2023-10-17')
+    other = fake_java(tmp_path / "other", 'openjdk version "17.0.9" 2023-10-17')
+    path = f"{other / 'bin'}{os.pathsep}/usr/bin:/bin"
+    assert find_java({"JAVA_HOME": str(named), "PATH": path}).version == 21
+    found = find_java({"PATH": path})
+    assert (found.home, found.version) == (other.resolve(), 17)
+
+
+@pytest.mark.parametrize(
+    ("says", "modules", "words"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', "jdk.incubator.vector", "is Java 11, and Spark needs 17 or newer"),
+        ('java version "1.8.0_392"', "jdk.incubator.vector", "is Java 8, and Spark needs 17 or newer"),
+        ('openjdk version "21" 2023-09-19', "java.base@21", "without the module jdk.incubator.vector"),
+        ("command not understood", "", "does not say which Java it is"),
+    ],
+)
+def test_a_java_that_will_not_do(tmp_path: Path, says: str, modules: str, words: str) -> None:
+    """Too old, cut down, or no Java at all: one sentence that says which, and what to install."""
+    home = fake_java(tmp_path / "java", says, modules=modules)
+    with pytest.raises(DefinitionError, match=words) as caught:
+        find_java({"JAVA_HOME": str(home), "PATH": "/usr/bin:/bin"})
+    assert "openjdk-17-jre-headless" in caught.value.hint
+
+
+def test_no_java(tmp_path: Path) -> None:
+    """None on the PATH, and a JAVA_HOME that leads nowhere, are told apart."""
+    with pytest.raises(DefinitionError, match="Spark needs Java, and there is none"):
+        find_java({"PATH": str(tmp_path)})
+    with pytest.raises(DefinitionError, match=f"JAVA_HOME is {tmp_path}, and there is no Java"):
+        find_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_no_java_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command ends with one sentence and its mend, exit code 2, and nothing in the place of the result."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    left, right = write([Case(Endpoint(()), Endpoint(()))], tmp_path)
+    assert main(["pipeline", "reconcile", left, right, "--out", str(tmp_path / "out")]) == 2
+    assert "failover: JAVA_HOME is" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_library_that_is_not_installed() -> None:
+    """Without the extra it is said what to install; any other missing module is a bug, and stays one."""
+    with pytest.raises(DefinitionError, match="pyspark is not installed") as caught, spark_installed():
+        raise ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark")
+    assert "failover[spark]" in caught.value.hint
+    with pytest.raises(ModuleNotFoundError), spark_installed():
+        raise ModuleNotFoundError("No module named 'x'", name="x")
+
+
+def parquet(path: Path, table: pa.Table) -> DataFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+    return DataFile(path=path.name, rows=table.num_rows, bytes=path.stat().st_size)
+
+
+def empty_row() -> pa.Table:
+    values = {"endpoint": "q", "kind": "queue", "message_id": "m", "stream": "#", "sequence": 1, "position": 1}
+    rows = [{**dict.fromkeys(SCHEMA.names), **values, "spooled_at": 0}]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def test_bad_parquet_is_named(tmp_path: Path) -> None:
+    """A missing column, another type, an empty value, another number of rows, half a file, no file: each is said with
+    the file and the column, before anything runs."""
+    good = empty_row()
+    place = Place.of(str(tmp_path))
+    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == 1  # its digest is empty
+    index = SCHEMA.get_field_index("sequence")
+    wrong = {
+        "column sequence is missing": good.remove_column(index),
+        "column sequence is string, and must be int64": good.set_column(index, "sequence", pa.array(["1"])),
+        "column sequence has empty values": good.set_column(index, "sequence", pa.array([None], pa.int64())),
+    }
+    for number, (words, table) in enumerate(wrong.items()):
+        file = parquet(tmp_path / f"{number}.parquet", table)
+        with pytest.raises(DefinitionError, match=words) as caught:
+            check_files(place, [file])
+        assert str(caught.value.file) == str(tmp_path / file.path)
+    whole = parquet(tmp_path / "half.parquet", good)
+    with pytest.raises(DefinitionError, match="holds 1 rows, the manifest says 2"):
+        check_files(place, [whole.model_copy(update={"rows": 2})])
+    data = (tmp_path / "half.parquet").read_bytes()
+    (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
+    with pytest.raises(DefinitionError, match="not a whole Parquet file"):
+        check_files(place, [whole])
+    with pytest.raises(DefinitionError, match="the manifest names this file, and it is not there"):
+        check_files(place, [DataFile(path="away.parquet", rows=1, bytes=1)])
+
+
+def test_an_export_that_is_none(tmp_path: Path) -> None:
+    """A directory that is not there, a collection that has not ended, and a manifest that is none are told apart."""
+    with pytest.raises(DefinitionError, match="there is no such export"):
+        Side.open(str(tmp_path / "away"))
+    with pytest.raises(DefinitionError, match="no export, or its collection has not ended"):
+        Side.open(str(tmp_path))
+    (tmp_path / "manifest.json").write_text('{"format": 1}')
+    with pytest.raises(DefinitionError, match="not a manifest of an export: site"):
+        Side.open(str(tmp_path))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OutputLost("the disk is full")])
+def test_no_half_result(tmp_path: Path, error: BaseException) -> None:
+    """Ctrl-C and a full disk in the middle of writing leave nothing behind, neither the result nor what grew beside."""
+    with pytest.raises(type(error)), result_at(str(tmp_path / "out")) as result:
+        result.document("part", b"x")
+        assert not (tmp_path / "out").exists()
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_whole_result_and_no_other(tmp_path: Path) -> None:
+    """A result appears at once, with everything in it, and is never written over."""
+    with result_at(str(tmp_path / "out")) as result:
+        result.document(REPORT, b"{}")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(DefinitionError, match="exists already"), result_at(str(tmp_path / "out")):
+        pass
+    assert (tmp_path / "out" / REPORT).read_bytes() == b"{}"
+
+
+def test_options_as_typed() -> None:
+    """A moment needs a zone, a setting its name; what is neither is refused with an example."""
+    assert moment("2026-11-20T03:00:00Z", "--failover-at") == 1_795_143_600.0
+    for wrong in ("yesterday", "2026-11-20T03:00:00"):
+        with pytest.raises(DefinitionError, match="--failover-at"):
+            moment(wrong, "--failover-at")
+    assert settings_of(None, "1g", None, None, ["spark.a=b=c"]).options == {"spark.a": "b=c"}
+    for wrong in ("a=b", "spark.a"):
+        with pytest.raises(DefinitionError, match="--conf"):
+            settings_of(None, "1g", None, None, [wrong])
