@@ -10,7 +10,7 @@ from orchestrator.reports.report import LaneReport, RunReport
 def advice(report: RunReport, lane: LaneReport) -> str:
     """The next thing to do about ``lane``, or empty."""
     if report.approval is not None and report.approval.is_waiting:
-        return ""  # the whole run waits, and says for whom
+        return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
     match lane.outcome:
         case ev.Outcome.DONE:
             return ""

@@ -126,7 +126,7 @@ class RunReport(_Strict):
     notes: tuple[str, ...]
     lanes: tuple[LaneReport, ...]
     resumable: bool
-    approval: ApprovalReport | None = None
+    approval: ApprovalReport | None
 
 
 class _ApprovalStory:

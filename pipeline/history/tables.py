@@ -17,6 +17,7 @@ SCHEMA = (
 )
 _PIECES = 256
 _DAYS_30 = 30 * 86_400.0
+_WEEK = 7 * 86_400.0
 # A trend through fewer points is a line through noise.
 _FEWEST = 3
 # What a forecast is judged by: so many runs before the one that it is about.
@@ -44,9 +45,10 @@ _SHARES = (("p05", 0.05), ("p50", 0.5), ("p95", 0.95))
 
 
 def _trend(column: str) -> Column:
-    """Change in 30 days, of a straight line through all; null through too few."""
+    """Change in 30 days, of a straight line through all; null through too few, or through a few days."""
     slope = F.regr_slope(F.col(column), F.col("at") / _DAYS_30)
-    return F.when(F.count(column) >= _FEWEST, slope).alias("trend")
+    is_long = (F.count(column) >= _FEWEST) & (F.max("at") - F.min("at") >= _WEEK)
+    return F.when(is_long, slope).alias("trend")
 
 
 def phases(facts: DataFrame) -> DataFrame:

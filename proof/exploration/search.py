@@ -45,7 +45,6 @@ class Counterexample:
     rule: str
     start: str
     ways: tuple[tuple[str, tuple[ev.Event, ...]], ...]
-    detail: str = ""
 
 
 @dataclass
@@ -137,13 +136,13 @@ class _Walk:
             if self._is_full:
                 break
             self._result.disturbances += 1
-            if self._result.disturbances == self._bounds.disturbances:
+            if self._is_last:
                 break
             for origin, way in disturbed:
                 self._arrive(queue, origin, way)
             disturbed.clear()
-        self._result.is_exhausted = not queue and not disturbed
-        self._open.update(queue, (origin for origin, _ in disturbed))
+        self._result.is_exhausted = not queue and not self._is_full and not self._is_last
+        self._open.update(queue)
         self._result.states = len(self._list)
         self._dead_ends()
 
@@ -151,12 +150,17 @@ class _Walk:
     def _is_full(self) -> bool:
         return len(self._list) >= self._bounds.states or len(self._result.found) >= self._bounds.examples
 
+    @property
+    def _is_last(self) -> bool:
+        return self._result.disturbances == self._bounds.disturbances
+
     def _spread(self, queue: deque[int], disturbed: deque[Arrival]) -> None:
-        """Go on from all of ``queue`` without a disturbance; those that follow are kept for later."""
+        """Go on from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
+        is_last = self._result.disturbances + 1 == self._bounds.disturbances
         while queue and not self._is_full:
             number = queue.popleft()
             self._result.depth = max(self._result.depth, self._depths[number])
-            for way in self._ways.of(self._list[number]):
+            for way in self._ways.of(self._list[number], undisturbed=is_last):
                 if way.by == "disturbance":
                     disturbed.append((number, way))
                 else:

@@ -35,7 +35,7 @@ class Way(NamedTuple):
     """
 
     what: str
-    by: str
+    by: Kind
     node: Node
     events: tuple[ev.Event, ...]
     broken: tuple[str, ...] = ()
@@ -59,29 +59,34 @@ class Ways:
         """What the lane of ``node`` waits for."""
         return self._lanes.standings[node.lane]
 
-    def of(self, node: Node) -> Iterator[Way]:
-        """Everything that may happen in ``node``; nothing at an end for good."""
+    def of(self, node: Node, *, undisturbed: bool = False) -> Iterator[Way]:
+        """Everything that may happen in ``node``, or everything that is no disturbance; nothing at an end for good."""
         standing = self._lanes.standings[node.lane]
         if standing.lane.ended:
-            if standing.can_resume:
-                yield from self._resumed(node, node.pair, node.account, "somebody resumes it")
-            return
-        if node.acts:
-            yield from self._performed(node)
-            yield from self._killed(node)
+            pass
+        elif node.acts:
+            yield from self._performed(node, undisturbed)
         elif standing.request is not None:
-            yield from self._answered(node)
+            yield from self._answered(node, undisturbed)
         else:
             yield from self._waited(node)
             yield from self._decided(node)
-        if standing.lane.abort is None:
-            yield self._step(
-                node, "somebody calls it off", "disturbance", ("abort",), lambda: self._lanes.called_off(node.lane)
-            )
-        if not node.acts and standing.can_resume:
-            yield from self._resumed(node, node.pair, node.account, "the process dies; another one resumes")
+        if not undisturbed:
+            yield from self._interrupted(node, standing)
 
-    def _performed(self, node: Node) -> Iterator[Way]:
+    def _interrupted(self, node: Node, standing: Standing) -> Iterator[Way]:
+        """Calling off, kills, and going on after an end that is none for good."""
+        ended = standing.lane.ended
+        if not ended and standing.lane.abort is None:
+            called_off = self._lanes.called_off
+            yield self._step(node, "somebody calls it off", "disturbance", ("abort",), lambda: called_off(node.lane))
+        if node.acts:
+            yield from self._killed(node)
+        elif standing.can_resume:
+            what = "somebody resumes it" if ended else "the process dies; another one resumes"
+            yield from self._resumed(node, node.pair, node.account, what)
+
+    def _performed(self, node: Node, undisturbed: bool) -> Iterator[Way]:
         """What may come of the first action under way."""
         act, base = node.acts[0], land(node.pair)
         where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
@@ -90,6 +95,8 @@ class Ways:
             turn = self._turn(node, ("ended", effect), lambda: self._lanes.ended(node.lane, effect))  # noqa: B023
             reached = node._replace(pair=pair, account=account, acts=node.acts[1:])
             yield self._way(reached, f"{where}: {what}", "calm" if is_calm else "disturbance", turn, broken)
+            if undisturbed:
+                return
             is_calm = False
 
     def _outcomes(
@@ -134,7 +141,7 @@ class Ways:
         turn = self._turn(node, ("resume", "abort"), lambda: self._lanes.resumed(node.lane, abort=True))
         yield self._way(reached, f"{what}, to call it off", "disturbance", turn, broken)
 
-    def _answered(self, node: Node) -> Iterator[Way]:
+    def _answered(self, node: Node, undisturbed: bool) -> Iterator[Way]:
         """The round is answered, or something happens before."""
         standing = self._lanes.standings[node.lane]
         request, looks = standing.request, standing.looks
@@ -148,9 +155,13 @@ class Ways:
                 ("read", answer),
                 lambda: self._lanes.answered(node.lane, self._rounds[answer]),  # noqa: B023
             )
+            if undisturbed:
+                break
             is_calm = False
         asked = frozenset(name for ask in request.asks for name in _aspects(*ask))
         for what, pair, is_course in drifts(node.pair, asked, looks):
+            if undisturbed and not is_course:
+                continue
             yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
 
     def _answers_of(self, pair: Pair, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
@@ -192,7 +203,7 @@ class Ways:
             names = ", ".join(gate.gate for gate in lane.gates)
             yield self._way(node, f"nobody answers {names}", "calm", turn, unattended=True)
 
-    def _step(self, node: Node, what: str, by: str, stimulus: Stimulus, make: Callable[[], Turn]) -> Way:
+    def _step(self, node: Node, what: str, by: Kind, stimulus: Stimulus, make: Callable[[], Turn]) -> Way:
         return self._way(node, what, by, self._turn(node, stimulus, make))
 
     def _turn(self, node: Node, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
@@ -202,7 +213,7 @@ class Ways:
         self,
         node: Node,
         what: str,
-        by: str,
+        by: Kind,
         turn: Turn,
         broken: Iterable[str] = (),
         *,

@@ -21,8 +21,10 @@ class Judge:
         self.broken: list[Broken] = []
         self._epoch = 1
 
-    def lead(self, epoch: int) -> None:
-        """A process was given the lease under ``epoch``."""
+    def lead(self, epoch: int, *, is_held: bool = False) -> None:
+        """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
+        if is_held:
+            self._find(Broken(5, f"the lease was given under epoch {epoch}, and another process still had it"))
         if epoch <= self._epoch and self.case.seq > 1:
             self._find(Broken(5, f"the lease was given twice under epoch {epoch}"))
         self._epoch = max(self._epoch, epoch)

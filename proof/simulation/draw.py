@@ -61,6 +61,8 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("abort", 8),
     ("answer", 8),
 )
+_CALLS = ("set_role", "set_role", "set_backbone", "complete_transaction", "delete_transaction")
+_LOSSES = ("bridge-lost", "drain-stalled", "unfenced", "leave-behind")
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
 
 
@@ -87,7 +89,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
         policy=_policy(chance, layout),
         later=_policy(chance, layout),
         resumes=chance.choice((0, 0, 1, 2)),
-        haste=chance.random() < 0.93,
+        haste=chance.random() < 0.93 or kind == "restore",  # a synchronisation may take a day
         on_disk=on_disk,
         rehearsed=chance.random() < 0.05,
         clock_s=chance.choice((0.0, 0.0, -2.5, 3_600.0, -86_400.0)),
@@ -204,7 +206,7 @@ def _policy(chance: Random, layout: WorldLayout) -> Policy:
     on_gate = {
         gate: chance.choice([choice for choice in choices if choice not in _ENDLESS])
         for gate, choices in _CHOICES.items()
-        if chance.random() < (0.6 if gate in ("unfenced", "leave-behind") else 0.15)
+        if chance.random() < (0.5 if gate in _LOSSES else 0.15)
     }
     xids = [one.xid for vpn in layout.vpns for one in vpn.transactions]
     rulings = {
@@ -223,6 +225,11 @@ def _strikes(chance: Random, story: Story) -> tuple[Strike, ...]:
     return tuple(_strike(chance, at, story) for at in instants)
 
 
+def _place(chance: Random, at: int) -> dict[str, Any]:
+    """Anywhere, or right before or after one of the first commands."""
+    return {"at": at} if chance.random() < 0.65 else {"near": chance.choice(_CALLS), "at": chance.randrange(1, 7)}
+
+
 def _strike(chance: Random, at: int, story: Story) -> Strike:
     kinds: list[StrikeKind] = [kind for kind, _ in _STRIKES]
     weights = [weight for _, weight in _STRIKES]
@@ -232,10 +239,9 @@ def _strike(chance: Random, at: int, story: Story) -> Strike:
     seconds = (
         chance.choice((0.1, 1.0, 20.0)) if kind in ("kill", "torn", "disk full") else chance.choice((1.0, 16.0, 40.0))
     )
-    # One that takes over while another one lives has a clock that is right to a second: docs/simulation.md says why.
-    off = (0.0, 0.0, 1.0, -1.0) if kind in ("pause", "race") else (0.0, 0.0, -30.0, 600.0, -7_200.0)
+    off = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0) if kind in ("pause", "race") else (0.0, 0.0, -30.0, 600.0, -7_200.0)
     return Strike(
-        at=at,
+        **_place(chance, at),
         kind=kind,
         seconds=seconds,
         elsewhere=kind == "kill" and chance.random() < 0.25,

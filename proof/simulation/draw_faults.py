@@ -12,6 +12,7 @@ _LASTS = (" 1s", " 3s", " 5s", " 12s", "")
 _FOR_A_WHILE = (" 2s", " 6s", " 25s")
 _COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unfence", "any")
 _PHASES = ("demote", "drain", "transactions", "activate", "revert", "complete", "delete", "reads", "fence", "unfence")
+_CRITICAL = ("demote", "activate")
 # Later than this it would come when nobody waits for it any more: a time-out of 5s, and 2s to settle.
 _LATE = ("500ms", "2s", "6s")
 
@@ -19,13 +20,21 @@ _LATE = ("500ms", "2s", "6s")
 def draw_faults(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> tuple[str, ...]:
     """Some faults, as text. Most stories have few, so that each can do its harm."""
     count = chance.choices((0, 1, 2, 3, 5), (15, 35, 25, 15, 10))[0]
-    return tuple(_fault(chance, layout, source, target) for _ in range(count))
+    return tuple(_fault(chance, layout, source, target, kind) for _ in range(count))
 
 
-def _fault(chance: Random, layout: WorldLayout, source: str, target: str) -> str:
+def _fault(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> str:
     if chance.random() < 0.45:
         return _of_answer(chance)
+    if kind in ("controlled", "failback") and chance.random() < 0.25:
+        return f"{chance.choice(('demote', 'drain', 'drain +100ms'))}: {_of_bridge(chance)}"
     return f"{_when(chance)}: {_of_state(chance, layout, source, target)}"
+
+
+def _of_bridge(chance: Random) -> str:
+    """Something about the bridge, while the queue is to drain through it."""
+    lasts = chance.choice(("", "", *_LASTS))
+    return chance.choice((f"bridge down{lasts}", f"stall{lasts}", f"slow {chance.choice((5, 50))}x{lasts}"))
 
 
 def _when(chance: Random) -> str:
@@ -33,7 +42,7 @@ def _when(chance: Random) -> str:
     if chance.random() < 0.25:
         return f"at {chance.choice((0.0, 0.05, 0.3, 1.0, 3.0, 7.0, 15.0)):g}s"
     wait = chance.choice(("", "", " +100ms", " +1s", " +4s"))
-    return f"{chance.choice(_PHASES)}{wait}"
+    return f"{chance.choice(_PHASES if chance.random() < 0.5 else _CRITICAL)}{wait}"
 
 
 def _of_answer(chance: Random) -> str:

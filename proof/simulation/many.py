@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -53,6 +54,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
     """These seeds, one after the other, in this process."""
     figures = Figures()
     stores = Stores()
+    gc.disable()  # a night makes no circles worth looking for while it is played
     try:
         for seed in seeds:
             story = draw(seed, kinds)
@@ -66,6 +68,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
             if told.broken:
                 figures.failing.append(Failing(seed, story.kind, told.broken))
     finally:
+        gc.enable()
         stores.close()
     return figures
 

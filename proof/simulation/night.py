@@ -19,7 +19,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Adapter, Call, Setting
 from orchestrator.dryrun import ReadOnly, preview
 from orchestrator.engine import Engine
-from orchestrator.errors import FailoverError, JournalUnavailable, LeaseHeld, LeaseLost
+from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.fleet import InlineFleet
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.redact import SecretStore
@@ -84,12 +84,13 @@ class Night:
         self._reference = WORLDS.register(_WORLD, self._world)
         self._on_disk = story.on_disk
         self._store = stores.file() if story.on_disk else stores.memory()
-        self._strikes = {strike.at: strike for strike in story.strikes}
+        self._strikes = {(strike.near, strike.at): strike for strike in story.strikes}
         self._omissions = Omissions(story.omissions)
         self._instants = 0
+        self._near: Counter[str] = Counter()
+        self._living: list[Process] = []
         self._processes = 0
         self._last: Strike | None = None
-        self._opened: NightJournal | None = None
         self._hit: Counter[str] = Counter()
         self._bugs: list[Broken] = []
 
@@ -113,19 +114,22 @@ class Night:
         run = None
         try:
             run = self._to_the_end()
+            self._look_back(run)
         except Endless as error:
             self._bugs.append(Broken(4, str(error)))
-        except FailoverError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is looked for
             self._bugs.append(Broken(4, f"the process ended in {type(error).__name__}: {error}"))
-        if run is not None:
-            self._clock.advance(_SETTLE_S)
-            self._catch_up(self._store)
-            self._judge.end(look(self._world, count=True))
-            self._bugs += record_findings(self._store, RUN, run, self.story.seed)
         ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
         return Telling(self.story, outcome, ends, broken, self._instants, self._hit)
+
+    def _look_back(self, run: Run) -> None:
+        """The verdict on a run that nobody leads any more."""
+        self._clock.advance(_SETTLE_S)
+        self._catch_up(self._store)
+        self._judge.end(look(self._world, count=True))
+        self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
     def _rehearse(self) -> None:
         """A dry run changes nothing."""
@@ -146,12 +150,11 @@ class Night:
             self._last = None
             process = self._born(offset)
             try:
-                run = self._lead(process, is_new=not is_begun, abort=abort, policy=policy)
+                run = self._as_recorded(self._lead(process, is_new=not is_begun, abort=abort, policy=policy))
             except Killed:
                 offset, abort = self._bury_the_dead(offset)
                 run = self._ended()
             except JournalUnavailable:
-                self._store.make_room()
                 self._clock.advance(self._last.seconds if self._last else 1.0)
                 run = self._ended()
             except (LeaseHeld, LeaseLost):
@@ -180,12 +183,17 @@ class Night:
     def _has_begun(self) -> bool:
         return any(row.run == RUN for row in self._store.runs())
 
+    def _as_recorded(self, believed: Run) -> Run | None:
+        """The same run, unless another process took it up while this one slept at its very end."""
+        self._catch_up(self._store)
+        return believed if self._judge.case.seq == believed.seq else self._ended()
+
     def _ended(self) -> Run | None:
         """The run, if another process has led it to its end meanwhile."""
         if not self._has_begun():
             return None
-        run = fold(self._store.records(RUN))
-        return run if run.status == "finished" else None
+        self._catch_up(self._store)
+        return None if self._judge.case.outcome is None else fold(self._store.records(RUN))
 
     # One process
 
@@ -202,7 +210,7 @@ class Night:
         policy: ev.Policy | None = None,
     ) -> Run:
         """Take the run, as new or from its record, and lead it to its end, or to this process's."""
-        journal = self._opened = self._store.of(process, self)
+        journal = process.journal = self._store.of(process, self)
         try:
             if is_new:
                 made = ev.RunCreated(plan=self._plan, by="ann", version="0")
@@ -216,8 +224,10 @@ class Night:
                 }
                 lease, writer = take(journal, process.clock, RUN, keys)
                 self._catch_up(journal)
-            process.epoch = lease.epoch
-            self._judge.lead(lease.epoch)
+            now = process.clock.now()
+            self._judge.lead(lease.epoch, is_held=any(one.holds_lease(now) for one in self._living))
+            process.lease = lease
+            self._living.append(process)
             person = self.story.person
             desk = None if person is None else NightDesk(person, process.clock)
             fleet = InlineFleet(self._adapters(process), lease, process.clock, desk=desk)
@@ -225,6 +235,7 @@ class Night:
             return engine.run(abort=abort, policy=policy)
         finally:
             journal.leave()
+            self._living = [one for one in self._living if one is not process]
 
     def _adapters(self, process: Process) -> Mapping[Side, Adapter]:
         setting = Setting(clock=process.clock, secrets=_SECRETS)
@@ -246,10 +257,13 @@ class Night:
             process.lives -= 1
             if process.lives < 0:
                 raise Killed(place)
-        strike = self._strikes.pop(self._instants, None)
-        if strike is not None:
-            self._hit[strike.kind] += 1
-            self._strike(process, strike, place)
+        call = place.rpartition(" ")[2]
+        self._near[call] += 1
+        for key in (("", self._instants), (call, self._near[call])):
+            strike = self._strikes.pop(key, None)
+            if strike is not None:
+                self._hit[strike.kind] += 1
+                self._strike(process, strike, place)
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
@@ -303,9 +317,11 @@ class Night:
                 self._store.ask(RUN, {"kind": "abort", "by": "ann", "reason": "the night is over"})
             case "answer":
                 self._answer(strike.choice)
-            case "disk full":
+            case "disk full" if self._on_disk and process.journal is not None:
                 self._last = strike
-                self._store.fill_disk()
+                process.journal.fill_disk()
+            case "disk full":
+                return  # in memory there is room
 
     def _kill(self, strike: Strike, place: str) -> None:
         self._last = strike
@@ -313,16 +329,13 @@ class Night:
 
     def _tear(self, process: Process, strike: Strike, place: str) -> None:
         """The power goes while the journal writes; elsewhere there is nothing to tear."""
-        if self._on_disk and place == "after writing" and self._processes == process.number:
-            self._torn_by(process, strike)
-        self._kill(strike, place)
-
-    def _torn_by(self, process: Process, strike: Strike) -> None:
-        opened = self._opened
-        if opened is not None and opened.process is process:
+        opened = process.journal
+        # Only of the newest process: an older one's files are not where the next one looks.
+        if self._on_disk and place == "after writing" and self._processes == process.number and opened is not None:
             self._store.tail = opened.tail
             opened.leave()
             self._store = torn(self._store, strike.tear)
+        self._kill(strike, place)
 
     def _another(self, process: Process, strike: Strike) -> None:
         """A second orchestrator wants the run, while this one stands still."""

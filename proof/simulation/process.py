@@ -15,12 +15,12 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.journal import Journal
+from orchestrator.lease import Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
 from proof.simulation.story import Omission, Person
 
-_NO_LIMIT = 1_073_741_823  # pages; SQLite's own greatest number
-_LONGEST_S = 3 * 86_400.0
+_LONGEST_S = 3_600.0
 
 
 class Killed(BaseException):
@@ -44,13 +44,23 @@ class Onlooker(Protocol):
 
 
 class Process:
-    """Who it is: ``number`` in order of birth, ``epoch`` of its lease. ``lives``: instants until it dies."""
+    """Who it is: ``number`` in order of birth, and its lease. ``lives``: instants until it dies."""
 
     def __init__(self, number: int, clock: OffsetClock, lives: int | None = None) -> None:
         self.number = number
         self.clock = clock
         self.lives = lives
-        self.epoch = 0
+        self.lease: Lease | None = None
+        self.journal: NightJournal | None = None
+
+    @property
+    def epoch(self) -> int:
+        """Of its lease; 0 before it has one."""
+        return 0 if self.lease is None else self.lease.epoch
+
+    def holds_lease(self, now: float) -> bool:
+        """Does its lease still run, by somebody's clock?"""
+        return self.lease is not None and self.lease.expires_at > now
 
 
 class NightClock(VirtualClock):
@@ -63,7 +73,7 @@ class NightClock(VirtualClock):
     def advance(self, seconds: float) -> None:
         super().advance(seconds)
         if self._now > self._last:
-            raise Endless("the run goes on for more than three days")
+            raise Endless("the run goes on for more than an hour")
 
 
 class OffsetClock:
@@ -101,6 +111,8 @@ class NightJournal(Journal):
     def leave(self) -> None:
         """The process is gone; the store stays."""
         if self._writing is not None:
+            if self.path is not None:
+                self._writing.invalidate()  # or the next process would find this one's limits
             self._writing.close()
             self._writing = None
 
@@ -115,16 +127,10 @@ class NightJournal(Journal):
         self.onlooker.written(self.process, rows)
 
     def fill_disk(self) -> None:
-        """From now on the database cannot grow."""
+        """From now on the database cannot grow, as far as this process is concerned."""
         with self._connected() as connection:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
             connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-            connection.rollback()
-
-    def make_room(self) -> None:
-        """It can grow again."""
-        with self._connected() as connection:
-            connection.exec_driver_sql(f"PRAGMA max_page_count={_NO_LIMIT}")
             connection.rollback()
 
     def bury(self, run: str) -> None:

@@ -36,7 +36,8 @@ class _Strict(BaseModel):
 class Strike(_Strict):
     """Something that happens to a process at an instant: before or after a write of the journal or a device's call.
 
-    ``at`` counts the instants of all processes from 1. What each kind does:
+    ``at`` counts the instants of all processes from 1, or, with ``near``, those at which a call of that name is made.
+    What each kind does:
 
     - ``kill``: the process is gone; ``torn``: so is a part of what it was writing. The next one comes ``seconds``
       later, on the same machine (it can see that the holder of the lease is dead) or, ``elsewhere``, on another one,
@@ -51,6 +52,7 @@ class Strike(_Strict):
 
     at: int = Field(ge=1)
     kind: StrikeKind
+    near: str = ""
     seconds: float = 0.1
     elsewhere: bool = False
     clock_s: float = 0.0

@@ -23,8 +23,8 @@ from tests.scenarios.staging import fast_journal
 SERVICE = "orders"
 
 
-class Killed(Exception):
-    """The process ended here."""
+class Killed(BaseException):
+    """The process ended here: no handler of the product may catch it, least of all the one for observers."""
 
 
 class Leading:
@@ -33,6 +33,7 @@ class Leading:
     folder: Path
     clock: VirtualClock
     runs: int = 0
+    paused: bool = False  # the last run was, by ``pause_at``
 
     def inventory(self) -> Inventory:
         """The pair."""
@@ -49,8 +50,12 @@ class Leading:
         source: str = "ny",
         policy: Mapping[str, Choice] | None = None,
         kill_at: int | None = None,
+        pause_at: int | None = None,
     ) -> RunReport:
-        """One run, unattended, from its plan to its end. ``kill_at``: the process dies after so many records."""
+        """One run, unattended, from its plan to its end. ``kill_at``: the process dies after so many records.
+
+        ``pause_at``: a signal comes after so many; it pauses, and is resumed at once.
+        """
         self.runs += 1
         name = f"run-{self.runs}"
         inventory = self.inventory()
@@ -69,29 +74,43 @@ class Leading:
         journal = fast_journal(self.folder / f"{name}.sqlite")
         try:
             lease, writer = create_run(journal, self.clock, name, ev.RunCreated(plan=plan, by="ann", version="0.1.0"))
-            self._engine(journal, lease, writer, name, kill_at).run()
+            led = self._engine(journal, lease, writer, name, kill_at, pause_at).run()
+            self.paused = led.status == "paused"
+            if self.paused:
+                lease, writer = take(journal, self.clock, name, {service_key(plan, SERVICE): SERVICE})
+                self._engine(journal, lease, writer, name).run()
             return build(tuple(journal.records(name)))
         except Killed:
             self.clock.advance(120.0)
             state = fold(journal.records(name))
             keys = {service_key(state.plan, lane.service): lane.service for lane in state.lanes.values()}
             lease, writer = take(journal, self.clock, name, keys)
-            self._engine(journal, lease, writer, name, None).run()
+            self._engine(journal, lease, writer, name).run()
             return build(tuple(journal.records(name)))
         finally:
             journal.close()
 
-    def _engine(self, journal: Journal, lease: Any, writer: Any, name: str, kill_at: int | None) -> Engine:
+    def _engine(
+        self,
+        journal: Journal,
+        lease: Any,
+        writer: Any,
+        name: str,
+        kill_at: int | None = None,
+        pause_at: int | None = None,
+    ) -> Engine:
         state = fold(journal.records(name))
         sides: Sequence[tuple[Side, str]] = (("source", state.plan.source), ("target", state.plan.target))
         adapters: dict[Side, Adapter] = {side: self.adapter(site) for side, site in sides}
         seen = [0]
 
-        def die(record: ev.Record, run: object) -> None:
+        def watch(record: ev.Record, run: object) -> None:
             seen[0] += 1
             if seen[0] == kill_at:
                 raise Killed
+            if seen[0] == pause_at:
+                engine.pause("SIGTERM from outside")
 
         fleet = InlineFleet(adapters, lease, self.clock)
-        observers = [] if kill_at is None else [die]
-        return Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=observers)
+        engine = Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=[watch])
+        return engine

@@ -83,7 +83,7 @@ class Stage:
         self.clock.advance(SETTLED_S)
         return adapter
 
-    def read(self, reading: str, service: str = "orders", **how: bool) -> Reading | Failure:
+    def read(self, reading: str, service: str = "orders") -> Reading | Failure:
         """One reading through a session of its own that only looks."""
         return self.adapter(read_only=True).probe(reading, [service])[service]
 

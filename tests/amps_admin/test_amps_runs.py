@@ -186,6 +186,15 @@ def test_a_loss_across_an_async_link(tmp_path: Path) -> None:
     assert (ended(agreed)[0], pair.heard) == (Outcome.DONE, [OPEN_NJ])
 
 
+def test_async_links_are_not_taken_for_sync_ones(tmp_path: Path) -> None:
+    """A wrong word in the inventory does not skip the question whether messages may be given up."""
+    pair = AmpsPair(tmp_path, sync="async", is_open=False)
+    pair.lose("ny")
+    outcome, why = ended(pair.lead("amps/uncontrolled", policy={"unfenced": "attest"}))
+    assert (outcome, pair.heard) == (Outcome.REFUSED, [])
+    assert "the links of this pair are async" in why
+
+
 def test_proxied_transfer_needs_a_person(pair: AmpsPair) -> None:
     """Never by itself; and only for a lost instance."""
     assert ended(pair.lead("amps/proxied-transfer", policy={"proxied-transfer": "accept"}))[0] is Outcome.REFUSED

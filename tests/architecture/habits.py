@@ -21,6 +21,7 @@ DOORS: Mapping[tuple[str, str], str] = {
         "_load",
     ): "importing a third party's adapter runs its code, which may raise anything",
     ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
+    ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
     ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
     (
         "proof/exploration/lanes.py",

@@ -18,21 +18,19 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
+from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.engine import Engine, Observer
-from orchestrator.fleet import Completion, Desk, InlineFleet
+from orchestrator.fleet import Desk, InlineFleet
 from orchestrator.journal import RUNS, Journal, Writer
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.readings import Reading, Role
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
+from proof.mutants.recording import ForgetsDoubt, HastyFleet, PerformsFirst
+from proof.simulation.process import Killed
 from tests.core.scripted import ScriptedPair
 
 RUN = "run-1"
-
-
-class Killed(BaseException):
-    """What ``kill -9`` is to a process: no handler of the product may catch it."""
 
 
 class Fuse:
@@ -288,55 +286,6 @@ def _wrong_end(pair: ScriptedPair, outcome: ev.Outcome | None) -> Iterator[str]:
     for name, one in pair.services.items():
         if outcome in wanted and one.roles != wanted[outcome]:
             yield f"{name}: ended {outcome} with roles {dict(one.roles)}"
-
-
-# --- broken variants, which the same judges must catch -------------------------------------------------------------
-
-
-class HastyFleet(InlineFleet):
-    """Carries an action out as soon as it hears of it, as a worker thread may."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._early: list[Completion] = []
-
-    def submit(self, commands: Sequence[Any]) -> None:
-        super().submit(commands)
-        self._early += self._carry_out()
-
-    def collect(self, until: float | None) -> list[Completion]:
-        early, self._early = self._early, []
-        return early or super().collect(until)
-
-    def _carry_out(self) -> list[Completion]:
-        return super().collect(None)
-
-
-class PerformsFirst(Engine):
-    """Broken on purpose: acts before the intent is on disk."""
-
-    def _turn(self, draft: Any, touched: Any) -> None:
-        requests: list[Any] = []
-        for service in touched:
-            requests.extend(self._advance(draft, service))
-        self._perform(draft.acts, requests)
-        self._record(draft)
-
-
-class ForgetsDoubt(Engine):
-    """Broken on purpose: takes an action without a known outcome for one that was never sent."""
-
-    def _opening(self, abort: Any, policy: Any) -> Any:
-        draft = super()._opening(abort, policy)
-        blind = self._draft()
-        for service, event in draft.events:
-            if isinstance(event, ev.ActionEnded):
-                event = event.model_copy(update={"effect": Effect.NOT_SENT})
-            if service is None:
-                blind.add_own(event)
-            else:
-                blind.add(service, event)
-        return blind
 
 
 __all__ = [

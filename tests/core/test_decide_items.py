@@ -175,6 +175,16 @@ def test_a_person_says_stop() -> None:
     assert asked(decide(PLAN, lane, T0 + 60, attended=True)) == [("source", "transactions")]
 
 
+def test_a_stop_is_no_decision_on_an_item() -> None:
+    """Promise 7: an item on which somebody said "stop" is as undecided as before: it is asked about again, once the
+    lane goes on, and never acted on."""
+    lane = opened(A)
+    stop = ev.Ruling(choice="stop", reason="ask the owners", by="ann")
+    lane = after(lane, Next(events=follow(PLAN, lane, lane.gates[0], stop)), T0)
+    lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 60)
+    assert kinds(next_of(lane, A, at=T0 + 60, attended=True)) == ["gate.opened"]
+
+
 def test_the_transaction_manager_may_answer_first() -> None:
     """An item that is gone while its question is open withdraws the question; with none left the step is done."""
     move = next_of(opened(A), at=T0 + 1, attended=True)

@@ -75,6 +75,11 @@ def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
     assert lines[-1] == f"then {RULES[rule]}"
 
 
+def test_a_dead_end_needs_no_disturbance(walk) -> None:
+    """At the last level, too, states whose disturbances were not followed are judged by what else leads out of them."""
+    assert "dead-end" in {one.rule for one in walk(SMALL.replace(STALL, ""), 0).found}
+
+
 def test_the_first_counterexample_is_the_shortest(walk) -> None:
     """No mishap at all is needed to show what the missing undo does, and the story says each step of the way."""
     (found,) = walk(SMALL.replace(UNDO, ""), examples_max=1).found

@@ -13,7 +13,7 @@ from orchestrator import events as ev
 from orchestrator.cli.main import app
 from orchestrator.readings import Role
 from orchestrator.reports.advice import advice
-from orchestrator.reports.report import LaneReport, RunReport
+from orchestrator.reports.report import ApprovalReport, LaneReport, RunReport
 
 RUN = "20261120-030501-7f3a"
 A, S = Role.ACTIVE, Role.STANDBY
@@ -35,7 +35,7 @@ def a_lane(outcome: ev.Outcome | None, **more: Any) -> LaneReport:
     return LaneReport.model_validate({**base, **more})
 
 
-def advised(lane: LaneReport) -> str:
+def advised(lane: LaneReport, approval: ApprovalReport | None = None) -> str:
     report = RunReport(
         run=RUN,
         runbook="solace/controlled",
@@ -52,6 +52,7 @@ def advised(lane: LaneReport) -> str:
         notes=(),
         lanes=(lane,),
         resumable=False,
+        approval=approval,
     )
     return advice(report, lane)
 
@@ -116,3 +117,12 @@ def test_it_says_the_right_thing(case: str, words: str) -> None:
 def test_no_way_back_is_offered_where_there_is_none() -> None:
     """Law: past the point of no return nobody is sent to `abort`."""
     assert "abort" not in advised(LANES["stopped past the point of no return"])
+
+
+def test_a_run_that_waits_for_people_says_so() -> None:
+    """Law: while people think, nothing is to be done but to see that somebody still leads the run."""
+    waiting = ApprovalReport(needed=1, requester="ann", is_waiting=True)
+    assert advised(a_lane(None), waiting) == (
+        f"It waits for approvals. If no process leads it any more: `failover resume {RUN}`."
+    )
+    assert advised(a_lane(ev.Outcome.DONE), waiting.model_copy(update={"is_waiting": False})) == ""

@@ -27,7 +27,8 @@ from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.reports.forecast import Range
 from orchestrator.runbook import Side
-from pipeline.history.facts import facts_of_file
+from pipeline.history import tables
+from pipeline.history.facts import Fact, facts_of_file
 from pipeline.history.history import HistoryOutcome, history_of
 from pipeline.history.page import page_of
 from pipeline.history.report import Durations, HistoryReport, Retry
@@ -129,6 +130,20 @@ def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night: Night) ->
         took = [step["seconds"] for run in runs for step in run["lanes"][0]["steps"] if step["id"] == phase.step]
         assert (phase.n, phase.p50) == (6, pytest.approx(middle(took)[1], abs=2e-3))
     assert [one.step for one in report.phases] == [step["id"] for step in runs[0]["lanes"][0]["steps"]]
+
+
+def test_a_trend_needs_a_week(spark: SparkSession) -> None:
+    """Law: a line through half a day says nothing of a month; through ten days it has the slope of the figures."""
+
+    def grown(days: float) -> float | None:
+        rows = [
+            Fact("lane", day * days / 9 * 86_400, False, "r", "a/b", "V", seconds=float(day)) for day in range(10)
+        ]
+        [row] = tables.outages(spark.createDataFrame(rows, tables.SCHEMA)).collect()
+        return None if row["trend"] is None else float(row["trend"])
+
+    assert grown(0.5) is None
+    assert grown(9.0) == pytest.approx(30.0)
 
 
 def test_second_attempts_are_found(outcome: HistoryOutcome) -> None:

@@ -44,7 +44,8 @@ _GARBAGE = "\ufffd\ufffd~#>{%garbage%}<#~"
 
 class _Options(BaseModel):
     """The site's options. ``services``: which device is the instance of a service; without it, the only device, or the
-    one of the service's name. ``mate``: name or group of the link to the other site."""
+    one of the service's name. ``mate``: name or group of the link to the other site. ``link``: how it is configured,
+    which tells the command line whether messages may have to be given up."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

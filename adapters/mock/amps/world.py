@@ -47,6 +47,7 @@ class AmpsWorld(Kept):
         super().__init__(clock, path)
         self.layout = layout
         self.fabric = Fabric(layout)
+        self.fabric.step(0.0)  # it had run before: links and clients are connected
         self._events: list[Event] = []
         self._arrivals = 0
         self._mischief = Mischief(self)

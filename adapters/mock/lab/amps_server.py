@@ -22,7 +22,7 @@ from orchestrator.errors import AdapterError, DefinitionError
 
 ADAPTER = "amps-admin"
 INVENTORY = "lab-amps.yaml"
-_CAPACITY = "1TB"  # no disk stands behind it
+_CAPACITY = "100TB"  # no disk stands behind it
 _HEAD = """\
 # SIMULATED instances of AMPS. A lab wrote this file when it started; the ports answer while it runs.
 """
