@@ -13,6 +13,7 @@ from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
+from orchestrator.errors import DefinitionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +56,7 @@ def amps_faults(texts: Sequence[str]) -> tuple[Fault, ...]:
 
 def _lines(text: str) -> list[str]:
     path = Path(text)
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else [text]
+    try:
+        return path.read_text(encoding="utf-8").splitlines() if path.is_file() else [text]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error

@@ -157,7 +157,7 @@ def test_a_planned_move_over_sync_links_loses_nothing_at_any_moment(waits: list[
     assert (found.lost, found.duplicated, found.out_of_order) == (0, 0, 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(fabrics(), STEPS, STEPS)
 def test_a_saved_fabric_has_the_same_future(layout: FabricLayout, before: list[Any], after: list[Any]) -> None:
     """What is on file is all there is: a resumed world and the one that went on agree to the last message."""

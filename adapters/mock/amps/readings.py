@@ -14,6 +14,7 @@ from adapters.mock.amps.configuration import replication_address
 from adapters.mock.amps.console import Console
 from adapters.mock.amps.instance import Sample
 from adapters.mock.amps.layout import FabricLayout
+from adapters.mock.amps.samples import moment_of
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
@@ -171,29 +172,35 @@ def read_queues(view: View) -> Queues:
 
 
 def read_transaction_log(view: View) -> TransactionLog:
-    """The journals on disk."""
-    samples, journal = view.console.samples, view.console.instance.journal
-    if not samples:
+    """The journals on disk, as the last sample has them."""
+    log = _log(view)
+    if log is None:
         return TransactionLog(outage_s=view.outage_s)
-    files = sum(one["is_archived"] == "0" for one in samples[-1].tree["transaction_log"]["journals"])
+    files = sum(one["is_archived"] == "0" for one in log["journals"])
     return TransactionLog(
         files=files,
         bytes=files * _JOURNAL_BYTES,
         capacity_bytes=view.capacity_bytes,
-        oldest_at=None if journal.first_at is None else view.epoch(journal.first_at),
-        newest_at=None if journal.last_at is None else view.epoch(journal.last_at),
-        empty=journal.is_empty,
+        oldest_at=moment_of(log["min_timestamp"]),
+        newest_at=moment_of(log["max_timestamp"]),
+        empty=not log["max_timestamp"],
         outage_s=view.outage_s,
     )
 
 
+def _log(view: View) -> Row | None:
+    samples = view.console.samples
+    log: Row | None = samples[-1].tree["transaction_log"] if samples else None
+    return log
+
+
 def read_bootstrap(view: View) -> Bootstrap:
     """Whether the instance would fetch its state from another one at its next start."""
-    described = view.console.layout.bootstrap
+    described, log = view.console.layout.bootstrap, _log(view)
     servers = described.servers if described is not None else ()
     return Bootstrap(
         configured=described is not None,
-        empty=view.console.instance.journal.is_empty,
+        empty=None if log is None else not log["max_timestamp"],
         sources=tuple(replication_address(view.fabric, one) for one in servers),
     )
 

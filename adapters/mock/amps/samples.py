@@ -19,6 +19,7 @@ from adapters.mock.amps.replication import client_name, is_sync, linked, oldest_
 
 Epoch = Callable[[float], float]
 Row = dict[str, Any]
+_STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 def take_sample(fabric: Fabric, instance: Instance, moment: float, epoch: Epoch) -> Row:
@@ -44,7 +45,12 @@ def take_sample(fabric: Fabric, instance: Instance, moment: float, epoch: Epoch)
 
 def stamp(seconds: float) -> str:
     """``20250101T000010.000000Z`` of seconds since the epoch."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).strftime(_STAMP)
+
+
+def moment_of(text: str) -> float | None:
+    """Seconds since the epoch of what ``stamp`` wrote; None of an empty text."""
+    return datetime.strptime(text, _STAMP).replace(tzinfo=UTC).timestamp() if text else None
 
 
 def uptime(seconds: float) -> str:
