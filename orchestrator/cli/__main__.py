@@ -1,5 +1,7 @@
 """``python -m orchestrator.cli``: the ``failover`` command without its script."""
 
+import sys
+
 from orchestrator.cli.main import main
 
-main()
+sys.exit(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -85,3 +87,15 @@ def test_a_process_that_does_not_come_up(bench: Bench) -> None:
     ended = bench.run("controlled", "--all", "--yes", "--no-wait")
     assert (ended.code, "cannot be written" in ended.complaint, "failover resume" in ended.hint) == (6, True, True)
     assert bench.here("resume").code == 0
+
+
+def test_the_module_ends_as_the_script_does(bench: Bench) -> None:
+    """Law: `python -m orchestrator.cli`, which leads such a run, has the same exit codes as `failover`."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "orchestrator.cli", "runs", "show", "nothing"],
+        cwd=bench.folder,
+        env={**bench.variables(), "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == bench.run("runs", "show", "nothing").code == 2

@@ -1,0 +1,183 @@
+"""The same comparison on a real cluster: a standalone master and two workers on loopback, one killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import which
+
+import pyspark
+import pytest
+
+from pipeline.generator import Shape, TwoSites, write_small
+from pipeline.java import find_java
+from pipeline.report import Report
+
+# In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
+pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+
+SHAPE = Shape(messages=6_000, endpoints=8, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
+PATIENCE_S = 240.0
+ROOT = Path(__file__).parents[2]
+SPARK_HOME = Path(pyspark.__file__).parent
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Cluster:
+    """A master and its workers, as processes of this machine. ``url`` is what --master takes."""
+
+    folder: Path
+    url: str = ""
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Master and two workers; returns when both workers are registered."""
+        port = free_port()
+        self.url = f"spark://127.0.0.1:{port}"
+        master = self._spawn("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        _until(master, "I have been elected leader")
+        for number in (1, 2):
+            place = self.folder / f"worker-{number}"
+            place.mkdir()
+            limits = ("--cores", "1", "--memory", "700m", "--webui-port", "0")
+            worker = self._spawn("worker.Worker", "--host", "127.0.0.1", *limits, "--work-dir", str(place), self.url)
+            _until(worker, "Successfully registered")
+
+    def kill_a_worker(self) -> None:
+        """The second worker and its executor, at once and without a word."""
+        os.killpg(self.processes[-1].pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+    def _spawn(self, name: str, *arguments: str) -> subprocess.Popen[str]:
+        program = SPARK_HOME / "bin" / "spark-class"
+        process = subprocess.Popen(
+            ["bash", str(program), f"org.apache.spark.deploy.{name}", *arguments],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+
+def environment() -> Mapping[str, str]:
+    """What the processes of the cluster need to know, workers' Python too."""
+    return {
+        **os.environ,
+        "SPARK_HOME": str(SPARK_HOME),
+        "JAVA_HOME": str(find_java().home),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+    }
+
+
+def _until(process: subprocess.Popen[str], words: str) -> None:
+    """Read what it says up to these words, then go on reading, so that it never waits for us."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            break
+    else:
+        raise AssertionError(f"it ended and never said {words!r}")
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+
+
+@pytest.fixture(scope="module")
+def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One for the file; the last test kills part of it."""
+    if which("bash") is None:
+        pytest.skip("Spark's own start script needs bash")
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two exports with known differences."""
+    left, right = write_small(TwoSites(SHAPE), tmp_path_factory.mktemp("exports"))
+    return str(left), str(right)
+
+
+# Small executors, and pieces of work small enough for one to die between two of them.
+SETTINGS = (
+    "spark.executor.memory=500m",
+    "spark.executor.cores=1",
+    "spark.sql.files.maxPartitionBytes=100000",
+    "spark.sql.shuffle.partitions=4",
+    "spark.driver.host=127.0.0.1",
+    "spark.driver.bindAddress=127.0.0.1",
+    "spark.ui.enabled=false",
+)
+CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
+TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}
+
+
+def begun(command: list[str], scratch: Path) -> subprocess.Popen[str]:
+    """A process that compares; its stderr is progress."""
+    return subprocess.Popen(
+        command,
+        env={**environment(), "FAILOVER_STATE": str(scratch / "state"), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def sums(folder: Path) -> dict[str, int]:
+    """What was found, over all endpoints."""
+    report = Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
+    ends = report.endpoints
+    found = {"missing": sum(one.missing.messages for one in ends), "extra": sum(one.extra.messages for one in ends)}
+    return {**found, "changed": sum(one.changed for one in ends)}
+
+
+def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
+    """Law: the same code by spark-submit, with the session that is given, finds the known truth."""
+    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
+    script = [str(ROOT / "examples" / "spark_submit.py"), "reconcile", *exports, "--out", str(tmp_path / "found")]
+    process = begun([*submit, *script], tmp_path)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err[-2000:]
+    assert sums(tmp_path / "found") == TRUTH
+
+
+def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
+    """Law: with one of two workers killed while tasks are under way, every number is the known one."""
+    ours = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports, "--master", cluster.url]
+    process = begun([*ours, *CONF, "--memory", "600m", "--out", str(tmp_path / "found")], tmp_path)
+    assert process.stderr is not None
+    told = next((line for line in process.stderr if "looking closer" in line), None)
+    assert told is not None
+    cluster.kill_a_worker()
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err[-2000:]
+    assert sums(tmp_path / "found") == TRUTH
