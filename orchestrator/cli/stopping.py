@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from orchestrator import events as ev
-from orchestrator.cli.wiring import Tools
-from orchestrator.lease import claims, service_key
-from orchestrator.state import fold
+if TYPE_CHECKING:
+    from orchestrator import events as ev
+    from orchestrator.cli.wiring import Tools
 
 
 @contextmanager
@@ -35,6 +35,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def stop_with_its_run(tools: Tools, plan: ev.Plan) -> None:
     """Whoever stops a run that such a command leads stops the command too. Raises ``KeyboardInterrupt``."""
+    from orchestrator.lease import claims, service_key
+    from orchestrator.state import fold
+
     with closing(tools.journal()) as journal:
         claimed = claims(journal)
         owners = {claimed.get(service_key(plan, service)) for service in plan.services}
