@@ -210,6 +210,11 @@ def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
 
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.outcome = None
+    lane.has_gauge = False  # what was read before is not believed any more
+
+
+def _retried(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.has_gauge = False
 
 
 _TAKE = {
@@ -220,6 +225,7 @@ _TAKE = {
     "doubt.resolved": _resolved,
     "step.done": _step_done,
     "step.waived": _waived,
+    "step.retried": _retried,
     "gate.opened": _opened,
     "gate.decided": _decided,
     "gate.withdrawn": _withdrawn,
