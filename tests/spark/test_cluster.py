@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import which
@@ -140,16 +141,24 @@ CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
 TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}
 
 
-def begun(command: list[str], scratch: Path) -> subprocess.Popen[str]:
-    """A process that compares; its stderr is progress."""
-    return subprocess.Popen(
+@contextmanager
+def begun(command: list[str], scratch: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that compares; its stderr is progress. It and its JVM end with the block."""
+    process = subprocess.Popen(
         command,
         env={**environment(), "FAILOVER_STATE": str(scratch / "state"), "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def sums(folder: Path) -> dict[str, int]:
@@ -164,8 +173,8 @@ def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -
     """Law: the same code by spark-submit, with the session that is given, finds the known truth."""
     submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
     script = [str(ROOT / "examples" / "spark_submit.py"), "reconcile", *exports, "--out", str(tmp_path / "found")]
-    process = begun([*submit, *script], tmp_path)
-    _, err = process.communicate(timeout=PATIENCE_S)
+    with begun([*submit, *script], tmp_path) as process:
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 4, err[-2000:]
     assert sums(tmp_path / "found") == TRUTH
 
@@ -173,11 +182,11 @@ def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -
 def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
     """Law: with one of two workers killed while tasks are under way, every number is the known one."""
     ours = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports, "--master", cluster.url]
-    process = begun([*ours, *CONF, "--memory", "600m", "--out", str(tmp_path / "found")], tmp_path)
-    assert process.stderr is not None
-    told = next((line for line in process.stderr if "looking closer" in line), None)
-    assert told is not None
-    cluster.kill_a_worker()
-    _, err = process.communicate(timeout=PATIENCE_S)
+    with begun([*ours, *CONF, "--memory", "600m", "--out", str(tmp_path / "found")], tmp_path) as process:
+        assert process.stderr is not None
+        told = next((line for line in process.stderr if "looking closer" in line), None)
+        assert told is not None
+        cluster.kill_a_worker()
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 4, err[-2000:]
     assert sums(tmp_path / "found") == TRUTH
