@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -32,6 +34,7 @@ from pipeline.places import Place
 _UNREAD_SHOWN = 100
 _ENDINGS = (".jsonl", ".json")
 Say = Callable[[str], None]
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,14 @@ def history_of(spark: SparkSession, names: Sequence[str], clock: Clock, say: Say
             Unread(file=row["name"], why=row["state"])
             for row in facts.where("kind = 'unread'").orderBy("name").limit(_UNREAD_SHOWN).collect()
         ),
-        endings=tuple(_ending(row) for row in _rows(tables.endings(facts), "runbook", "state")),
-        outages=tuple(_durations(row) for row in _rows(tables.outages(facts), "runbook")),
-        phases=tuple(_durations(row) for row in _rows(tables.phases(facts), "runbook", "number", "name")),
-        drains=tuple(_drain(row) for row in _rows(tables.drains(facts), "service", "backlog", "hour")),
-        retries=tuple(_retry(row) for row in _rows(tables.retries(facts), "site", "device", "name")),
-        failures=tuple(_failure(row) for row in _rows(tables.failures(facts), "site", "name", "state")),
-        drift=tuple(_drift(row) for row in _rows(tables.drift(facts), "site", "service", "name")),
-        prediction_errors=tuple(_error(row) for row in _rows(tables.prediction_errors(facts), "runbook", "name")),
+        endings=_made(Ending, tables.endings(facts), "runbook", "outcome"),
+        outages=_made(Durations, tables.outages(facts), "runbook"),
+        phases=_made(Durations, tables.phases(facts), "runbook", "number", "step"),
+        drains=_made(Drain, tables.drains(facts), "service", "backlog", "hour"),
+        retries=_made(Retry, tables.retries(facts), "site", "device", "action"),
+        failures=_made(ReadingFailure, tables.failures(facts), "site", "reading", "error"),
+        drift=_made(Drift, tables.drift(facts), "site", "service", "check"),
+        prediction_errors=_made(PredictionError, tables.prediction_errors(facts), "runbook", "step"),
     )
     return HistoryOutcome(report, _forecast(facts, made_at, report.runs), facts, lambda: _release(facts))
 
@@ -97,80 +100,20 @@ def _rows(table: DataFrame, *order: str) -> list[Row]:
     return table.orderBy("simulated", *[F.col(name).asc_nulls_first() for name in order]).collect()
 
 
+def _made(model: type[Model], table: DataFrame, *order: str) -> tuple[Model, ...]:
+    """The rows of ``table`` as models, in order."""
+    return tuple(model(**_fields(model, row)) for row in _rows(table, *order))
+
+
+def _fields(model: type[BaseModel], row: Row) -> dict[str, Any]:
+    values = {name: value for name, value in row.asDict().items() if name in model.model_fields}
+    if values.get("changed_at") is not None:
+        values["changed_at"] = iso(values["changed_at"])
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
+
+
 def _range(row: Row) -> Range:
-    return Range(n=row["n"], p05=_round(row["p05"]), p50=_round(row["p50"]), p95=_round(row["p95"]))
-
-
-def _round(value: float) -> float:
-    return round(value, 3)
-
-
-def _ending(row: Row) -> Ending:
-    return Ending(simulated=row["simulated"], runbook=row["runbook"], outcome=row["state"], n=row["n"])
-
-
-def _durations(row: Row) -> Durations:
-    return Durations(
-        simulated=row["simulated"],
-        runbook=row["runbook"],
-        step=row.asDict().get("name"),
-        longest=_round(row["longest"]),
-        trend=None if row["trend"] is None else _round(row["trend"]),
-        **_range(row).model_dump(),
-    )
-
-
-def _drain(row: Row) -> Drain:
-    return Drain(
-        simulated=row["simulated"],
-        service=row["service"],
-        hour=row["hour"],
-        backlog=row["backlog"],
-        **_range(row).model_dump(),
-    )
-
-
-def _retry(row: Row) -> Retry:
-    return Retry(
-        simulated=row["simulated"],
-        site=row["site"],
-        device=row["device"],
-        action=row["name"],
-        n=row["n"],
-        again=row["again"],
-        doubtful=row["doubtful"],
-        refused=row["refused"],
-    )
-
-
-def _failure(row: Row) -> ReadingFailure:
-    named = {"site": row["site"], "reading": row["name"], "error": row["state"]}
-    return ReadingFailure(simulated=row["simulated"], n=row["n"], **named)
-
-
-def _drift(row: Row) -> Drift:
-    return Drift(
-        simulated=row["simulated"],
-        site=row["site"],
-        service=row["service"],
-        check=row["name"],
-        n=row["n"],
-        first=row["first"],
-        last=row["last"],
-        changes=row["changes"],
-        changed_at=None if row["changed_at"] is None else iso(row["changed_at"]),
-    )
-
-
-def _error(row: Row) -> PredictionError:
-    return PredictionError(
-        simulated=row["simulated"],
-        runbook=row["runbook"],
-        step=row["name"],
-        n=row["n"],
-        off=_round(row["off"]),
-        within=_round(row["within"]),
-    )
+    return Range(**_fields(Range, row))
 
 
 def _forecast(facts: DataFrame, made_at: str, runs: int) -> Forecast:

@@ -1,4 +1,7 @@
-"""The questions about past runs, as Spark tables that grow with steps, services and devices, never with runs."""
+"""The questions about past runs, as Spark tables that grow with steps, services and devices, never with runs.
+
+Their columns are the fields of the report's models.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +58,8 @@ def phases(facts: DataFrame) -> DataFrame:
     """How long each finished step took, by runbook; ``n`` steps, seconds, and how they change in 30 days."""
     done = facts.where((F.col("kind") == "step") & (F.col("state") == "done"))
     columns = [F.count("seconds").alias("n"), *_percentiles("seconds"), F.max("seconds").alias("longest")]
-    return done.groupBy("simulated", "runbook", "name").agg(
-        *columns, _trend("seconds"), F.max("amount").alias("number")
-    )
+    number = F.max("amount").alias("number")  # in the runbook
+    return done.groupBy("simulated", "runbook", F.col("name").alias("step")).agg(*columns, _trend("seconds"), number)
 
 
 def outages(facts: DataFrame) -> DataFrame:
@@ -70,7 +72,7 @@ def outages(facts: DataFrame) -> DataFrame:
 def endings(facts: DataFrame) -> DataFrame:
     """How runs ended, by runbook."""
     runs = facts.where(F.col("kind") == "run")
-    return runs.groupBy("simulated", "runbook", "state").agg(F.count("*").alias("n"))
+    return runs.groupBy("simulated", "runbook", F.col("state").alias("outcome")).agg(F.count("*").alias("n"))
 
 
 def drains(facts: DataFrame) -> DataFrame:
@@ -95,21 +97,23 @@ def retries(facts: DataFrame) -> DataFrame:
     doubtful = F.count(F.when(F.col("state") == "doubtful", 1)).alias("doubtful")
     refused = F.count(F.when(F.col("state") == "rejected", 1)).alias("refused")
     columns = [F.count("*").alias("n"), again, doubtful, refused]
-    return actions.groupBy("simulated", "site", "device", "name").agg(*columns)
+    return actions.groupBy("simulated", "site", "device", F.col("name").alias("action")).agg(*columns)
 
 
 def failures(facts: DataFrame) -> DataFrame:
     """Readings that failed, by site, reading and kind of error."""
     failed = facts.where(F.col("kind") == "failure")
-    return failed.groupBy("simulated", "site", "name", "state").agg(F.sum("amount").cast("long").alias("n"))
+    what = (F.col("name").alias("reading"), F.col("state").alias("error"))
+    return failed.groupBy("simulated", "site", *what).agg(F.sum("amount").cast("long").alias("n"))
 
 
 def drift(facts: DataFrame) -> DataFrame:
     """Readiness over time: each check's first and last state, how often it changed, and when last."""
-    subject = ["simulated", "site", "service", "name"]
+    subject = ["simulated", "site", "service", "check"]
     along = Window.partitionBy(*subject).orderBy("at")
     before = F.lag("state").over(along)
-    moved = facts.where(F.col("kind") == "check").withColumn("changed", (before != F.col("state")).cast("int"))
+    checks = facts.where(F.col("kind") == "check").withColumnRenamed("name", "check")
+    moved = checks.withColumn("changed", (before != F.col("state")).cast("int"))
     return moved.groupBy(*subject).agg(
         F.count("*").alias("n"),
         F.min_by("state", "at").alias("first"),
@@ -141,7 +145,7 @@ def prediction_errors(facts: DataFrame) -> DataFrame:
     )
     off = F.abs(F.col("seconds") - F.col("p50"))
     is_within = F.col("seconds").between(F.col("p05"), F.col("p95"))
-    return foretold.groupBy("simulated", "runbook", "name").agg(
+    return foretold.groupBy("simulated", "runbook", F.col("name").alias("step")).agg(
         F.count("*").alias("n"),
         F.percentile(off, F.lit(0.5)).alias("off"),
         F.avg(is_within.cast("double")).alias("within"),
