@@ -257,5 +257,6 @@ def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain) -> bool:
 
 def _changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
     """Changes of roles since the run began: moment, site, role, by whom."""
-    begun = -1.0 if case.begun is None else case.begun["moment"]
-    return [change for change in world["services"][lane.service]["changes"] if change[0] > begun]
+    # By their number: where nothing takes time, what somebody does can be of the very moment in which a run begins.
+    before = 0 if case.begun is None else len(case.begun["services"][lane.service]["changes"])
+    return list(world["services"][lane.service]["changes"][before:])

@@ -31,7 +31,7 @@ def judge_order(case: Case, lane: LaneFacts, order: Plain, epoch: int, world: Pl
         yield from _too_early(case, lane, order, world)
     if order["action"] in NOT_IDEMPOTENT:
         yield from _undecided(case, lane, order)
-        yield from _too_soon(case, order, world)
+        yield from _too_soon(case, lane, order, world)
     yield from _unsafe_return(case, lane, order)
     if intent is not None:
         intent.orders += 1
@@ -93,10 +93,13 @@ def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
 
 
 def _unconfirmed(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 1: a site that was told to give up activity was read as standby, after that and before this."""
+    """Promise 1: a site that was told to give up activity was read as standby, after that and before this.
+
+    An escalated lane may go on past a site that has gone dark since, when somebody waives that reading by name.
+    """
     other = "target" if order["on"] == "source" else "source"
     tried = lane.role_tried.get(other)
-    if tried is None or lane.accepted("unfenced"):
+    if tried is None or lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):
         return
     seen = lane.read(other, "replication", after=tried)
     if seen is None or seen.get("role") != "standby":
@@ -135,10 +138,13 @@ def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
         yield Broken(7, f"{_words(order)}, and it was last read as {state}")
 
 
-def _too_soon(case: Case, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 7: at the newly active site the transaction manager has its chance first."""
+def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promise 7: at the newly active site the transaction manager has its chance first; who activates a site behind
+    our back gives it another one, which nobody can wait for."""
     at_target = order["action"] == "delete_transaction" and order["on"] == "target"
-    if at_target and world is not None and world["services"][order["service"]].get("manager_due"):
+    if world is None or has_foreign_hand(case, lane, world):
+        return
+    if at_target and world["services"][order["service"]].get("manager_due"):
         yield Broken(7, f"{_words(order)}, before the transaction manager had its chance")
 
 

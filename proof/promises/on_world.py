@@ -36,7 +36,9 @@ def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> I
         if start < begun:
             continue
         took = [
-            site for moment, site, role, _ in service["changes"] if role == "active" and abs(moment - start) < _NEAR
+            site
+            for moment, site, role, by in service["changes"]
+            if role == "active" and by != "somebody" and abs(moment - start) < _NEAR
         ]
         told = {
             order["site"]
@@ -59,7 +61,7 @@ def judge_end(case: Case, world: Plain) -> Iterator[Broken]:
             yield from _untouched(case, name, service)
             continue
         yield from _where_activity_is(case, lane, world)
-        yield from _changed_nothing(case, lane, service)
+        yield from _changed_nothing(case, lane, service, world)
         yield from _lost(case, lane, service, world)
         yield from _left_behind(case, lane, service)
 
@@ -80,12 +82,14 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
             yield Broken(4, f"{lane.service}: ended {lane.outcome}, and {site} is {roles[site]}")
 
 
-def _changed_nothing(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but the door of a site is everybody's."""
+def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Refused means that nothing was changed; but the door of a site is everybody's, and what somebody has taken back
+    before anybody read it looks as if it had never been."""
     if lane.outcome != "refused" or case.begun is None:
         return
     before = case.begun["services"][lane.service]["effects"]
-    new = [one for one in service["effects"] if one[3] and one not in before and one[1] != "set_backbone"]
+    excused = {"set_backbone"} | ({"set_role"} if has_foreign_hand(case, lane, world) else set())
+    new = [one for one in service["effects"] if one[3] and one not in before and one[1] not in excused]
     if new:
         yield Broken(4, f"{lane.service}: refused, and {new[0][1]} took effect at {new[0][0]}")
 
