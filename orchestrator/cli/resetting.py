@@ -57,7 +57,9 @@ def _see_no_run(tools: Tools) -> None:
 
 def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:
     layout = World.load(path, clock).layout
-    sites = ", ".join(f"{one.name} {'active' if one.name == layout.first_active else 'standby'}" for one in layout.sites)
+    sites = ", ".join(
+        f"{one.name} {'active' if one.name == layout.first_active else 'standby'}" for one in layout.sites
+    )
     return World(layout, clock), sites
 
 
