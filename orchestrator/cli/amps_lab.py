@@ -7,28 +7,30 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.mock.amps.embedded import SERVICE, amps_world
+from adapters.mock.amps.embedded import SERVICE, WORLD_FILE, amps_world
 from adapters.mock.amps.faults import FAULTS
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
+from orchestrator.errors import DefinitionError
 
 
 @dataclass(frozen=True, slots=True)
 class AmpsLabWish:
-    """What a person typed. ``directory`` holds what the lab makes."""
+    """What a person typed. ``directory`` holds what the lab makes; ``assume``: ``NAME=VALUE``."""
 
     directory: Path
     inventory: Path
     faults: Sequence[str]
+    assume: Sequence[str] = ()
 
 
 def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     """Serve the pair until a signal comes."""
     faults = FAULTS.typed(wish.faults)
     usable_folder(wish.directory)
-    world = amps_world(wish.directory / "amps-world.json", tools.clock)
+    world = amps_world(wish.directory / WORLD_FILE, tools.clock, dict(map(_assumption, wish.assume)))
     world.afflict(faults)
     lab = AmpsLab(world, directory=wish.directory, service=SERVICE, login=AmpsLogin())
     with ExitStack() as stack:
@@ -45,3 +47,10 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
         show("Ctrl-C ends the lab; the instances keep their state.")
         wait_for_signal()
     say("the lab is down")
+
+
+def _assumption(text: str) -> tuple[str, str | list[str]]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise DefinitionError(f"--assume {text}: write NAME=VALUE, as in grants=left_over")
+    return name, value.split(",") if "," in value else value

@@ -1,4 +1,4 @@
-"""The simulated sites on behalf of the command line: served on real ports, started anew, disturbed."""
+"""The simulated sites on behalf of the command line: served on real ports, disturbed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.mock.embedded import embedded_layout, embedded_world
+from adapters.mock.embedded import embedded_layout
 from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
@@ -21,6 +21,9 @@ from orchestrator.errors import DefinitionError
 if TYPE_CHECKING:
     from adapters.mock.lab.semp_server import Scheme
     from adapters.mock.lab.server import Lab
+
+# What keeps the sites in a lab's directory.
+WORLD_FILE = "world.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ _WORDS = {
 
 def _lab_world(tools: Tools, wish: LabWish) -> World:
     """The world of the lab's directory, as it was left, or a new one."""
-    world_file = wish.directory / "world.json"
+    world_file = wish.directory / WORLD_FILE
     usable_folder(wish.directory)
     if not world_file.exists():
         world = World(embedded_layout(ha=wish.ha), tools.clock, path=world_file)
@@ -126,22 +129,6 @@ def _lab_world(tools: Tools, wish: LabWish) -> World:
             hint="give another --directory, or delete this one to start anew",
         )
     return world
-
-
-def reset_embedded(tools: Tools) -> None:
-    """Start the embedded pair anew. Raises ``DefinitionError`` while a run is under way."""
-    from orchestrator.lease import is_led
-
-    journal = tools.journal()
-    try:
-        led = [row.run for row in journal.runs() if is_led(row, tools.clock.now())]
-    finally:
-        journal.close()
-    if led:
-        raise DefinitionError(f"run {led[0]} is under way", hint="let it end first")
-    tools.world_file.unlink(missing_ok=True)
-    embedded_world(tools.world_file, tools.clock).close()
-    show("SIMULATED  the embedded pair is as new: ny active, nj standby")
 
 
 def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:

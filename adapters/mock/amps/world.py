@@ -199,7 +199,8 @@ class AmpsWorld(Kept):
             case "kill", [name, *_]:
                 self._of(name).kill(now)
             case "start", [name, *_]:
-                self._of(name).start(self.layout.instance(name), now)
+                keeps = self.layout.assume.interrupted_bootstrap == "goes_on"
+                self._of(name).start(self.layout.instance(name), now, keeps_fetched=keeps)
             case "lose", [name, files]:
                 if self._of(name).phase == "down":
                     self._of(name).lose(files, self.layout.instance(name))
