@@ -29,6 +29,7 @@ HOMES: Mapping[str, Home] = {
     "sqlalchemy": Home(
         (
             "orchestrator/tables.py",
+            "orchestrator/statements.py",
             "orchestrator/journal.py",
             "orchestrator/lease.py",
             "orchestrator/checks.py",
