@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from orchestrator.drain import forecast
@@ -26,16 +26,18 @@ KEPT_MAX = 1_000
 # Full "soon" ends only when the time left is so many times the one asked for: an estimate wavers.
 _EASED = 2.0
 
+# fmt: off
 Kind = Literal[
-    *("drain.stalled", "drain.moving", "queue.drained", "queue.high", "queue.clear", "queue.full", "queue.room"),
-    *("queue.full-soon", "queue.full-later", "queue.unknown", "queue.known", "reading.late"),
+    "drain.stalled", "drain.moving", "queue.drained", "queue.high", "queue.clear", "queue.full", "queue.room",
+    "queue.full-soon", "queue.full-later", "queue.unknown", "queue.known", "reading.late",
 ]
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is asked for, all in seconds. ``window_s``: of readings that a rate is taken from. ``stall_s``: without
-    progress for longer is stalled. ``late_s``: how long a reading is waited for. ``full_within_s``: full sooner is told."""
+    """What is asked for, all in seconds. ``window_s``: of the readings that a rate is taken from. ``stall_s``: longer
+    without progress is stalled. ``late_s``: how long a reading is waited for. ``full_within_s``: full sooner is told."""
 
     window_s: float = 300.0
     stall_s: float = 120.0
@@ -128,12 +130,16 @@ class Course:
         ]
         return [kind for is_so, kind in states if is_so]
 
+    def copy(self) -> Course:
+        """One that can go on without changing this one."""
+        return replace(self, waiting=list(self.waiting), taken=list(self.taken))
+
     def arrive(self, read: Read, rules: Rules) -> Iterator[Event]:
         """One more reading has come: take it, or let it wait, and tell what happened with all that are taken now."""
         if any(read.look == other.look for other in (*self.waiting, *self.taken)):
             self.duplicates += 1
             return
-        if self.taken and read < self.taken[-1]:
+        if self.taken and read.at < self.taken[-1].at:
             self.late += 1
             yield Event("reading.late", Figures(read, filling(()), None, None, self.moved_at))
             return
