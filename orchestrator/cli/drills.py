@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from adapters.mock.amps.faults import parse_amps_fault
+from adapters.mock.fault_lines import lines_of
 from adapters.mock.faults import parse_fault
 from orchestrator.errors import DefinitionError
 from orchestrator.located import suggest
@@ -62,7 +63,7 @@ def _each_fitted(texts: Iterable[str], fitted: Callable[[str], Iterable[str]]) -
         if not path.is_file():
             found.extend(_said(text, fitted))
             continue
-        for number, line in enumerate(_lines(path), start=1):
+        for number, line in enumerate(lines_of(path), start=1):
             try:
                 found.extend(_said(line, fitted))
             except DefinitionError as error:
@@ -73,13 +74,6 @@ def _each_fitted(texts: Iterable[str], fitted: Callable[[str], Iterable[str]]) -
 def _said(line: str, fitted: Callable[[str], Iterable[str]]) -> Iterable[str]:
     text = line.split("#", 1)[0].strip()
     return fitted(text) if text else ()
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
 
 
 def _fitted(text: str, sites: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.mock.embedded import embedded_layout
-from adapters.mock.faults import Fault, parse_fault, read_faults
+from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
@@ -47,7 +47,7 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     from adapters.mock.lab.of_world import serve_world
     from adapters.mock.lab.server import LabSettings
 
-    faults = _faults(wish.faults)
+    faults = FAULTS.typed(wish.faults)
     if wish.plain_http and wish.adapter == "solace-cli":
         raise DefinitionError("--http is about SEMP, and --adapter solace-cli serves none")
     world = _lab_world(tools, wish)
@@ -140,7 +140,7 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     if source.adapter == "mock-amps":
         _afflict_amps(tools, reference, texts)
         return
-    faults = _faults(texts)
+    faults = FAULTS.typed(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
@@ -150,19 +150,11 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
 
 def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
     from adapters.mock.amps.adapter import AMPS_WORLDS
-    from orchestrator.cli.amps_lab import amps_faults
+    from adapters.mock.amps.faults import FAULTS as AMPS_FAULTS
 
-    faults = amps_faults(texts)
+    faults = AMPS_FAULTS.typed(texts)
     world = AMPS_WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
     finally:
         AMPS_WORLDS.release(world)
-
-
-def _faults(texts: Sequence[str]) -> list[Fault]:
-    """Each text is a fault, or the name of a file of them."""
-    found: list[Fault] = []
-    for text in texts:
-        found.extend(read_faults(Path(text)) if Path(text).is_file() else [parse_fault(text)])
-    return found
