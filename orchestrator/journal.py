@@ -234,8 +234,9 @@ class Journal:
         with mapped_errors("be read"), self.reader.connect() as connection:
             head = _head(connection, run)
             seq, place = after, {"b_run": run, "b_seq": after}
-            with connection.execute(sql.LINKS_AFTER, place, execution_options={"yield_per": _BATCH}) as stored:
-                for link in follow(stored, run, after=after, before=self._hash_at(connection, run, after)):
+            with connection.execute(sql.LINKS_FROM, place, execution_options={"yield_per": _BATCH}) as stored:
+                before = _hash_of(stored.fetchone(), run, after) if after else GENESIS
+                for link in follow(stored, run, after=after, before=before):
                     seq = link.seq
                     if seq == head.seq and link.hash != head.head:
                         raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
@@ -254,14 +255,6 @@ class Journal:
             found = connection.execute(query, {"b_run": run})
             return [Signature(row.seq, row.key, row.value) for row in found]
 
-    def _hash_at(self, connection: sa.Connection, run: str, seq: int) -> str:
-        if not seq:
-            return GENESIS
-        found = connection.execute(sql.HASH_AT, {"b_run": run, "b_seq": seq}).scalar_one_or_none()
-        if found is None:
-            raise JournalCorrupt(f"run {run}: record {seq} is missing")
-        return str(found)
-
     # --- the inbox ------------------------------------------------------------------------------------------------
 
     def ask(self, run: str, request: Mapping[str, str]) -> None:
@@ -274,6 +267,12 @@ class Journal:
         """The requests that are not used up yet, oldest first, each with its number for ``append``."""
         with mapped_errors("be read"), self.reader.connect() as connection:
             return [(row.id, json.loads(row.body)) for row in connection.execute(sql.REQUESTS, {"b_run": run})]
+
+
+def _hash_of(row: Any, run: str, seq: int) -> str:
+    if row is None or row.seq != seq:
+        raise JournalCorrupt(f"run {run}: record {seq} is missing")
+    return str(row.hash)
 
 
 def _head(connection: sa.Connection, run: str) -> Any:

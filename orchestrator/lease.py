@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -37,6 +38,7 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{pid} {_identity(pid)}".strip()
 
 
+@lru_cache(maxsize=1)  # none of it changes; a process that was forked off has another number
 def _identity(pid: int) -> str:
     """Where a process of ours is known by its number, and since when: ``boot/namespace/start``, or empty."""
     try:

@@ -47,12 +47,11 @@ TAKE_LEASE = (
 
 # --- events and signatures --------------------------------------------------------------------------------------------
 
-LINKS_AFTER = (
+LINKS_FROM = (
     sa.select(*(EVENTS.c[name] for name in Link._fields))
-    .where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq > _AT_SEQ)
+    .where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq >= _AT_SEQ)
     .order_by(EVENTS.c.seq)
 )
-HASH_AT = sa.select(EVENTS.c.hash).where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq == _AT_SEQ)
 ADD_EVENTS = sa.insert(EVENTS)
 SIGNATURES_OF = sa.select(SIGNATURES).where(SIGNATURES.c.run == _OF_RUN).order_by(SIGNATURES.c.seq.desc())
 ADD_SIGNATURE = sa.insert(SIGNATURES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -140,15 +141,10 @@ class NightJournal(Journal):
 
     def empty(self) -> None:
         """As new, for the next story."""
-        tables = self._tables()
-        with self.engine.begin() as connection:
-            for table in tables:
-                connection.exec_driver_sql(f"DELETE FROM {table}")
-
-    def _tables(self) -> list[str]:
-        with self.reader.connect() as connection:
-            found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
-            return [row[0] for row in found if not row[0].startswith("sqlite_")]
+        with closing(self.engine.raw_connection()) as connection:
+            found = connection.cursor().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            tables = [name for (name,) in found if not name.startswith("sqlite_")]
+            connection.cursor().executescript(";".join(f"DELETE FROM {table}" for table in tables))
 
 
 def _size(path: Path | None) -> int:
