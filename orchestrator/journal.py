@@ -25,6 +25,7 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
+from orchestrator.commit import Prepared, transaction
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
 from orchestrator.tables import CLAIMS as CLAIMS
 from orchestrator.tables import EVENTS, METADATA, SIGNATURES
@@ -87,10 +88,11 @@ class Journal:
             self.engine = _engine(url)
             _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
-        self._move_head = sql.Prepared(sql.MOVE_HEAD, self.engine.dialect, ("seq", "head"))
-        self._sign = sql.Prepared(sql.ADD_SIGNATURE, self.engine.dialect, SIGNATURES.columns.keys())
-        self._insert = sql.Prepared(sql.ADD_EVENTS, self.engine.dialect, EVENTS.columns.keys())
-        self._epoch = sql.Prepared(sql.RUN_EPOCH, self.engine.dialect)
+        self._move_head = Prepared(sql.MOVE_HEAD, self.engine.dialect, ("seq", "head"))
+        self._sign = Prepared(sql.ADD_SIGNATURE, self.engine.dialect, SIGNATURES.columns.keys())
+        self._insert = Prepared(sql.ADD_EVENTS, self.engine.dialect, EVENTS.columns.keys())
+        self._take = Prepared(sql.TAKE_REQUEST, self.engine.dialect)
+        self._epoch = Prepared(sql.RUN_EPOCH, self.engine.dialect)
         self._writing: sa.Connection | None = None
 
     @classmethod
@@ -151,19 +153,18 @@ class Journal:
     ) -> None:
         """One transaction: this is what a device waits for."""
         signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
-        with self._connected() as connection, connection.begin():
-            moved = connection.exec_driver_sql(self._move_head.text, self._move_head.bind(move))
-            if moved.rowcount != 1:
+        with self._connected() as connection, transaction(connection) as commit:
+            if commit.run(self._move_head, [move]) != 1:
                 raise LeaseLost(
                     f"run {run} is led by another process now",
                     hint=f"this one stopped; see `failover runs show {run}`",
                 )
             if rows:
-                connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
-            for signature in signed:
-                connection.exec_driver_sql(self._sign.text, self._sign.bind(signature))
+                commit.run(self._insert, rows)
+            if signed:
+                commit.run(self._sign, signed)
             if taken:
-                connection.execute(sql.TAKE_REQUESTS, {"b_numbers": taken})
+                commit.run(self._take, [{"b_number": number} for number in taken])
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:

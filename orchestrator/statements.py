@@ -6,9 +6,6 @@ call are the parameters, by the names given here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import sqlalchemy as sa
 
 from orchestrator.chain import Link
@@ -62,7 +59,7 @@ REQUESTS = (
     sa.select(INBOX.c.id, INBOX.c.body).where(INBOX.c.run == _OF_RUN, INBOX.c.taken.is_(False)).order_by(INBOX.c.id)
 )
 ADD_REQUEST = sa.insert(INBOX)
-TAKE_REQUESTS = sa.update(INBOX).where(INBOX.c.id.in_(sa.bindparam("b_numbers", expanding=True))).values(taken=True)
+TAKE_REQUEST = sa.update(INBOX).where(INBOX.c.id == sa.bindparam("b_number")).values(taken=sa.true())
 
 # --- claims, hooks, keys ----------------------------------------------------------------------------------------------
 
@@ -75,18 +72,3 @@ RELEASE_CLAIMS = sa.delete(CLAIMS).where(
 ADD_DELIVERIES = sa.insert(DELIVERIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
-
-
-class Prepared:
-    """A statement compiled once for a database, for where even looking up what it was compiled to is too much."""
-
-    def __init__(
-        self, statement: sa.Update | sa.Insert | sa.Select[Any], dialect: sa.Dialect, names: Sequence[str] = ()
-    ) -> None:
-        compiled = statement.compile(dialect=dialect, column_keys=names)
-        self.text = str(compiled)
-        self._order = getattr(compiled, "positiontup", None)
-
-    def bind(self, values: Mapping[str, Any]) -> Any:
-        """``values`` as the driver wants them: by position or by name."""
-        return values if self._order is None else tuple(values[name] for name in self._order)
