@@ -1,10 +1,12 @@
 """What the journal and the leases say to their database, built once.
 
-Building a statement costs a multiple of carrying it out, so none is built where it is used; what differs from call to
-call are the parameters, by the names given here.
+Building a statement takes longer than carrying it out, so none is built where it is used. What differs from call to
+call are its values, by name: an insertion's are the columns, all others are in ``bindparam``.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -17,9 +19,23 @@ _AT_SEQ: sa.BindParameter[int] = sa.bindparam("b_seq")
 
 # --- runs: b_run, b_epoch, b_seq say which ----------------------------------------------------------------------------
 
-RUN_ROW = sa.select(RUNS).where(RUNS.c.run == _OF_RUN)
-RUN_ROWS = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
-RUN_EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == _OF_RUN)
+
+class Head(NamedTuple):
+    """The row of a run: ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``."""
+
+    run: str
+    created_at: float
+    seq: int
+    head: str
+    epoch: int
+    holder: str
+    expires_at: float
+
+
+_HEADS = sa.select(*(RUNS.c[name] for name in Head._fields))
+HEAD = _HEADS.where(RUNS.c.run == _OF_RUN)
+HEADS = _HEADS.order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
+EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == _OF_RUN)
 ADD_RUN = sa.insert(RUNS)
 # Of a writer's own place only: no row matches once another process took the lease, or wrote.
 MOVE_HEAD = (
@@ -50,7 +66,11 @@ LINKS_FROM = (
     .order_by(EVENTS.c.seq)
 )
 ADD_EVENTS = sa.insert(EVENTS)
-SIGNATURES_OF = sa.select(SIGNATURES).where(SIGNATURES.c.run == _OF_RUN).order_by(SIGNATURES.c.seq.desc())
+SIGNATURES_OF = (
+    sa.select(SIGNATURES.c.seq, SIGNATURES.c.key, SIGNATURES.c.value)
+    .where(SIGNATURES.c.run == _OF_RUN)
+    .order_by(SIGNATURES.c.seq.desc())
+)
 ADD_SIGNATURE = sa.insert(SIGNATURES)
 
 # --- the inbox --------------------------------------------------------------------------------------------------------
@@ -63,12 +83,10 @@ TAKE_REQUEST = sa.update(INBOX).where(INBOX.c.id == sa.bindparam("b_number")).va
 
 # --- claims, hooks, keys ----------------------------------------------------------------------------------------------
 
-CLAIMS_ALL = sa.select(CLAIMS)
+CLAIMED = sa.select(CLAIMS.c.service, CLAIMS.c.run)
 CLAIMS_OF = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == _OF_RUN)
 ADD_CLAIMS = sa.insert(CLAIMS)
-RELEASE_CLAIMS = sa.delete(CLAIMS).where(
-    CLAIMS.c.run == _OF_RUN, CLAIMS.c.service.in_(sa.bindparam("b_services", expanding=True))
-)
+RELEASE_CLAIM = sa.delete(CLAIMS).where(CLAIMS.c.run == _OF_RUN, CLAIMS.c.service == sa.bindparam("b_service"))
 ADD_DELIVERIES = sa.insert(DELIVERIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)

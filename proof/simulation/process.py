@@ -129,10 +129,11 @@ class NightJournal(Journal):
 
     def fill_disk(self) -> None:
         """From now on the database cannot grow, as far as this process is concerned."""
-        with self._connected() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-            connection.rollback()
+        connection = self._kept()
+        assert connection is not None  # it is a file
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        connection.rollback()
 
     def bury(self, run: str) -> None:
         """What the next process on that machine finds out by itself: the holder of the lease is dead."""

@@ -30,7 +30,7 @@ HOMES: Mapping[str, Home] = {
         (
             "orchestrator/tables.py",
             "orchestrator/statements.py",
-            "orchestrator/commit.py",
+            "orchestrator/database.py",
             "orchestrator/journal.py",
             "orchestrator/lease.py",
             "orchestrator/checks.py",
