@@ -17,7 +17,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
-            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
+            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks"),
             *("tables", "statements", "database", "checks", "hooks", "chain", "signing"),
         }
     ),
