@@ -101,6 +101,16 @@ steps:
 """
 
 
+FENCE = """  - id: fence
+    title: t
+    do: {on: source, action: set_external_fence, state: closed}
+    expect: [{on: source, reading: external_fence, where: {closed: true}}]
+    undo:
+      do: {on: source, action: set_external_fence, state: open}
+      expect: [{on: source, reading: external_fence, where: {closed: false}}]
+"""
+
+
 def step(text: str, name: str) -> str:
     """The part of a runbook that is one step."""
     begin = text.index(f"  - id: {name}\n")

@@ -80,6 +80,14 @@ def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
     assert lines[-1] == f"then {RULES[rule]}"
 
 
+def test_no_gate_offers_a_way_back_where_there_is_none(walk) -> None:
+    """A gate behind the point of no return, or behind an escalation, that offers to turn back: lint refuses such a
+    runbook, and the decisions do not break off over it."""
+    text = MOVE.replace("choices: [wait, stop], unattended: stop", "choices: [wait, revert], unattended: revert")
+    assert text != MOVE
+    assert [story(one) for one in walk(text).found] == []
+
+
 def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
     """Transports, clients and links as they were read, and what the instances did by themselves."""
     (found,) = (one for one in walk(without(MOVE, step(MOVE, "queues")), 0).found if one.rule == "queues-left")

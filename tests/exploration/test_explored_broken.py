@@ -60,6 +60,11 @@ VARIANTS = [
         "waits-unattended",
     ),
     ("transactions of an active source", SMALL.replace(ACTIVATE, ITEMS + ACTIVATE), "transaction-elsewhere"),
+    (
+        "transactions are completed by nobody's decision",
+        SMALL + "\n".join(line for line in ITEMS.splitlines() if "decide:" not in line) + "\n",
+        "undecided-transaction",
+    ),
     ("a change that must not be repeated is not read back", SMALL.replace(ACTIVATE, CLOSE + ACTIVATE), "sent-twice"),
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from proof.exploration.story import story
 from tests.exploration.small import ACTIVATE, DEMOTE, SMALL
-from tests.exploration.small_amps import MOVE, step, without
+from tests.exploration.small_amps import FENCE, MOVE, step, without
 
 TELL = """  - id: tell
     title: t
@@ -20,14 +20,6 @@ SHUT = """  - id: close
       require: [{on: target, reading: transports, where: {closed: true}}]
       do: {on: source, action: run, command: start-listeners}
       expect: [{on: source, reading: transports, where: {open: true}}]
-"""
-FENCE = """  - id: fence
-    title: t
-    do: {on: source, action: set_external_fence, state: closed}
-    expect: [{on: source, reading: external_fence, where: {closed: true}}]
-    undo:
-      do: {on: source, action: set_external_fence, state: open}
-      expect: [{on: source, reading: external_fence, where: {closed: false}}]
 """
 
 

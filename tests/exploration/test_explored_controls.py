@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.contract import Effect
 from orchestrator.decide import Next, decide
-from orchestrator.events import AbortDeclined, DoubtResolved, Plan, StepDone
+from orchestrator.events import (
+    AbortDeclined,
+    DoubtResolved,
+    LaneEnded,
+    Outcome,
+    Plan,
+    RevertStarted,
+    StepDone,
+    UndoDone,
+)
 from orchestrator.loader import read_runbook
 from orchestrator.state import Lane, Stage
+from proof.exploration.families import fitting
+from proof.exploration.judge import Account, Judge
+from proof.exploration.rules import RULES
 from proof.exploration.search import explore
 from proof.exploration.story import story
+from tests.exploration import test_explored_amps, test_explored_broken
 from tests.exploration.small import ACTIVATE, CLOSE, SMALL
+from tests.exploration.small_amps import FENCE, MOVE, RETURN, step
 
 
 def careless(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
@@ -50,6 +66,38 @@ def illegal(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
     return Next(events=(DoubtResolved(intent=7, evidence=""), StepDone(step="demote")))
 
 
+def hurried(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Ends each wait with the first round of readings, whatever it says."""
+    if lane.status in ("running", "committed") and lane.stage is Stage.MAIN and lane.seen_mark == lane.mark:
+        step = plan.runbook.steps[lane.step]
+        return Next(events=(StepDone(step=step.id),)) if step.until else decide(plan, lane, now, attended=attended)
+    return decide(plan, lane, now, attended=attended)
+
+
+def denying(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Refuses a lane in which a step failed, whatever was done before."""
+    if lane.stage is Stage.FAILED and lane.status == "running":
+        return Next(events=(LaneEnded(outcome=Outcome.REFUSED, reason="it failed"),))
+    return decide(plan, lane, now, attended=attended)
+
+
+def backwards(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Takes the first change back first."""
+    move = decide(plan, lane, now, attended=attended)
+    turned = (
+        event.model_copy(update={"undo": event.undo[::-1]}) if isinstance(event, RevertStarted) else event
+        for event in move.events
+    )
+    return replace(move, events=tuple(turned))
+
+
+def idle(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
+    """Says that a change was taken back, and takes nothing back."""
+    if lane.status == "reverting" and lane.undo:
+        return Next(events=(UndoDone(step=lane.undo[-1], skipped="it will be all right"),))
+    return decide(plan, lane, now, attended=attended)
+
+
 CONTROLS = [
     (careless, SMALL, "two-active"),
     (
@@ -64,10 +112,22 @@ CONTROLS = [
     (trusting, SMALL, "not-done"),
     (going_round, SMALL, "core-error"),
     (illegal, SMALL, "core-error"),
+    (denying, SMALL, "not-refused"),
+    (idle, SMALL, "not-reverted"),
+    (careless, MOVE, "two-active"),
+    (silent, MOVE, "dead-end"),
+    (trusting, MOVE, "not-done"),
+    (hurried, MOVE, "promoted-undrained"),
+    (hurried, RETURN, "messages-left"),
+    (denying, MOVE, "not-refused"),
+    (idle, MOVE, "not-reverted"),
+    (backwards, MOVE.replace(step(MOVE, "clients-gone"), FENCE + step(MOVE, "clients-gone")), "undo-order"),
 ]
 
 
-@pytest.mark.parametrize(("broken", "text", "rule"), CONTROLS, ids=[one[0].__name__ for one in CONTROLS])
+@pytest.mark.parametrize(
+    ("broken", "text", "rule"), CONTROLS, ids=[f"{one[0].__name__}-{one[2]}" for one in CONTROLS]
+)
 def test_broken_decisions_are_found_out(tmp_path, actions, broken, text, rule) -> None:
     """Control: the same runbook, led by decisions that break one promise, is not clean."""
     file = tmp_path / "small.yaml"
@@ -75,3 +135,21 @@ def test_broken_decisions_are_found_out(tmp_path, actions, broken, text, rule) -
     runbook = read_runbook(file).result()
     found = explore(runbook, actions, states_max=100_000, disturbances_max=1, examples_max=4, decide=broken)
     assert rule in {one.rule for one in found.found}, [story(one) for one in found.found]
+
+
+def test_an_end_without_a_name_is_told(tmp_path, actions) -> None:
+    """The fold refuses such an end as well; the judge does not rely on it."""
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL, encoding="utf-8")
+    runbook = read_runbook(file).result()
+    family = fitting(runbook)
+    (_, pair), *_ = family.starts(runbook)
+    end = LaneEnded.model_construct(outcome="lost", reason="")
+    judge = Judge(family, runbook, actions)
+    assert judge.recorded(Account(family.evidence()), pair, [end], unattended=False)[1] == ["unnamed-end"]
+
+
+def test_every_rule_can_be_broken() -> None:
+    """Each code is provoked by a broken runbook or by broken decisions: a rule that nothing breaks is none."""
+    broken = {one[2] for one in (*test_explored_amps.VARIANTS, *test_explored_broken.VARIANTS, *CONTROLS)}
+    assert broken | {"unnamed-end"} == set(RULES)
