@@ -53,6 +53,12 @@ def distant(tmp_path: Path, way: Way) -> Iterator[WorldPair]:
     yield from staged(pair)
 
 
+@pytest.fixture
+def scheduled(tmp_path: Path, way: Way) -> Iterator[WorldPair]:
+    """Sync links that the instances' own actions downgrade and upgrade."""
+    yield from staged(WorldPair(tmp_path, way, downgrades=True))
+
+
 def staged(pair: WorldPair) -> Iterator[WorldPair]:
     pair.wait(20)
     begun = len(pair.commands)
@@ -157,6 +163,21 @@ def test_a_link_lost_in_the_middle(pair: WorldPair) -> None:
     outcome, why = ended(pair.lead("amps/controlled", source=HOME))
     assert (outcome, sent(pair)) == (Outcome.REVERTED, [CLOSE_NY, OPEN_NY])
     assert "the link to the mate was lost" in why
+
+
+def test_a_link_lost_and_downgraded_in_the_middle(scheduled: WorldPair) -> None:
+    """London serves, and acknowledges what New York lacks, since its own configuration downgraded the link: New York is
+    not opened beside it, and when the link is back nothing is lost. (Found by the exploration of amps/controlled.)"""
+    pair = scheduled
+    pair.fault(f"disable {NY}: link {NY} {LDN} down 5m")
+    outcome, why = ended(pair.lead("amps/controlled", source=HOME))
+    assert (outcome, sent(pair)) == (Outcome.STUCK, [CLOSE_NY])
+    assert "so the source lacks what the target acknowledged" in why
+    acknowledged = pair.tally.acknowledged
+    pair.wait(30)
+    assert pair.tally.acknowledged > acknowledged
+    pair.wait(600)
+    assert clean(pair)
 
 
 def test_a_link_that_comes_back_in_the_middle(pair: WorldPair) -> None:
