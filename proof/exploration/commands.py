@@ -74,7 +74,6 @@ class Commanding(Generic[P, E]):
     def __init__(self, family: Family[P, E], runbook: Runbook) -> None:
         self._family = family
         self.name, self.adapter, self.half = family.name, family.adapter, family.half
-        self.shown = family.shown
         self.words = family.words._replace(actions={**family.words.actions, **dict.fromkeys(ACTIONS, _ANY)})
         self._as: dict[Change, Change] = {}
         self._unknown: list[str] = []

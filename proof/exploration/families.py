@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.runbook import Runbook
@@ -13,7 +12,6 @@ from proof.exploration.solace.family import Solace
 
 # A family's pair and evidence are known to itself alone.
 FAMILIES: tuple[Family[Any, Any], ...] = (Solace(), Amps())
-SHOWN: Mapping[str, tuple[str, ...]] = {name: shown for one in FAMILIES for name, shown in one.shown.items()}
 
 
 def fitting(runbook: Runbook) -> Family[Any, Any]:

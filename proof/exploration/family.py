@@ -109,14 +109,12 @@ class Family(Protocol[P, E]):
     """One family of services.
 
     ``adapter``: the built-in one that declares its actions. ``half``: what has obeyed when only a part of a device did.
-    ``shown``: for each reading the fields that a story tells.
     """
 
     name: str
     adapter: str
     half: str
     words: Words
-    shown: Mapping[str, tuple[str, ...]]
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         """What of ``runbook`` the model does not know; empty when it can be explored."""

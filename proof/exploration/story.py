@@ -5,14 +5,31 @@ Must never leave out what somebody needs to follow it: step, outcome, decision, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator import events as ev
 from orchestrator.contract import Failure
 from orchestrator.readings import Endpoints, Reading, Transactions, describe
-from proof.exploration.families import SHOWN
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
+
+# What a line tells of a reading: what the models tell differently.
+_SHOWN: Mapping[str, tuple[str, ...]] = {
+    "replication": ("role", "bridge", "queue_bound"),
+    "replication_queue": ("messages", "rejects_on_discard"),
+    "health": ("spool_active",),
+    "fence": ("closed", "open", "idle"),
+    "external_fence": ("closed",),
+    "reachability": ("answers", "role"),
+    "instance": ("recovered",),
+    "transports": ("open", "closed"),
+    "clients": ("count",),
+    "links": ("connected", "sync", "configured_sync", "behind_s", "keeping_up"),
+    "queues": ("owned", "proxied"),
+    "transaction_log": ("empty",),
+    "bootstrap": ("configured", "empty"),
+    "permissions": ("granted",),
+}
 
 
 def story(found: Counterexample) -> list[str]:
@@ -37,7 +54,7 @@ def _value(value: Reading | None, failure: Failure | None) -> str:
         return ", ".join(str(item.state) for item in value.items) or "none"
     if isinstance(value, Endpoints):
         return ", ".join(f"{item.messages} messages" for item in value.items)
-    names = [name for name in SHOWN[value.kind] if getattr(value, name) is not None]
+    names = [name for name in _SHOWN[value.kind] if getattr(value, name) is not None]
     return f"({describe(value, names)})" if names else "unknown"
 
 

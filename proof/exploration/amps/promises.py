@@ -110,7 +110,7 @@ def _delivers_twice(pair: Pair) -> bool:
     )
 
 
-def booked(evidence: Evidence, change: Change) -> Evidence:
+def booked(evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evidence:
     """See ``family.Family``."""
     if change.side == SOURCE and change.action == "set_client_transports":
         return evidence._replace(closed=not lets_in(change), moved=False)

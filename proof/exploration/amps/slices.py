@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from orchestrator.runbook import Runbook
 from orchestrator.state import Lane
 from proof.exploration.amps.pair import Pair
 from proof.exploration.amps.promises import Evidence
@@ -24,7 +25,7 @@ class Live(NamedTuple):
         return evidence
 
 
-def live(lane: Lane) -> Live:
+def live(runbook: Runbook, lane: Lane) -> Live:
     """What can still matter to ``lane``."""
     is_open = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
     return Live(reverts=is_open and not lane.settled)

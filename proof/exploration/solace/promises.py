@@ -94,7 +94,7 @@ class Evidence(NamedTuple):
         return broken
 
 
-def harms(evidence: Evidence, before: Pair, after: Pair, change: Change) -> list[str]:
+def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
     """See ``family.Family``."""
     broken = []
     gained = [side for side in (SOURCE, TARGET) if after.serves(side) and not before.serves(side)]
