@@ -18,7 +18,7 @@ from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
 
 # What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
-LINT_STATES, LINT_DISTURBANCES = 20_000, 1
+LINT_STATES, LINT_DISTURBANCES = 30_000, 1
 _WARNINGS = frozenset({"waits-unattended"})
 
 

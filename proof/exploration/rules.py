@@ -27,5 +27,7 @@ RULES: Mapping[str, str] = {
     "opened-unrecovered": "clients are let in at an instance that has not finished its recovery",
     "undecided-proxy": "proxied transfer is turned on, and nobody approved that",
     "delivered-twice": "two instances may deliver the same queue messages, by proxied transfer",
+    "nobody-serves": "it ends done, and neither instance lets clients in",
+    "left-waiting": "it ends done, and the target's publishers wait for a source that is gone",
     "queues-left": "the move is done, and the source still owns queue messages",
 }

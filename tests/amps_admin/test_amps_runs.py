@@ -149,7 +149,15 @@ def test_killed_anywhere_it_ends_the_same(tmp_path: Path, kill_at: int) -> None:
 
 
 def test_a_loss_over_sync_links(pair: AmpsPair) -> None:
-    """Somebody answers for it being dead; then nj's publishers go on."""
+    """Somebody answers for it being dead; then nj's publishers go on. It lets clients in already."""
+    pair.lose("ny")
+    assert ended(pair.lead("amps/uncontrolled", policy={"unfenced": "attest"})) == (Outcome.DONE, "")
+    assert pair.heard == [DOWN_NJ]
+
+
+def test_a_loss_with_a_closed_target(tmp_path: Path) -> None:
+    """One that let nobody in is opened, once it no longer waits for ny."""
+    pair = AmpsPair(tmp_path, is_open=False)
     pair.lose("ny")
     assert ended(pair.lead("amps/uncontrolled", policy={"unfenced": "attest"})) == (Outcome.DONE, "")
     assert pair.heard == [DOWN_NJ, OPEN_NJ]

@@ -15,6 +15,7 @@ steps:
       - {on: target, reading: queues, where: {unproxied: true}}
   - id: close
     title: t
+    require: [{on: target, reading: transports, where: {closed: true}}]
     do: {on: source, action: set_client_transports, state: disabled}
     expect: [{on: source, reading: transports, where: {closed: true}}]
     undo:
@@ -53,10 +54,13 @@ summary: An instance comes back, reduced to what the promises are about.
 steps:
   - id: acting
     title: t
-    require: [{on: target, reading: transports, where: {open: true}}]
+    require:
+      - {on: target, reading: transports, where: {open: true}}
+      - {on: target, reading: links, where: {configured_sync: true}}
   - id: clients-out
     title: t
     point_of_no_return: true
+    require: [{on: source, reading: links, where: {downgraded: false}}]
     do: {on: source, action: set_client_transports, state: disabled}
     expect: [{on: source, reading: transports, where: {closed: true}}]
   - id: recovered
@@ -84,15 +88,46 @@ steps:
     expect: [{on: source, reading: transports, where: {open: true}}]
 """
 
+LOSS = """
+runbook: tests/loss
+summary: A source that is dark, reduced to what the promises are about.
+steps:
+  - id: dark
+    title: t
+    until: [{on: source, reading: reachability, where: {answers: false}}]
+    timeout: 1m
+  - id: unfenced
+    title: t
+    ask: {gate: unfenced, text: t, choices: [attest, stop], unattended: stop}
+  - id: accepted
+    title: t
+    ask: {gate: data-loss, text: t, choices: [accept, stop], unattended: stop}
+  - id: downgrade
+    title: t
+    point_of_no_return: true
+    require: [{on: source, reading: reachability, where: {answers: false}}]
+    do: {on: target, action: set_link_mode, mode: async}
+    expect: [{on: target, reading: links, where: {sync: false}}]
+  - id: open
+    title: t
+    require: [{on: source, reading: reachability, where: {answers: false}}]
+    do: {on: target, action: set_client_transports, state: enabled}
+    expect: [{on: target, reading: transports, where: {open: true}}]
+"""
+
 PROXY = """
 runbook: tests/proxy
 summary: The target delivers what a lost instance owned.
 steps:
+  - id: serves
+    title: t
+    require: [{on: target, reading: transports, where: {open: true}}]
   - id: approved
     title: t
     ask: {gate: proxied-transfer, text: t, choices: [accept, stop], unattended: stop}
   - id: proxied
     title: t
+    require: [{on: source, reading: reachability, where: {answers: false}}]
     do: {on: target, action: set_proxied_transfer, state: enabled}
     expect: [{on: target, reading: queues, where: {proxied: true}}]
     undo:

@@ -6,7 +6,7 @@ import pytest
 
 from proof.exploration.rules import RULES
 from proof.exploration.story import story
-from tests.exploration.small_amps import MOVE, PROXY, RETURN, step, without
+from tests.exploration.small_amps import LOSS, MOVE, PROXY, RETURN, step, without
 
 
 @pytest.mark.parametrize(
@@ -14,9 +14,10 @@ from tests.exploration.small_amps import MOVE, PROXY, RETURN, step, without
     [
         (MOVE, {"refused", "done", "reverted", "escalated", "needs-operator", "stuck"}),
         (RETURN, {"refused", "done", "needs-operator"}),
+        (LOSS, {"refused", "done", "needs-operator"}),
         (PROXY, {"refused", "done", "reverted", "needs-operator"}),
     ],
-    ids=["move", "return", "proxy"],
+    ids=["move", "return", "loss", "proxy"],
 )
 def test_the_small_runbooks_are_clean(walk, text, ends) -> None:
     """What the variants below break is whole before: nothing is found."""
@@ -30,6 +31,7 @@ UNDO_REQUIRED = "      require: [{on: target, reading: transports, where: {close
 OPEN_REQUIRED = step(MOVE, "open")[step(MOVE, "open").index("    require:") : step(MOVE, "open").index("    do:")]
 GUARD = "".join(line for line in step(MOVE, "caught-up").splitlines(keepends=True) if "guard" in line)
 STALL = "".join(step(MOVE, "queues").splitlines(keepends=True)[3:])
+SILENT = "    require: [{on: source, reading: reachability, where: {answers: false}}]\n"
 LINKS_REQUIRED = step(RETURN, "open")[
     step(RETURN, "open").index("    require:") : step(RETURN, "open").index("    do:")
 ]
@@ -65,6 +67,23 @@ VARIANTS = [
         "promoted-unconfirmed",
     ),
     ("clients come before the instance has everything", without(RETURN, step(RETURN, "in-step")), "messages-left"),
+    (
+        "clients are sent away from what only this instance has",
+        without(RETURN, "    require: [{on: source, reading: links, where: {downgraded: false}}]\n"),
+        "messages-left",
+    ),
+    ("nobody opens the target", without(MOVE, step(MOVE, "open"), step(MOVE, "queues")), "nobody-serves"),
+    ("the publishers wait for ever", without(LOSS, step(LOSS, "downgrade")), "left-waiting"),
+    (
+        "the source is not asked again",
+        LOSS.replace(step(LOSS, "open"), without(step(LOSS, "open"), SILENT)),
+        "two-active",
+    ),
+    (
+        "proxied transfer of a source that is there",
+        without(PROXY, SILENT),
+        "delivered-twice",
+    ),
     ("proxied transfer stays on", without(RETURN, step(RETURN, "proxied-off")), "delivered-twice"),
     ("nobody approves proxied transfer", without(PROXY, step(PROXY, "approved")), "undecided-proxy"),
 ]

@@ -9,22 +9,17 @@ from collections.abc import Iterator
 from proof.exploration.amps.pair import FRESH, LEVEL, Pair, settled
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Move, with_side
 
-# The fields in which links show.
-FLOW = frozenset({"connected", "caught_up", "keeping_up", "behind_s", "sync", "downgraded", "recovered"})
-
 
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
-    """See ``family.Family``. What could not show waits until it can; but doors may be opened and the source may restart
-    whenever somebody looks, since promises are about them."""
+    """See ``family.Family``. Clients and queue messages wait until it can show; the rest may happen in any round, since
+    promises are about it."""
     if not pair.meddled:
         for side in (SOURCE, TARGET):
             if pair.door[side] == "off" and (side == TARGET or pair.life not in ("dead", "fetching")):
                 opened = pair._replace(door=with_side(pair.door, side, "on"), meddled=True)
                 yield f"somebody else lets clients in at the {SIDE_NAMES[side]}", settled(opened), False
-    if "source" in asked:
-        yield from _lives(pair)
-    if asked & {"links", "instance"} and looks & FLOW:
-        yield from _links(pair)
+    yield from _lives(pair)
+    yield from _links(pair)
     if "clients" in asked:
         for side in (SOURCE, TARGET):
             if pair.clients[side] and not pair.takes(side):
@@ -53,8 +48,11 @@ def _lives(pair: Pair) -> Iterator[Move[Pair]]:
 
 
 def died(pair: Pair) -> Pair:
-    """The process of the source is gone; what is on disk stays."""
-    return settled(pair._replace(life="dead", clients=with_side(pair.clients, SOURCE, False)))
+    """The process of the source is gone; what is on disk stays. If the target serves, clients go on there at once: what
+    is missing then is given up by nobody's action."""
+    told = pair.told[SOURCE] and not pair.takes(TARGET)
+    dead = pair._replace(life="dead", clients=with_side(pair.clients, SOURCE, False))
+    return settled(dead._replace(told=with_side(pair.told, SOURCE, told)))
 
 
 def started(pair: Pair) -> Pair:

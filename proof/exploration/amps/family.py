@@ -48,7 +48,7 @@ class Amps:
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
         """The fence of the plan is asked and told from here."""
-        return word in _OUTSIDE or side == TARGET or pair.life not in ("cut-off", "dead")
+        return word in _OUTSIDE or side == TARGET or not pair.is_dark
 
     def delays(self, change: Change) -> bool:
         return True

@@ -72,6 +72,11 @@ class Pair(NamedTuple):
         return self.link and self.runs(SOURCE)
 
     @property
+    def is_dark(self) -> bool:
+        """Does the source not answer here?"""
+        return self.life in ("cut-off", "dead")
+
+    @property
     def is_apart(self) -> bool:
         """Do both have clients, and does one tell its publishers what is safe before the mate has it?"""
         return all(self.clients) and not all(self.sync)

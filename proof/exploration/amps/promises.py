@@ -22,8 +22,9 @@ class Evidence(NamedTuple):
 
     ``shut``, ``gone``, ``sync``: transports (or a fence of the plan), clients and links as last read. ``drained``: the
     link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``lost``: the
-    source did not answer. ``answered``: somebody answers for its being dead. ``accepted``: somebody accepts what is
-    missing, or delivered twice. ``closed``: this run shut the source; ``moved``: and then let the target go on alone.
+    source did not answer, since the last change or decision. ``answered``: somebody answers for its being dead.
+    ``accepted``: somebody accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
+    and then let the target go on alone.
     """
 
     shut: tuple[bool | None, bool | None] = (None, None)
@@ -62,9 +63,10 @@ class Evidence(NamedTuple):
     def decided(self, event: ev.GateDecided) -> Evidence:
         """See ``family.Evidence``."""
         choice = event.ruling.choice
+        asked = self._replace(lost=False)
         if choice in ("attest", "waive"):
-            return self._replace(answered=True)
-        return self._replace(accepted=True) if choice in ("escalate", "accept") else self
+            return asked._replace(answered=True)
+        return asked._replace(accepted=True) if choice in ("escalate", "accept") else asked
 
     def forbids(self, change: Change, *, undo: bool) -> list[str]:
         """See ``family.Family``."""
@@ -85,22 +87,34 @@ class Evidence(NamedTuple):
 def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
     """See ``family.Family``."""
     broken = []
-    side, mate = change.side, 1 - change.side
-    # Whoever answers for the source being dead does not answer for what is done there.
-    is_dead = evidence.answered and side == TARGET
+    side = change.side
+    # Whoever answers for the source being dead answers for what nobody can read, and for nothing that is done there.
+    is_silent = before.is_dark or evidence.lost
+    is_dead = evidence.answered and side == TARGET and is_silent
     if after.is_apart and not before.is_apart and not is_dead:
         broken.append("two-active")
-    is_let_in = lets_in(change) and before.door[side] == "off"
     # Of links that are sync, only those that were downgraded before the loss leave anything, and the answer is for that.
     is_accepted = evidence.accepted or (is_dead and before.configured)
-    if is_let_in and before.told[mate] and not is_accepted:
+    if _moves_on(before, after) and not is_accepted:
         broken.append("messages-left")
-    if is_let_in and not undo and side == SOURCE and before.life in ("recovering", "fetching"):
+    if lets_in(change) and not undo and side == SOURCE and before.life in ("recovering", "fetching"):
         broken.append("opened-unrecovered")
-    is_approved = evidence.accepted and change.action == "set_proxied_transfer"
+    is_approved = evidence.accepted and change.action == "set_proxied_transfer" and is_silent
     if _delivers_twice(after) and not _delivers_twice(before) and not is_approved:
         broken.append("delivered-twice")
     return broken
+
+
+def _moves_on(before: Pair, after: Pair) -> bool:
+    """Do clients go where something is missing that they were told is safe? A side is opened to them, or the other one
+    is closed under them."""
+    for side in (SOURCE, TARGET):
+        mate = 1 - side
+        is_opened = after.takes(side) and not before.takes(side)
+        is_driven = after.takes(side) and before.runs(mate) and before.takes(mate) and not after.takes(mate)
+        if (is_opened or is_driven) and before.told[mate]:
+            return True
+    return False
 
 
 def _delivers_twice(pair: Pair) -> bool:
@@ -112,6 +126,7 @@ def _delivers_twice(pair: Pair) -> bool:
 
 def booked(evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evidence:
     """See ``family.Family``."""
+    evidence = evidence._replace(lost=False)
     if change.side == SOURCE and change.action == "set_client_transports":
         return evidence._replace(closed=not lets_in(change), moved=False)
     goes_on = lets_in(change) or (change.action == "set_link_mode" and change.arg("mode") == "async")
@@ -121,9 +136,18 @@ def booked(evidence: Evidence, before: Pair, after: Pair, change: Change) -> Evi
 
 
 def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
-    """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it."""
-    is_left = pair.owned[SOURCE] and not pair.clients[SOURCE]
-    return ["queues-left"] if outcome is ev.Outcome.DONE and evidence.moved and is_left else []
+    """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it; after a
+    loss nobody may wait for it."""
+    if outcome is not ev.Outcome.DONE:
+        return []
+    broken = []
+    if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE]:
+        broken.append("queues-left")
+    if evidence.answered and pair.is_dark and pair.sync[TARGET]:
+        broken.append("left-waiting")
+    if not any(pair.takes(side) for side in (SOURCE, TARGET)):
+        broken.append("nobody-serves")
+    return broken
 
 
 def lets_in(change: Change) -> bool:

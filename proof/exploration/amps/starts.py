@@ -25,7 +25,8 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
     yield "the instances are cut off from each other", settled(base._replace(link=False))
     yield "the account may not act", settled(base._replace(permitted=False))
     yield from _lost(both, "sync")
-    yield from _lost(apart, "async")
+    yield from _lost(base, "sync", "the target is closed, and ")
+    yield from _lost(apart, "async", "the target is closed, and ")
     yield "the source is dead, and proxied transfer is on", _proxied(_without(both._replace(queues=True)))
     yield from _back(both, "sync")
     yield from _back(apart._replace(door=("on", "on")), "async")
@@ -33,12 +34,13 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         yield from _empty(_without(both))
 
 
-def _lost(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
-    yield f"the source is dead, the links were {links}", died(settled(pair))
+def _lost(pair: Pair, links: str, target: str = "") -> Iterator[tuple[str, Pair]]:
+    yield f"{target}the source is dead, the links were {links}", died(settled(pair))
     if links == "sync":
-        yield "the source is dead, its link was downgraded before", died(settled(pair._replace(sync=(False, True))))
+        downgraded = died(settled(pair._replace(sync=(False, True))))
+        yield f"{target}the source is dead, its link was downgraded before", downgraded
     cut_off = settled(pair._replace(link=False, life="cut-off"))
-    yield f"the source is cut off and still has clients, the links are {links}", cut_off
+    yield f"{target}the source is cut off and still has clients, the links are {links}", cut_off
 
 
 def _without(pair: Pair) -> Pair:
