@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import sqlalchemy as sa
 
@@ -45,12 +45,15 @@ class Transaction(Protocol):
 class Database:
     """One database, by its URL, with all tables in it. ``reader``: the engine for those who only read."""
 
+    # By the kind of database: what is compiled for one serves all of its kind.
+    _prepared: ClassVar[dict[tuple[str, Statement], _Prepared]] = {}
+
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
-        self.is_embedded = self.engine.dialect.name == "sqlite"
-        self._prepared: dict[Statement, _Prepared] = {}
+        self._kind = self.engine.dialect.name
+        self.is_embedded = self._kind == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -89,9 +92,10 @@ class Database:
 
     def prepare(self, statement: Statement, values: Values) -> _Prepared:
         """The statement as this database has it; it is always given the same values by name."""
-        found = self._prepared.get(statement)
+        key = (self._kind, statement)
+        found = self._prepared.get(key)
         if found is None:
-            found = self._prepared[statement] = _Prepared(statement, self.engine.dialect, list(values))
+            found = self._prepared[key] = _Prepared(statement, self.engine.dialect, list(values))
         return found
 
 
