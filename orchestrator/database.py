@@ -8,8 +8,9 @@ is spoken to through its driver.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from typing import Any, ClassVar, Protocol, cast
 
 import sqlalchemy as sa
@@ -105,11 +106,16 @@ class _Prepared:
     def __init__(self, statement: Statement, dialect: sa.Dialect, names: Sequence[str]) -> None:
         compiled = statement.compile(dialect=dialect, column_keys=names)
         self.text = str(compiled)
-        self._order = getattr(compiled, "positiontup", None)
+        self.bind = _binder(getattr(compiled, "positiontup", None))
 
-    def bind(self, values: Values) -> Any:
-        """``values`` as the driver wants them: by position or by name."""
-        return values if self._order is None else tuple(values[name] for name in self._order)
+
+def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
+    """From values by name to what the driver wants: the same, or the values in ``order``."""
+    if order is None:
+        return lambda values: values
+    if len(order) > 1:
+        return itemgetter(*order)  # a tuple, as the driver wants it
+    return lambda values: tuple(values[name] for name in order)
 
 
 class _Direct:
