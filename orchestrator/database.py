@@ -179,7 +179,9 @@ def _make_tables(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":
             # Two processes that find no tables would both make them; there the second one fails.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
-        METADATA.create_all(connection)
+        # One question instead of one for each table: whoever opens a journal waits for it.
+        known = set(sa.inspect(connection).get_table_names())
+        METADATA.create_all(connection, [table for table in METADATA.sorted_tables if table.name not in known])
 
 
 def _sqlite_connect(connection: Any, _: Any) -> None:
