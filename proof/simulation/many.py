@@ -15,7 +15,7 @@ from proof.simulation.night import play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind
 
-_BATCH = 100  # the stores of a batch are made anew
+_BATCH = 50  # each begins with new stores
 
 
 @dataclass(frozen=True, slots=True)
