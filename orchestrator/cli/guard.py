@@ -32,8 +32,9 @@ def guard(
     """Wait for a failed site; the moment it answers, shut its doors and make it standby, without asking again.
 
     Asks once, at the start, unless --yes is given. What it does is a recorded run, and only while the other site says
-    that it is active. Ends when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Default:
-    every service of the pair.
+    that it is active. Ends when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Of AMPS, the
+    client transports of the instance are disabled whenever it has enabled them, until it is restored. Default: every
+    service of the pair.
 
     \b
     Examples:
