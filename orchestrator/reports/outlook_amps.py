@@ -20,8 +20,8 @@ from orchestrator.reports.ages import span
 
 Read = TypeVar("Read")
 # silent: it does not answer. unknown: it does not tell of its link. waiting: its publishers wait for a mate that is away.
-# alone: the mate is away, and nobody waits. behind: connected, and the mate lacks something, or may. linked: connected, and
-# it says that it is hardly behind.
+# alone: the mate is away, and nobody waits. behind: connected, and the mate lacks something, or may. linked: connected,
+# and it says that it is hardly behind.
 State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
 # So long before there is no room left somebody should know, seconds.
 _SOON_S = 3_600.0
