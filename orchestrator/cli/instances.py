@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.reconciling import SparkWish, code_for, spark_installed
+from orchestrator.cli.reconciling import code_for, spark_installed
+from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.terminal import presentable, say, show_document, show_json
 from orchestrator.clock import Clock
 

@@ -23,8 +23,13 @@ InventoryFile = Annotated[
     Path | None,
     typer.Option("--inventory", "-i", metavar="FILE", help="Default: $FAILOVER_INVENTORY, or the simulated pair."),
 ]
+Readings = Annotated[
+    Path | None,
+    typer.Option("--readings", metavar="DIR", help="Also keep each reading there, for `failover pipeline watch`."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")]
+LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="One JSON event a line, ending in a result object.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to start.")]
 Xa = Annotated[

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.cli.reconciling import SparkWish, spark_installed
+from orchestrator.cli.reconciling import spark_installed
+from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.terminal import presentable, say, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import OutputLost

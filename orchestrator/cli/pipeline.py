@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli import pipeline_watch
 from orchestrator.cli.options import AsJson
+from orchestrator.cli.spark_options import SparkWish, on_spark
 
 _APP = typer.Typer(
     help="Compare exports of both sites: what is missing, what differs, is it safe to go back.", no_args_is_help=True
@@ -15,36 +17,23 @@ _APP = typer.Typer(
 Instances = "Directory: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v), config.xml."
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The export of the other site.")]
-Master = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="A Spark cluster (default: every core of this machine).")
-]
-Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Bound of Spark's memory here: 2g, 800m.")]
-Partitions = Annotated[
-    int | None, typer.Option("--partitions", metavar="N", min=1, help="Pieces of work between two exchanges of rows.")
-]
-Scratch = Annotated[
-    str | None, typer.Option("--scratch", metavar="DIR", help="For what does not fit into memory (default: /tmp).")
-]
-Conf = Annotated[
-    list[str] | None,
-    typer.Option("--conf", metavar="spark.NAME=VALUE", help="Any Spark setting; repeat for several."),
-]
 Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
 ]
-
-
 Skew = Annotated[float, typer.Option("--clock-skew", metavar="SECONDS", min=0, help="How far clocks may be apart.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
+    pipeline_watch.register(_APP)
     app.add_typer(_APP, name="pipeline")
 
 
 @_APP.command("reconcile")
+@on_spark
 def reconcile(
+    *,
     context: typer.Context,
     left: Left,
     right: Right,
@@ -64,11 +53,7 @@ def reconcile(
     equal_duplicates: Annotated[
         bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")
     ] = False,
-    master: Master = None,
-    memory: Memory = "2g",
-    partitions: Partitions = None,
-    scratch: Scratch = None,
-    conf: Conf = None,
+    spark: SparkWish,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,25 +63,22 @@ def reconcile(
     Example:
       failover pipeline reconcile exports/ny exports/nj --failover-at 2026-11-20T03:00:00Z --out evidence
     """
-    from orchestrator.cli.reconciling import AskWish, SparkWish, reconcile_exports
+    from orchestrator.cli.reconciling import AskWish, reconcile_exports
     from orchestrator.cli.wiring import tools as tools_of
 
-    spark = SparkWish(master, memory, partitions, scratch, conf)
     ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
     raise typer.Exit(reconcile_exports(tools_of(context).clock, left, right, ask, spark, out, as_json=as_json))
 
 
 @_APP.command("journals")
+@on_spark
 def journals(
+    *,
     context: typer.Context,
     left: Annotated[str, typer.Argument(metavar="LEFT", help="Dumps of one AMPS instance: a directory or a file.")],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="Dumps of the other instance.")],
     skew: Skew = 1.0,
-    master: Master = None,
-    memory: Memory = "2g",
-    partitions: Partitions = None,
-    scratch: Scratch = None,
-    conf: Conf = None,
+    spark: SparkWish,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,15 +90,15 @@ def journals(
       failover pipeline journals dumps/ny dumps/nj --out evidence
     """
     from orchestrator.cli.instances import journals_of
-    from orchestrator.cli.reconciling import SparkWish
     from orchestrator.cli.wiring import tools as tools_of
 
-    spark = SparkWish(master, memory, partitions, scratch, conf)
     raise typer.Exit(journals_of(tools_of(context).clock, left, right, skew, spark, out, as_json=as_json))
 
 
 @_APP.command("sow")
+@on_spark
 def sow(
+    *,
     context: typer.Context,
     left: Annotated[str, typer.Argument(metavar="LEFT", help=Instances)],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="The same of the other instance.")],
@@ -129,11 +111,7 @@ def sow(
         ),
     ] = None,
     skew: Skew = 1.0,
-    master: Master = None,
-    memory: Memory = "2g",
-    partitions: Partitions = None,
-    scratch: Scratch = None,
-    conf: Conf = None,
+    spark: SparkWish,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -145,25 +123,21 @@ def sow(
       failover pipeline sow dumps/ny dumps/nj --keys orders.json=/orderId
     """
     from orchestrator.cli.instances import sows_of
-    from orchestrator.cli.reconciling import SparkWish
     from orchestrator.cli.wiring import tools as tools_of
 
-    spark = SparkWish(master, memory, partitions, scratch, conf)
     raise typer.Exit(sows_of(tools_of(context).clock, left, right, keys or [], skew, spark, out, as_json=as_json))
 
 
 @_APP.command("history")
+@on_spark
 def history(
+    *,
     context: typer.Context,
     records: Annotated[
         list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
     ],
     learn: Annotated[bool, typer.Option("--learn", help="Let dry runs read their ranges from this.")] = False,
-    master: Master = None,
-    memory: Memory = "2g",
-    partitions: Partitions = None,
-    scratch: Scratch = None,
-    conf: Conf = None,
+    spark: SparkWish,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Also write history.html, report.json and more there."),
@@ -179,8 +153,6 @@ def history(
       failover pipeline history records --learn --out history
     """
     from orchestrator.cli.past import history as run
-    from orchestrator.cli.reconciling import SparkWish
     from orchestrator.cli.wiring import tools as tools_of
 
-    spark = SparkWish(master, memory, partitions, scratch, conf)
     raise typer.Exit(run(tools_of(context), records, spark, out, learn=learn, as_json=as_json))

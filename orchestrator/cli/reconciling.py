@@ -5,34 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.terminal import presentable, say, show_document, show_json
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level, worst
 
-if TYPE_CHECKING:
-    from pipeline.session import SparkSettings
-
 FINDINGS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class SparkWish:
-    """Where and how much, as typed."""
-
-    master: str | None
-    memory: str
-    partitions: int | None
-    scratch: str | None
-    conf: list[str] | None
-
-    def settings(self) -> SparkSettings:
-        """The same for Spark. Raises ``DefinitionError``."""
-        from pipeline.commands import settings_of
-
-        return settings_of(self.master, self.memory, self.partitions, self.scratch, self.conf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +47,8 @@ def reconcile_exports(
     """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
     with spark_installed():
         from pipeline.ask import Ask
-        from pipeline.commands import moment, run_reconcile
+        from pipeline.commands import run_reconcile
+        from pipeline.moments import moment
         from pipeline.narrate import lines_of
         from pipeline.report import SideName
 
