@@ -44,7 +44,8 @@ def lint_runbook(
         list[str] | None,
         typer.Option(
             "--adapter",
-            help="Whose readings and actions it is checked against, as often as a site has; default: mock.",
+            help="Whose readings and actions it is checked against, as often as a site has; default: those of simulated "
+            "sites of the family whose words it has.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -52,11 +53,11 @@ def lint_runbook(
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
 
     What it says is read, and then explored for a few seconds: the shortest way to a broken promise is printed step by
-    step. How much was looked at is said; words of other families are not explored, and named.
+    step. How much was looked at is said; with a word that no model of a pair knows nothing is explored, and it is named.
     """
     from orchestrator.cli.documents import lint_runbook_file
 
-    raise typer.Exit(lint_runbook_file(source, adapter or ["mock"], as_json=as_json))
+    raise typer.Exit(lint_runbook_file(source, adapter or [], as_json=as_json))
 
 
 @_RUNBOOK.command("explore")
