@@ -34,10 +34,11 @@ def watch(
     readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
-    """Follow the replication queue of the acting site: usage, rate, time until it is full, the high mark.
+    """Follow the replication queue of the acting site.
 
-    It says when replication should be suspended, and with --suspend-at does it, as a recorded run that `failover
-    restore` takes back. Changes nothing otherwise. Goes on until Ctrl-C.
+    Usage, rate, time until it is full, the high mark. It says when replication should be suspended, and with
+    --suspend-at does it, as a recorded run that `failover restore` takes back. Changes nothing otherwise. Goes on until
+    Ctrl-C.
 
     \b
     Examples:

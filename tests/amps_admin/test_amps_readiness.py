@@ -214,7 +214,7 @@ def test_how_it_stands(desk: Desk, change: Callable[[AmpsPair], None], code: int
     assert row["verdict"].startswith(verdict)
 
 
-@pytest.mark.parametrize("words", [("watch", "--all"), ("guard", "--site", "ny")])
+@pytest.mark.parametrize("words", [("watch", "--all")])
 def test_what_is_for_message_vpns_says_so(desk: Desk, words: tuple[str, ...]) -> None:
     """A usage error, not a bug: AMPS has no replication queue to follow."""
     ended = desk.run(*words)
