@@ -31,13 +31,13 @@ _ENDS = (("first_l", F.min), ("first_r", F.min), ("last_l", F.max), ("last_r", F
 _COUNTS = frozenset({"n", "sum", "xor", "placed", "bytes", "local", "undigested"})
 
 
-def table_of_buckets(left: DataFrame, right: DataFrame, *, with_digests: bool) -> DataFrame:
+def table_of_buckets(left: DataFrame, right: DataFrame, pieces: int, *, with_digests: bool) -> DataFrame:
     """One row for each bucket of the rows of both sides (columns ``READ``): values ``*_l`` and ``*_r``, ``differs``,
-    ``cluster``, ``is_drilled``, ``is_apart`` and ``is_in_question``."""
+    ``cluster``, ``is_drilled``, ``is_apart`` and ``is_in_question``. ``pieces``: of work, after the pass."""
     hashed = F.xxhash64("stream", "sequence", *(["digest"] if with_digests else [])).alias("hash")
     values = _values()
     folded = [rows.select("*", hashed).groupBy(*BUCKET).agg(*values) for rows in (left, right)]
-    return _with_decision(_with_clusters(_paired(together(*folded))))
+    return _with_decision(_with_clusters(_paired(together(*folded), pieces)))
 
 
 def _values() -> list[Column]:
@@ -59,13 +59,13 @@ def _values() -> list[Column]:
     ]
 
 
-def _paired(table: DataFrame) -> DataFrame:
+def _paired(table: DataFrame, pieces: int) -> DataFrame:
     """One row for each bucket, with the values of both sides beside each other; a stream's buckets are together, so
     that nothing after this moves rows again."""
     # What the position of the first message adds to every product, taken away again: a shift alone is no difference.
     moved = table.withColumn("placed", F.col("placed") - F.col("first") * F.col("sum"))
     values = [_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES]
-    return moved.repartition(*STREAM).groupBy(*BUCKET).agg(*values)
+    return moved.repartition(pieces, *STREAM).groupBy(*BUCKET).agg(*values)
 
 
 def _of_side(name: str, side: int) -> Column:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.buckets import STREAM, ends_of_clusters, on
@@ -41,16 +42,24 @@ class Wanted:
     ranges: Sequence[tuple[int, int]] | None
 
 
-def wanted(table: DataFrame, endpoints: Collection[str], numbers_log2: int) -> Wanted:
-    """What ``table`` (of buckets) says is to be drilled. ``endpoints``: the names of those with such buckets."""
+def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int) -> Wanted:
+    """What ``table`` (of buckets) says is to be drilled."""
     buckets = table.where("is_drilled").select(*BUCKET)
-    numbers = buckets.select(F.when(F.col("stream") == OPAQUE, True), "bucket").limit(_LISTED_MAX + 1).collect()
-    ranges = [_numbers(row[1], HASHED_LOG2 if row[0] else numbers_log2) for row in numbers]
+    some = buckets.limit(_LISTED_MAX + 1).collect()
+    if len(some) > _LISTED_MAX:
+        return Wanted(buckets, None, None)
+    names = {row["endpoint"] for row in some}
+    ranges = [_numbers(row["bucket"], HASHED_LOG2 if row["stream"] == OPAQUE else numbers_log2) for row in some]
     return Wanted(
-        buckets,
-        endpoints if len(endpoints) <= _NAMED_MAX else None,
-        merged(ranges, RANGES_MAX) if len(ranges) <= _LISTED_MAX else None,
+        _as_table(spark, some) if some else buckets,
+        names if len(names) <= _NAMED_MAX else None,
+        merged(ranges, RANGES_MAX),
     )
+
+
+def _as_table(spark: SparkSession, some: Sequence[Row]) -> DataFrame:
+    """What was collected, given back: Spark need not find it a second and a third time, once for each side."""
+    return spark.createDataFrame(pa.table(dict(zip(BUCKET, zip(*some, strict=True), strict=True))))
 
 
 def _numbers(bucket: int, bits: int) -> tuple[int, int]:
@@ -77,7 +86,7 @@ def rows_to_drill(rows: DataFrame, wanted: Wanted) -> DataFrame:
     return rows.join(F.broadcast(wanted.table), list(BUCKET), "left_semi")
 
 
-def by_message(rows: DataFrame) -> DataFrame:
+def by_message(rows: DataFrame, pieces: int) -> DataFrame:
     """One row for each message id of an endpoint, with the values of both sides beside each other."""
     # 64 bits of the digest are compared: what the fingerprints are made of, and of fixed width.
     hashed = F.when(F.col("digest").isNotNull(), F.xxhash64("digest"))
@@ -92,7 +101,8 @@ def by_message(rows: DataFrame) -> DataFrame:
         state.alias("state"),
     )
     values = [value for side in (LEFT, RIGHT) for value in _of_side(side)]
-    return prepared.groupBy(*STREAM, "message_id").agg(*values)
+    apart = prepared.repartition(pieces, *STREAM, "message_id")
+    return apart.groupBy(*STREAM, "message_id").agg(*values)
 
 
 def _of_side(side: int) -> list[Column]:

@@ -25,10 +25,12 @@ from pipeline.rows import EndpointKey
 from pipeline.sides import KEY, Side, check_pair, rows_of_both, together
 from pipeline.tally import Tally, key_of
 from pipeline.timeline import Scale, intervals
-from pipeline.width import numbers_log2
+from pipeline.width import MESSAGES_A_BUCKET_LOG2, numbers_log2
 
 _SAMPLES_A_CLASS = 5
 _FEW = 1_000
+_BUCKETS_A_PIECE = 8_192
+_MESSAGES_A_PIECE = 65_536
 Say = Callable[[str], None]
 
 
@@ -68,7 +70,9 @@ class _Reconciliation:
     def run(self) -> Outcome:
         self._say("comparing fingerprints of both sides")
         with_digests = self._left.has_digests and self._right.has_digests
-        table = self._hold(buckets.table_of_buckets(*self._rows(buckets.READ), with_digests=with_digests))
+        rows = self._left.manifest.messages + self._right.manifest.messages
+        pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
+        table = self._hold(buckets.table_of_buckets(*self._rows(buckets.READ), pieces, with_digests=with_digests))
         tallies = {key_of(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
         differences: DataFrame | None = None
@@ -87,6 +91,10 @@ class _Reconciliation:
         rows = rows_of_both(self._spark, self._left, self._right, columns, self._numbers_log2)
         left, right = (side.where(F.col("service").isin(self._services)) for side in rows)
         return left, right
+
+    def _pieces(self, rows: int, each: int) -> int:
+        """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
+        return min(int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1), 1 + rows // each)
 
     def _hold(self, table: DataFrame) -> DataFrame:
         """Computed once, kept in memory as far as that goes, then on disk."""
@@ -121,10 +129,10 @@ class _Reconciliation:
         everything = work.plan == "everything"
         left, right = self._rows(drill.READ)
         if not everything:
-            names = {key.name for key, tally in tallies.items() if tally.buckets_drilled}
-            wanted = drill.wanted(table, names, self._numbers_log2)
+            wanted = drill.wanted(self._spark, table, self._numbers_log2)
             left, right = (drill.rows_to_drill(rows, wanted) for rows in (left, right))
-        messages = self._hold(drill.judged(drill.by_message(together(left, right))))
+        pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
+        messages = self._hold(drill.judged(drill.by_message(together(left, right), pieces)))
         # Both in one query: what is held is then computed once, while both go on.
         sums = messages.groupBy(*KEY).agg(*drill.sums())
         breaks = drill.breaks_of_order(messages, None if everything else table)

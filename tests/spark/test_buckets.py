@@ -67,11 +67,11 @@ def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -
     left, right = (Side.open(str(side)) for side in write_small(two, tmp_path))
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
-        table = buckets.table_of_buckets(*rows_of_both(spark, left, right, buckets.READ, 4), with_digests=True)
+        table = buckets.table_of_buckets(*rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True)
         ranges = [(number * 10, number * 10 + 5) for number in range(drill.RANGES_MAX)]
         wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
         near = [drill.rows_to_drill(rows, wanted) for rows in rows_of_both(spark, left, right, drill.READ, 4)]
-        sizes = _method_sizes(spark, drill.judged(drill.by_message(together(*near))))
+        sizes = _method_sizes(spark, drill.judged(drill.by_message(together(*near), 2)))
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
     assert len(sizes) > 10
