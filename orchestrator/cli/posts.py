@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.cli.watching import reading_only
+from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.wiring import Tools
 from orchestrator.contract import Adapter
 from orchestrator.reports.standing import Standing
