@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.clock import Clock
+from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from pipeline.watch.checkpoint import State
@@ -38,13 +39,16 @@ class FollowWish:
 
 
 def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json: bool) -> int:
-    """Follow the readings to the end, or until somebody stops it. Returns the exit code: 0, or 4 to look at it."""
+    """Follow the readings to the end, or until somebody stops it.
+
+    Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
+    """
     with spark_installed():
         from pipeline.watch.command import watch
         from pipeline.watch.course import Rules
 
         rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
-        state = None
+        first = last = None
         with until_stopped():
             for batch in watch(
                 wish.readings,
@@ -57,10 +61,15 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 stopping=asked_to_stop,
                 say=say,
             ):
-                state = batch.state
+                first, last = first or batch.state, batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
-        return _end(state, rules, as_json=as_json)
+        if first is None or last is None:
+            raise ComputationFailed("stopped before Spark had started", hint="start it again: it goes on from there")
+        is_alarming = any(course.alarms for course in last.courses.values())
+        code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
+        _end(last, rules, code, as_json=as_json)
+        return code
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
@@ -81,15 +90,11 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
         say(f"  {batch.state.totals.lines:,} readings, {batch.state.totals.alerts:,} alerts")
 
 
-def _end(state: State | None, rules: Rules, *, as_json: bool) -> int:
-    """How it stood at last, and the exit code."""
+def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
+    """How it stood at last, and what was counted since the checkpoint began."""
     from pipeline.watch.alerts import standing_of
-    from pipeline.watch.checkpoint import State
 
-    last = state or State()
     courses = last.courses
-    is_alarming = last.totals.unusable > 0 or any(course.alarms for course in courses.values())
-    code = FINDINGS if is_alarming else 0
     counted = {
         "lines": last.totals.lines,
         "late": sum(course.late for course in courses.values()),
@@ -102,10 +107,9 @@ def _end(state: State | None, rules: Rules, *, as_json: bool) -> int:
     if as_json:
         services = [standing_of(course, *key, rules) for key, course in sorted(courses.items())]
         show_json({"result": {"services": services, **counted, "exit_code": code}})
-        return code
+        return
     _show_services(last, sorted(courses), rules)
     show(", ".join(f"{number:,} {_COUNTED[name]}" for name, number in counted.items() if number or name == "lines"))
-    return code
 
 
 _COUNTED = {
@@ -119,13 +123,13 @@ _COUNTED = {
 }
 
 
-def _show_services(state: State, keys: Iterable[Key], rules: Rules) -> None:
-    """A line for each service, or for those with an alarm and the number of the others."""
+def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
+    """A line for each service, or for those with an alarm; and how many others there are."""
     from pipeline.watch.alerts import standing_line
 
-    all_keys = list(keys)
-    shown = all_keys if len(all_keys) <= _SHOWN_MAX else [key for key in all_keys if state.courses[key].alarms]
-    for key in shown[:_SHOWN_MAX]:
+    alarming = [key for key in keys if state.courses[key].alarms]
+    shown = (keys if len(keys) <= _SHOWN_MAX else alarming)[:_SHOWN_MAX]
+    for key in shown:
         show(standing_line(state.courses[key], *key, rules))
-    if len(all_keys) > len(shown[:_SHOWN_MAX]):
-        show(f"{len(all_keys) - len(shown[:_SHOWN_MAX]):,} more services; {len(shown):,} have an alarm")
+    if len(shown) < len(keys):
+        show(f"{len(keys) - len(shown):,} more services; {len(alarming):,} of all have an alarm")

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orchestrator.clock import Clock
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import ComputationFailed, DefinitionError
 from pipeline.faults import fault_of
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert
@@ -31,7 +31,7 @@ from pipeline.watch.fold import Folded, Key, fold
 
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
 BATCH_BYTES = 16 << 20
-# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Twice
+# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Four times
 # orchestrator.looks.KEPT_S: by then it is gone.
 _REMEMBERED = "28d"
 _LOOK_S = 0.2
@@ -64,34 +64,36 @@ def follow(
 ) -> Iterator[Batch]:
     """Batch after batch, as they are written; the first one is where it stood before, with nothing in it.
 
-    ``every_s`` is how often it is looked for new files; None: what is there now, then the end.
-
-    Ends when ``stop`` is asked for; a batch under way is then not made, and is the first one next time. Raises
-    ``DefinitionError``, ``OutputLost``, ``ComputationFailed``; what was written before stays.
+    ``every_s`` is how often it is looked for new files; None: what is there now, then the end. Ends when ``stop`` is
+    asked for; a batch under way is then not made, and is the first one next time. Raises ``DefinitionError``,
+    ``OutputLost``, ``ComputationFailed``; what was written before stays.
     """
     before = checkpoint.state()
     yield Batch(before.batch, 0, [], [], before)
     batches = _Batches(spark, checkpoint, rules, before)
     query = _start(lines_of(_looks(spark, readings, batch_bytes)), checkpoint, batches, every_s)
     heard_at = clock.now()
-    is_silent = False
+    is_silent = is_over = False
     try:
-        while not stop.is_set():
-            is_over = not query.isActive  # asked first: what was written before the end is in the queue
+        while not is_over and not stop.is_set():
+            is_over = not query.isActive  # asked first: what was written before the end is among what comes now
             for batch in batches.written():
                 heard_at, is_silent = clock.now(), False
                 yield batch
-            if is_over:
-                break
+            if batches.busy.locked():
+                heard_at = clock.now()
             if every_s is not None and not is_silent and clock.now() - heard_at > _SILENT_S:
                 is_silent = True
                 say(f"no new readings in {readings.name} for {_SILENT_S:.0f}s: does `failover watch` still run?")
-            stop.wait(_LOOK_S)
+            if not is_over:
+                stop.wait(_LOOK_S)
     finally:
         _end(query, batches)
     yield from batches.written()
-    if not stop.is_set():
+    if is_over:
         batches.complain(query)
+    elif every_s is None:
+        raise ComputationFailed("stopped before everything was read", hint="start it again: it goes on from there")
 
 
 class _Batches:

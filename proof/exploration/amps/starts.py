@@ -71,6 +71,7 @@ def _empty(alone: Pair) -> Iterator[tuple[str, Pair]]:
     yield "the source is dead and empty, and set to bootstrap", fetching
     yield "the source is empty and fetches its state", started(fetching)
     yield "the source is empty, and not set to bootstrap", started(bare)
-    idle = fetching._replace(door=("off", "off"), clients=(False, False), empty=(True, True))
+    idle = Pair(door=("off", "off"), clients=(False, False), queues=alone.queues, life="dead", starts_open=False)
+    idle = idle._replace(empty=(True, True), fetches=(True, False))
     yield "both are empty and set to bootstrap", started(idle._replace(fetches=(True, True)))
     yield "both are empty, the source is set to bootstrap", started(idle)
