@@ -19,6 +19,15 @@ class KindName(StrEnum):
     GUARD = "guard"
     GUARD_STANDBY = "guard-standby"
     SUSPEND = "suspend"
+    AMPS_CONTROLLED = "amps/controlled"
+    AMPS_CONTROLLED_ASYNC = "amps/controlled-async"
+    AMPS_UNCONTROLLED = "amps/uncontrolled"
+    AMPS_UNCONTROLLED_ASYNC = "amps/uncontrolled-async"
+    AMPS_RESTORE = "amps/restore"
+    AMPS_RESTORE_BOOTSTRAP = "amps/restore-bootstrap"
+    AMPS_FAILBACK = "amps/failback"
+    AMPS_FAILBACK_ASYNC = "amps/failback-async"
+    AMPS_PROXIED_TRANSFER = "amps/proxied-transfer"
 
 
 def register(app: typer.Typer) -> None:

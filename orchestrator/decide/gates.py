@@ -53,6 +53,20 @@ def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) ->
             return (decided,)
 
 
+def offered(lane: Lane, choices: tuple[Choice, ...], unattended: Choice) -> tuple[tuple[Choice, ...], Choice]:
+    """What a wait may ask of a lane, and what holds unattended: the runbook's words, as far as they lead forward from
+    where the lane is.
+
+    Once it cannot turn back it may stop instead. After an escalation, what the wait stands on may be gone for good:
+    it may be waived, by name.
+    """
+    if lane.status == "running":
+        return choices, unattended
+    waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" else ()
+    forward = (*(one for one in choices if one in ("wait", "retry")), *waive, "stop")
+    return forward, unattended if unattended in forward else "stop"
+
+
 def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
     """No to a whole step before anything was changed refuses the lane; otherwise it stops, resumable."""
     if lane.status == "running" and gate.item is None and not _may_have_changed(lane):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchestrator import events as ev
-from orchestrator.decide.gates import answer, with_questions
+from orchestrator.decide.gates import answer, offered, with_questions
 from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.drain import next_look
-from orchestrator.runbook import Step
+from orchestrator.runbook import GuardBreak, Stall, Step
 from orchestrator.state import Lane
 
 
@@ -104,14 +104,7 @@ def _guard_broken(
     if gate is None:
         return say(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
-            ev.GateOpened(
-                gate=rule.gate,
-                step=step.id,
-                choices=rule.choices,
-                unattended=rule.unattended,
-                why=guard.why,
-                at_risk=_at_risk(lane),
-            ),
+            _question(lane, step, rule, guard.why),
         )
     return answer(plan, lane, gate, attended, polling)
 
@@ -125,19 +118,18 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
         return say(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
     gate = lane.open_gate(rule.gate)
     if gate is None:
-        return say(
-            ev.GateOpened(
-                gate=rule.gate,
-                step=step.id,
-                choices=rule.choices,
-                unattended=rule.unattended,
-                why=f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds",
-                at_risk=_at_risk(lane),
-            )
-        )
+        why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
+        return say(_question(lane, step, rule, why))
     request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
     return answer(plan, lane, gate, attended, again(lane, request, now, step.poll.max))
 
 
 def _at_risk(lane: Lane) -> int | None:
     return int(lane.gauge[-1][1]) if lane.gauge else None
+
+
+def _question(lane: Lane, step: Step, rule: GuardBreak | Stall, why: str) -> ev.GateOpened:
+    choices, unattended = offered(lane, rule.choices, rule.unattended)
+    return ev.GateOpened(
+        gate=rule.gate, step=step.id, choices=choices, unattended=unattended, why=why, at_risk=_at_risk(lane)
+    )

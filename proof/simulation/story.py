@@ -5,18 +5,17 @@ A kept story is played as it is, whatever a seed is drawn to by then. Nothing he
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.mock.amps.layout import FabricLayout
 from adapters.mock.layout import WorldLayout
 from orchestrator.plan import Policy, Waves
 from orchestrator.runbook import Choice
 
+# The runbooks that are played: those of Solace by their plain names, others by family and name.
 Kind = Literal[
-    "controlled", "uncontrolled", "uncontrolled-isolated", "restore", "failback", "guard", "guard-standby", "suspend"
-]
-KINDS: tuple[Kind, ...] = (
     "controlled",
     "uncontrolled",
     "uncontrolled-isolated",
@@ -25,7 +24,18 @@ KINDS: tuple[Kind, ...] = (
     "guard",
     "guard-standby",
     "suspend",
-)
+    "amps/controlled",
+    "amps/controlled-async",
+    "amps/uncontrolled",
+    "amps/uncontrolled-async",
+    "amps/restore",
+    "amps/restore-bootstrap",
+    "amps/failback",
+    "amps/failback-async",
+    "amps/proxied-transfer",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Layout = WorldLayout | FabricLayout
 StrikeKind = Literal["kill", "torn", "pause", "race", "step", "abort", "answer", "disk full"]
 
 
@@ -88,7 +98,7 @@ class Story(_Strict):
 
     seed: int
     kind: Kind
-    layout: WorldLayout
+    layout: Layout
     source: str
     services: tuple[str, ...]
     prelude: tuple[str, ...] = ()
@@ -110,11 +120,21 @@ class Story(_Strict):
     clock_s: float = 0.0
 
     @property
-    def target(self) -> str:
-        """The site that takes over."""
-        return next(site.name for site in self.layout.sites if site.name != self.source)
+    def runbook(self) -> str:
+        """The name of the shipped runbook."""
+        return runbook_of(self.kind)
 
     @property
     def troubles(self) -> int:
         """How much goes wrong."""
         return len(self.faults) + len(self.strikes) + len(self.omissions)
+
+
+def runbook_of(kind: Kind) -> str:
+    """The name of the shipped runbook that a kind of night plays."""
+    return kind if "/" in kind else f"solace/{kind}"
+
+
+def family_of(kind: Kind) -> str:
+    """The family of the devices of a kind of night."""
+    return runbook_of(kind).partition("/")[0]

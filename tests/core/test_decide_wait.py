@@ -237,6 +237,19 @@ def test_a_person_escalates() -> None:
     assert (lane.status, lane.step, lane.escalated_at_risk) == ("escalating", 2, 40)
 
 
+@pytest.mark.parametrize(
+    ("status", "choices"), [("escalating", ("wait", "waive", "stop")), ("committed", ("wait", "stop"))]
+)
+def test_a_lane_that_cannot_turn_back_is_not_offered_to(status: str, choices: tuple[str, ...]) -> None:
+    """Past the guarantee or the point of no return a wait offers only what leads forward; unattended it stops there."""
+    lane, move, now = steadily(waiting(status=status), PLAN, 40, "down", until=T0 + 100)
+    (gate,) = move.events
+    assert isinstance(gate, ev.GateOpened)
+    assert (gate.choices, gate.unattended) == (choices, "stop")
+    decided, ended = decide(PLAN, after(lane, move, now), now, attended=False).events
+    assert (decided.kind, ended.kind) == ("gate.decided", "lane.ended")
+
+
 def test_a_grace_of_zero_needs_a_second_reading_and_no_circle() -> None:
     """Without grace, and with a policy that waits, each round of readings is decided on once."""
     rule = {**DRAIN["when_guard_breaks"], "grace": "0s"}

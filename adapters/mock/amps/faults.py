@@ -36,6 +36,8 @@ WHAT is a state fault
   lose A sow|all                 its SOW files, or all its files, are deleted; it must be down
   silent A [5s]                  its administration interface does not answer; nothing else notices
   stale A [30s]                  its statistics are not taken anew
+  somebody disables A            another administrator disables its client transports; likewise enables;
+                                 downgrades, upgrades (its links); proxies, unproxies (its queues)
 or a fault of one answer
   refuse [5s]                    the request is refused
   lose request                   it is lost on the way; no answer
@@ -79,7 +81,15 @@ class InstanceFault:
     files: Literal["sow", "all"] = "all"
 
 
-StateFault = LinkFault | InstanceFault
+@dataclass(frozen=True, slots=True)
+class HandFault:
+    """Somebody else asks an instance for something; ``verb`` as in a request."""
+
+    verb: str
+    instance: str
+
+
+StateFault = LinkFault | InstanceFault | HandFault
 What = StateFault | AnswerFault
 
 
@@ -98,11 +108,19 @@ class Fault:
         match self.what:
             case LinkFault(one=one, other=other):
                 named += [one, other]
-            case InstanceFault(instance=instance):
+            case InstanceFault(instance=instance) | HandFault(instance=instance):
                 named.append(instance)
         return tuple(named)
 
 
+_HANDS = {
+    "disables": "disable",
+    "enables": "enable",
+    "downgrades": "downgrade",
+    "upgrades": "upgrade",
+    "proxies": "enable_proxied_transfer",
+    "unproxies": "disable_proxied_transfer",
+}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 _AT = re.compile(rf"^at\s+({DURATION})$")
 _WHEN = re.compile(
@@ -115,6 +133,7 @@ _WHATS = tuple(
         rf"link (?P<one>{_NAME}) (?P<other>{_NAME}) (?P<link>down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}",
         rf"(?P<kind>kill|silent|stale) (?P<instance>{_NAME}){LASTS}",
         rf"(?P<kind>start) (?P<instance>{_NAME})",
+        rf"somebody (?P<hand>disables|enables|downgrades|upgrades|proxies|unproxies) (?P<instance>{_NAME})",
         rf"lose (?P<instance>{_NAME}) (?P<files>sow|all)",
         *ANSWER_PATTERNS,
     )
@@ -165,6 +184,8 @@ def _parse_what(text: str) -> What | None:
             return LinkFault("down", one, other, lasts=lasts)
         case {"link": str(), "one": str(one), "other": str(other), "factor": str(factor)}:
             return LinkFault("slow", one, other, float(factor), lasts) if float(factor) > 0 else None
+        case {"hand": str(hand), "instance": str(instance)}:
+            return HandFault(_HANDS[hand], instance)
         case {"files": "sow" | "all" as files, "instance": str(instance)}:
             return InstanceFault("lose", instance, files=files)
         case {"kind": "kill" | "silent" | "stale" | "start" as kind, "instance": str(instance)}:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from adapters.mock.amps.faults import Fault, InstanceFault, LinkFault, StateFault, parse_amps_fault
+from adapters.mock.amps.faults import Fault, HandFault, InstanceFault, LinkFault, StateFault, parse_amps_fault
 from adapters.mock.appliance import Refused
 from adapters.mock.faults import AnswerFault
 from orchestrator.errors import DefinitionError
@@ -74,7 +74,7 @@ class Mischief:
         for index, armed in enumerate(self._armed):
             what = armed.fault.what
             if isinstance(what, AnswerFault):
-                refused = (what.kind == "refuse" and self._hits(armed, asked)) or refused
+                refused = (what.kind == "refuse" and self._hits(armed, what, asked)) or refused
             elif armed.fired_at is None and self._fits(armed, asked):
                 armed.fired_at = self._world.moment
                 self._plan(index)
@@ -85,7 +85,7 @@ class Mischief:
         """What goes wrong with the answer to ``asked``; a refusal is not of the answer but of the instance."""
         for armed in self._armed:
             what = armed.fault.what
-            if isinstance(what, AnswerFault) and what.kind != "refuse" and self._hits(armed, asked):
+            if isinstance(what, AnswerFault) and what.kind != "refuse" and self._hits(armed, what, asked):
                 return what
         return None
 
@@ -100,6 +100,10 @@ class Mischief:
 
     def _do(self, what: StateFault) -> None:
         state, now = self._world.fabric.state, self._world.fabric.now
+        if isinstance(what, HandFault):
+            if state.instances[what.instance].phase != "down":
+                self._world.console(what.instance).obey_somebody(what.verb)
+            return
         until = _EVER if what.lasts is None else now + what.lasts
         match what:
             case LinkFault(kind="down"):
@@ -123,16 +127,15 @@ class Mischief:
         when = armed.fault.when
         return when.phase in asked.phases and when.instance in (None, asked.instance)
 
-    def _hits(self, armed: _Armed, asked: Asked) -> bool:
+    def _hits(self, armed: _Armed, what: AnswerFault, asked: Asked) -> bool:
         """Does a fault of an answer hit this one? It hits once, or for as long as it lasts."""
         if not self._fits(armed, asked):
             return False
         now = self._world.moment
-        lasts = armed.fault.what.lasts
         if armed.fired_at is None:
             armed.fired_at = now
             return True
-        return lasts is not None and now < armed.fired_at + lasts
+        return what.lasts is not None and now < armed.fired_at + what.lasts
 
     def dump(self) -> list[list[Any]]:
         """Plain data for the world's file."""
