@@ -13,7 +13,7 @@ from orchestrator.plan import Policy, Ruling, Waves
 from proof.simulation.amps.draw import AmpsDraw
 from proof.simulation.scene import FamilyDraw, Scene
 from proof.simulation.solace.draw import SolaceDraw
-from proof.simulation.story import KINDS, Kind, Omission, Person, Story, Strike, StrikeKind, family_of
+from proof.simulation.story import KINDS, Kind, Lag, Omission, Person, Story, Strike, StrikeKind, family_of
 
 _ENDLESS = frozenset({"retry", "wait"})  # decided beforehand, they have no end in a world that does not mend
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
@@ -45,6 +45,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
         wait=scene.wait,
         faults=scene.faults,
         omissions=_omissions(chance, family),
+        lags=_lags(chance, family, scene),
         person=_person(chance),
         policy=_policy(chance, family, scene),
         later=_policy(chance, family, scene),
@@ -74,6 +75,14 @@ def _omissions(chance: Random, family: FamilyDraw) -> tuple[Omission, ...]:
         Omission(reading=reading, field=field, skip=chance.randrange(6), times=chance.choice((1, 3, 10, 1_000)))
         for reading, field in chosen
     )
+
+
+def _lags(chance: Random, family: FamilyDraw, scene: Scene) -> tuple[Lag, ...]:
+    """One site's management lags behind, or that of both."""
+    if chance.random() < 0.88:
+        return ()
+    sites = chance.sample(scene.sites, k=chance.choice((1, 1, 2)))
+    return tuple(Lag(site=site, seconds=chance.choice(family.lags)) for site in sites)
 
 
 def _person(chance: Random) -> Person | None:

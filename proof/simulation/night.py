@@ -23,6 +23,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
+from proof.simulation.lagging import Lagging
 from proof.simulation.plans import plan_of
 from proof.simulation.process import (
     Endless,
@@ -80,6 +81,7 @@ class Night:
         self._store = stores.file() if story.on_disk else stores.memory()
         self._strikes = {(strike.near, strike.at): strike for strike in story.strikes}
         self._omissions = Omissions(story.omissions)
+        self.lagging = Lagging(story.lags, self._clock)
         self._instants = 0
         self._near: Counter[str] = Counter()
         self._living: list[Process] = []
@@ -236,8 +238,9 @@ class Night:
         sites = self._plan.inventory.sites
         found: dict[Side, Adapter] = {}
         for side in _SIDES:
-            adapter = self._stage.adapter(sites[self._plan.site_name(side)], setting)
-            found[side] = cast("Adapter", NightAdapter(adapter, side, process, self))
+            site = self._plan.site_name(side)
+            adapter = self._stage.adapter(sites[site], setting)
+            found[side] = cast("Adapter", NightAdapter(adapter, side, site, process, self))
         return found
 
     # What a process tells

@@ -17,6 +17,7 @@ class Scene:
     plan is told besides, by the names of ``Story``. ``xids``: transactions that somebody may rule on beforehand."""
 
     layout: Layout
+    sites: tuple[str, str]
     source: str
     services: tuple[str, ...]
     prelude: tuple[str, ...]
@@ -30,14 +31,16 @@ class FamilyDraw(Protocol):
     """How a family's nights are drawn.
 
     ``weights``: of its kinds. ``choices``: what a person or a policy may say at each gate; ``pressing``: gates that a
-    policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``calls``: actions that
-    a process may be hit next to. ``endless`` kinds wait for what may take a day.
+    policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``lags``: by how many
+    seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
+    for what may take a day.
     """
 
     weights: Mapping[Kind, int]
     choices: Mapping[str, Sequence[Choice]]
     pressing: Mapping[str, float]
     omitted: Sequence[tuple[str, str]]
+    lags: Sequence[float]
     calls: Sequence[str]
     endless: frozenset[Kind]
 

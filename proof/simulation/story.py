@@ -19,7 +19,9 @@ Kind = Literal[
     "controlled",
     "uncontrolled",
     "uncontrolled-isolated",
+    "uncontrolled-commanded",
     "restore",
+    "restore-commanded",
     "failback",
     "guard",
     "guard-standby",
@@ -80,6 +82,32 @@ class Omission(_Strict):
     times: int = 1
 
 
+class Lag(_Strict):
+    """The management of ``site`` shows everything as it was up to ``seconds`` ago."""
+
+    site: str
+    seconds: float
+
+
+class CommandEnd(_Strict):
+    """How one run of a command ends: what its caller knows after ``lasts`` seconds, and after how many it took effect
+    (None: never)."""
+
+    effect: Literal["accepted", "rejected", "doubtful"] = "accepted"
+    lasts: float = 0.1
+    after: float | None = 0.0
+
+
+class FenceCommand(_Strict):
+    """The command of a site's fence plan: how its first runs end (later ones do what they should), which of its checks
+    say nothing, and whether it has ``closed`` the site before."""
+
+    site: str
+    ends: tuple[CommandEnd, ...] = ()
+    silent: tuple[int, ...] = ()
+    closed: bool = False
+
+
 class Person(_Strict):
     """Somebody at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
 
@@ -106,6 +134,8 @@ class Story(_Strict):
     faults: tuple[str, ...] = ()
     strikes: tuple[Strike, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    lags: tuple[Lag, ...] = ()
+    fence: FenceCommand | None = None
     person: Person | None = None
     policy: Policy = Policy()
     later: Policy | None = None
@@ -127,7 +157,7 @@ class Story(_Strict):
     @property
     def troubles(self) -> int:
         """How much goes wrong."""
-        return len(self.faults) + len(self.strikes) + len(self.omissions)
+        return len(self.faults) + len(self.strikes) + len(self.omissions) + len(self.lags)
 
 
 def runbook_of(kind: Kind) -> str:

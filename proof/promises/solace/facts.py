@@ -6,6 +6,7 @@ from proof.promises.facts import Case, LaneFacts, Plain, changes_since
 
 # Runbooks whose `done` promises that nothing was lost.
 LOSSLESS = frozenset({"solace/controlled", "solace/failback"})
+COMMANDED = "solace/uncontrolled-commanded"
 NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})
 
 

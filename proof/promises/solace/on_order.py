@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
-from proof.promises.solace.facts import LOSSLESS, NOT_IDEMPOTENT, has_foreign_hand, is_fenced, is_foreign
+from proof.promises.solace.facts import COMMANDED, LOSSLESS, NOT_IDEMPOTENT, has_foreign_hand, is_fenced, is_foreign
+
+_OPENING = frozenset({("set_backbone", "up"), ("set_external_fence", "open")})
 
 
 def judge_order(
     case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
 ) -> Iterator[Broken]:
     """Every promise that this order breaks."""
-    yield from _fence_opened(case, lane, order, intent, world)
+    if (order["action"], order["args"].get("state")) in _OPENING:
+        yield from _fence_opened(case, lane, order, intent, world)
     if order["action"] == "set_role" and order["args"]["role"] == "active":
         yield from _two_active(case, lane, order, world)
         yield from _unconfirmed(case, lane, order)
         yield from _too_early(case, lane, order, world)
+        yield from _not_fenced(case, lane, order)
     if order["action"] in NOT_IDEMPOTENT:
         yield from _undecided(case, lane, order)
         yield from _too_soon(case, lane, order, world)
@@ -45,6 +49,15 @@ def _unconfirmed(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
     seen = lane.read(other, "replication", after=tried)
     if seen is None or seen.get("role") != "standby":
         yield Broken(1, f"{words(order)}, and nothing read since had shown {case.site(other)} as standby")
+
+
+def _not_fenced(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 8: where a command fences the lost site, it was read as closed, after it was run and before this."""
+    if case.runbook != COMMANDED or order["on"] != "target":
+        return
+    seen = lane.read("source", "external_fence", after=lane.tried.get(("source", "set_external_fence"), 0))
+    if seen is None or seen["closed"] is not True:
+        yield Broken(8, f"{words(order)}, and nothing read since had shown {case.site('source')} as fenced")
 
 
 def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
@@ -93,12 +106,10 @@ def _fence_opened(
     case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
 ) -> Iterator[Broken]:
     """Promise 8: only a restore lets clients back in, once nothing is active there; or an undo of our own fence."""
-    if order["action"] != "set_backbone" or order["args"]["state"] != "up":
-        return
     if intent is not None and intent.event["undo"]:
         # Its own fence may never have been shut; then it is as open as it was.
         shut_before = case.begun is not None and not all(case.begun["sites"][order["site"]]["doors"])
-        if shut_before and not any(one["action"] == "set_backbone" for one in lane.ordered):
+        if shut_before and not any(one["action"] == order["action"] for one in lane.ordered):
             yield Broken(8, f"{words(order)}, and this run had not shut it")
         return
     if not case.runbook.startswith("solace/restore"):

@@ -29,5 +29,5 @@ def _unproven(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) ->
         if role != do["args"]["role"] and not is_foreign(case, lane, world, site):
             yield Broken(1, f"{lane.service}: {step['id']} is done, and {site} is {role}")
     closes = any(check["where"].get("closed") is True for check in step["expect"])
-    if do["action"] == "set_backbone" and closes and not is_fenced(world, site):
+    if do["action"] in ("set_backbone", "set_external_fence") and closes and not is_fenced(world, site):
         yield Broken(8, f"{lane.service}: {step['id']} is done, and clients can reach {site}")

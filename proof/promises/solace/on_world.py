@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.facts import Broken, Case, LaneFacts, Plain
-from proof.promises.solace.facts import LOSSLESS, has_foreign_hand, is_foreign
+from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, is_fenced, is_foreign
 
 _NEAR = 1e-6
 
@@ -43,6 +43,7 @@ def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> I
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promises 3, 4 and 7 of a run that nobody leads any more; everything that was on its way has arrived."""
     yield from _where_activity_is(case, lane, world)
+    yield from _stays_fenced(case, lane, world)
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
     yield from _left_behind(case, lane, service)
@@ -53,8 +54,9 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
         return
     source, target = case.site("source"), case.site("target")
-    # Of a site that is down nobody knows; whoever answers for it by name has been told so.
-    known = world["sites"][source]["serves"] and not lane.accepted("unfenced")
+    # Of a site that is down nobody knows, nor of one behind a fence; whoever answers for it by name has been told so.
+    is_behind_fence = case.runbook == COMMANDED
+    known = world["sites"][source]["serves"] and not is_behind_fence and not lane.accepted("unfenced")
     begun = {} if case.begun is None else case.begun["services"][lane.service]["roles"]
     away = {source: "standby", target: "active"} if known else {target: "active"}
     wanted = {"done": away, "escalated": away, "reverted": begun}
@@ -64,13 +66,21 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
             yield Broken(4, f"{lane.service}: ended {lane.outcome}, and {site} is {roles[site]}")
 
 
+def _stays_fenced(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
+    """Promise 8: what a command has fenced stays so."""
+    if case.runbook == COMMANDED and lane.outcome == "done" and not is_fenced(world, case.site("source")):
+        yield Broken(8, f"{lane.service}: done, and clients can reach {case.site('source')}")
+
+
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Refused means that nothing was changed; but the door of a site is everybody's, and what somebody has taken back
     before anybody read it looks as if it had never been."""
     if lane.outcome != "refused" or case.begun is None:
         return
     before = case.begun["services"][lane.service]["effects"]
-    excused = {"set_backbone"} | ({"set_role"} if has_foreign_hand(case, lane, world) else set())
+    excused = {"set_backbone", "set_external_fence"} | (
+        {"set_role"} if has_foreign_hand(case, lane, world) else set()
+    )
     new = [one for one in service["effects"] if one[3] and one not in before and one[1] not in excused]
     if new:
         yield Broken(4, f"{lane.service}: refused, and {new[0][1]} took effect at {new[0][0]}")

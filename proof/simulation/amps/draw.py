@@ -59,6 +59,8 @@ class AmpsDraw:
         ("transaction_log", "empty"),
         ("permissions", "known"),
     )
+    # Together with the latest effect of a request (20s) and a sample (2s) still within the 30s of `settle`.
+    lags: Sequence[float] = (1.0, 4.0)
     calls: Sequence[str] = (
         "set_client_transports",
         "set_client_transports",
@@ -76,6 +78,7 @@ class AmpsDraw:
         services = tuple(dict.fromkeys(one.group_name for one in layout.instances))
         return Scene(
             layout=layout,
+            sites=(source, target),
             source=source,
             services=services[:1] if chance.random() < 0.3 else services,
             prelude=prelude,

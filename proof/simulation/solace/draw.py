@@ -11,7 +11,7 @@ from orchestrator.runbook import Choice
 from proof.simulation.scene import Scene
 from proof.simulation.solace.draw_faults import draw_faults
 from proof.simulation.solace.draw_world import NODES, draw_layout
-from proof.simulation.story import Kind
+from proof.simulation.story import CommandEnd, FenceCommand, Kind
 
 
 class SolaceDraw:
@@ -21,7 +21,9 @@ class SolaceDraw:
         "controlled": 50,
         "uncontrolled": 10,
         "uncontrolled-isolated": 9,
+        "uncontrolled-commanded": 5,
         "restore": 10,
+        "restore-commanded": 5,
         "failback": 10,
         "guard": 4,
         "guard-standby": 3,
@@ -51,9 +53,15 @@ class SolaceDraw:
         ("health", "spool_active"),
         ("fence", "closed"),
         ("fence", "open"),
+        ("external_fence", "closed"),
     )
-    calls: Sequence[str] = ("set_role", "set_role", "set_backbone", "complete_transaction", "delete_transaction")
-    endless: frozenset[Kind] = frozenset({"restore"})
+    # Together with the latest effect of a command (6s) still within what is waited for it: its time-out (5s), and 2s.
+    lags: Sequence[float] = (0.3, 0.9)
+    calls: Sequence[str] = (
+        *("set_role", "set_role", "set_backbone", "set_external_fence"),
+        *("complete_transaction", "delete_transaction"),
+    )
+    endless: frozenset[Kind] = frozenset({"restore", "restore-commanded"})
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
         """Two sites, one to three message VPNs."""
@@ -63,14 +71,37 @@ class SolaceDraw:
         prelude, wait, more = _PRELUDES.get(kind, _calm)(chance, layout, source, target)
         return Scene(
             layout=layout,
+            sites=(source, target),
             source=source,
             services=_services(chance, layout),
             prelude=prelude,
             wait=wait,
             faults=draw_faults(chance, layout, source, target, kind),
             xids=tuple(one.xid for vpn in layout.vpns for one in vpn.transactions),
-            more=more,
+            more={**more, **_command(chance, kind, source)},
         )
+
+
+_ENDS = (
+    CommandEnd(effect="rejected", after=None),
+    CommandEnd(effect="doubtful", lasts=5.0, after=None),
+    CommandEnd(effect="doubtful", lasts=1.0),
+    CommandEnd(effect="doubtful", lasts=5.0, after=3.0),
+    CommandEnd(effect="doubtful", lasts=5.0, after=25.0),
+    CommandEnd(after=None),
+    CommandEnd(lasts=4.0, after=2.0),
+    CommandEnd(),
+)
+
+
+def _command(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
+    """The command of the source's fence plan, where the runbook has one."""
+    if not kind.endswith("-commanded"):
+        return {}
+    ends = chance.choices(_ENDS, k=chance.choice((0, 0, 1, 1, 2, 4)))
+    silent = chance.sample(range(1, 12), k=chance.choice((0, 0, 1, 3, 8)))
+    closed = chance.random() < (0.8 if kind == "restore-commanded" else 0.05)
+    return {"fence": FenceCommand(site=source, ends=tuple(ends), silent=tuple(sorted(silent)), closed=closed)}
 
 
 def _services(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
@@ -132,8 +163,10 @@ def _acting(chance: Random, layout: WorldLayout, source: str, target: str) -> Be
 
 _PRELUDES: Mapping[Kind, Callable[[Random, WorldLayout, str, str], Before]] = {
     "uncontrolled": _dark,
+    "uncontrolled-commanded": _dark,
     "uncontrolled-isolated": _cut_off,
     "restore": _returned,
+    "restore-commanded": _returned,
     "guard": _returned,
     "guard-standby": _returned,
     "failback": _failed_over,

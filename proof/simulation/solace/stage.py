@@ -14,6 +14,8 @@ from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Setting
 from orchestrator.site import Device, Inventory, Pair, Site
 from proof.simulation.solace.looks import look
+from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
+from proof.simulation.story import FenceCommand
 
 _NAME = "night"
 
@@ -21,10 +23,11 @@ _NAME = "night"
 class SolaceStage:
     """See ``stage.Stage``."""
 
-    def __init__(self, layout: WorldLayout, clock: Clock) -> None:
+    def __init__(self, layout: WorldLayout, clock: Clock, fence: FenceCommand | None = None) -> None:
         self._layout = layout
         self._world = World(layout, clock)
         self._reference = WORLDS.register(_NAME, self._world)
+        self._fence = None if fence is None else OutsideFence(fence, self._world, clock)
 
     @property
     def sites(self) -> Sequence[str]:
@@ -51,12 +54,16 @@ class SolaceStage:
         self._world.afflict(parse_fault(text) for text in faults)
 
     def adapter(self, site: Site, setting: Setting) -> Adapter:
-        """The simulated appliances, in process."""
+        """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
+        if self._fence is not None and self._fence.site == site.name:
+            return cast("Adapter", FencedAdapter(site, setting, self._fence))
         return cast("Adapter", MockAdapter(site, setting))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Roles, queues, doors, transactions."""
-        return look(self._world, count=count)
+        if self._fence is not None:
+            self._fence.settle()
+        return look(self._world, as_effects(self._fence), count=count)
 
     def close(self) -> None:
         """The world is unknown again."""
