@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator import statements as sql
 from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
 from orchestrator.tables import CLAIMS as CLAIMS
-from orchestrator.tables import EVENTS, INBOX, METADATA, SIGNATURES
+from orchestrator.tables import EVENTS, METADATA, SIGNATURES
 from orchestrator.tables import RUNS as RUNS
 
 if TYPE_CHECKING:
@@ -36,18 +37,6 @@ _BATCH = 1000
 # How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
 _IDLE_MS = 15_000
 _TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
-
-_MOVE_HEAD = (
-    sa.update(RUNS)
-    .where(
-        RUNS.c.run == sa.bindparam("b_run"),
-        RUNS.c.epoch == sa.bindparam("b_epoch"),
-        RUNS.c.seq == sa.bindparam("b_seq"),
-    )
-    .values(seq=sa.bindparam("new_seq"), head=sa.bindparam("new_head"))
-)
-_LINKS = sa.select(*(EVENTS.c[name] for name in Link._fields)).order_by(EVENTS.c.seq)
-_EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == sa.bindparam("b_run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +76,6 @@ def mapped_errors(doing: str) -> Iterator[None]:
         raise JournalUnavailable(f"the journal could not {doing}: {error}") from error
 
 
-class _Prepared:
-    """A statement compiled once for a database: half of what a commit of one record costs is compiling it."""
-
-    def __init__(
-        self, statement: sa.Update | sa.Insert | sa.Select[Any], dialect: sa.Dialect, names: Sequence[str]
-    ) -> None:
-        compiled = statement.compile(dialect=dialect, column_keys=names)
-        self.text = str(compiled)
-        self._order = getattr(compiled, "positiontup", None)
-
-    def bind(self, values: Mapping[str, Any]) -> Any:
-        """``values`` as the driver wants them: by position or by name."""
-        return values if self._order is None else tuple(values[name] for name in self._order)
-
-
 class Journal:
     """All runs of one database. Safe for one thread; processes share it through the database's own locks."""
 
@@ -113,10 +87,10 @@ class Journal:
             self.engine = _engine(url)
             _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
-        self._move_head = _Prepared(_MOVE_HEAD, self.engine.dialect, ("seq", "head"))
-        self._sign = _Prepared(sa.insert(SIGNATURES), self.engine.dialect, SIGNATURES.columns.keys())
-        self._insert = _Prepared(sa.insert(EVENTS), self.engine.dialect, EVENTS.columns.keys())
-        self._epoch = _Prepared(_EPOCH, self.engine.dialect, ())
+        self._move_head = sql.Prepared(sql.MOVE_HEAD, self.engine.dialect, ("seq", "head"))
+        self._sign = sql.Prepared(sql.ADD_SIGNATURE, self.engine.dialect, SIGNATURES.columns.keys())
+        self._insert = sql.Prepared(sql.ADD_EVENTS, self.engine.dialect, EVENTS.columns.keys())
+        self._epoch = sql.Prepared(sql.RUN_EPOCH, self.engine.dialect)
         self._writing: sa.Connection | None = None
 
     @classmethod
@@ -145,14 +119,11 @@ class Journal:
     ) -> Writer:
         """The first record of a run, inside the transaction that also claims its services."""
         row, head = self._chain(run, 1, at, None, created, GENESIS)
-        connection.execute(
-            sa.insert(RUNS).values(
-                run=run, created_at=at, seq=1, head=head, epoch=1, holder=holder, expires_at=expires_at
-            )
-        )
-        connection.execute(sa.insert(EVENTS), [row])
+        first = {"run": run, "created_at": at, "seq": 1, "head": head, "epoch": 1}
+        connection.execute(sql.ADD_RUN, {**first, "holder": holder, "expires_at": expires_at})
+        connection.execute(sql.ADD_EVENTS, [row])
         for signature in self._signed(run, 1, head):
-            connection.execute(sa.insert(SIGNATURES), [signature])
+            connection.execute(sql.ADD_SIGNATURE, [signature])
         return Writer(run, 1, 1, head)
 
     def append(
@@ -192,7 +163,7 @@ class Journal:
             for signature in signed:
                 connection.exec_driver_sql(self._sign.text, self._sign.bind(signature))
             if taken:
-                connection.execute(sa.update(INBOX).where(INBOX.c.id.in_(taken)).values(taken=True))
+                connection.execute(sql.TAKE_REQUESTS, {"b_numbers": taken})
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
@@ -224,8 +195,7 @@ class Journal:
     def runs(self) -> list[RunRow]:
         """All runs, newest first."""
         with mapped_errors("be read"), self.reader.connect() as connection:
-            found = connection.execute(sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc()))
-            return [_run_row(row) for row in found]
+            return [_run_row(row) for row in connection.execute(sql.RUN_ROWS)]
 
     def row(self, run: str) -> RunRow:
         """One run's line. Raises ``NoSuchRun``."""
@@ -263,8 +233,8 @@ class Journal:
         """The stored records as they are, in order, with the chain checked on the way, up to the run's own row."""
         with mapped_errors("be read"), self.reader.connect() as connection:
             head = _head(connection, run)
-            seq, query = after, _LINKS.where(EVENTS.c.run == run, EVENTS.c.seq > after)
-            with connection.execute(query.execution_options(yield_per=_BATCH)) as stored:
+            seq, place = after, {"b_run": run, "b_seq": after}
+            with connection.execute(sql.LINKS_AFTER, place, execution_options={"yield_per": _BATCH}) as stored:
                 for link in follow(stored, run, after=after, before=self._hash_at(connection, run, after)):
                     seq = link.seq
                     if seq == head.seq and link.hash != head.head:
@@ -279,16 +249,15 @@ class Journal:
 
     def signatures(self, run: str, *, only_last: bool = False) -> list[Signature]:
         """Those over the heads of ``run``, newest first; empty for a run that is not signed."""
-        query = sa.select(SIGNATURES).where(SIGNATURES.c.run == run).order_by(SIGNATURES.c.seq.desc())
+        query = sql.SIGNATURES_OF.limit(1) if only_last else sql.SIGNATURES_OF
         with mapped_errors("be read"), self.reader.connect() as connection:
-            found = connection.execute(query.limit(1) if only_last else query)
+            found = connection.execute(query, {"b_run": run})
             return [Signature(row.seq, row.key, row.value) for row in found]
 
     def _hash_at(self, connection: sa.Connection, run: str, seq: int) -> str:
         if not seq:
             return GENESIS
-        query = sa.select(EVENTS.c.hash).where(EVENTS.c.run == run, EVENTS.c.seq == seq)
-        found = connection.execute(query).scalar_one_or_none()
+        found = connection.execute(sql.HASH_AT, {"b_run": run, "b_seq": seq}).scalar_one_or_none()
         if found is None:
             raise JournalCorrupt(f"run {run}: record {seq} is missing")
         return str(found)
@@ -299,17 +268,16 @@ class Journal:
         """Leave a request for the process that leads ``run``."""
         body = self._scrub(json.dumps(request, sort_keys=True))
         with mapped_errors("be written"), self.engine.begin() as connection:
-            connection.execute(sa.insert(INBOX).values(run=run, body=body, taken=False))
+            connection.execute(sql.ADD_REQUEST, {"run": run, "body": body, "taken": False})
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         """The requests that are not used up yet, oldest first, each with its number for ``append``."""
-        query = sa.select(INBOX.c.id, INBOX.c.body).where(INBOX.c.run == run, INBOX.c.taken.is_(False))
         with mapped_errors("be read"), self.reader.connect() as connection:
-            return [(row.id, json.loads(row.body)) for row in connection.execute(query.order_by(INBOX.c.id))]
+            return [(row.id, json.loads(row.body)) for row in connection.execute(sql.REQUESTS, {"b_run": run})]
 
 
 def _head(connection: sa.Connection, run: str) -> Any:
-    found = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+    found = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
     if found is None:
         raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
     return found

@@ -20,11 +20,11 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator import statements as sql
 from orchestrator.clock import Clock
 from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
 from orchestrator.journal import Journal, RunRow, Writer, mapped_errors
 from orchestrator.site import Site
-from orchestrator.tables import CLAIMS, DELIVERIES, IDEMPOTENCY, RUNS
 
 LEASE_SECONDS = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
@@ -150,18 +150,15 @@ class Lease:
             return
 
     def _set_expiry(self, expires_at: float) -> None:
-        change = (
-            sa.update(RUNS).where(RUNS.c.run == self.run, RUNS.c.epoch == self.epoch).values(expires_at=expires_at)
-        )
+        change = {"b_run": self.run, "b_epoch": self.epoch, "new_expires_at": expires_at}
         with mapped_errors("be written"), self._journal.engine.begin() as connection:
-            if connection.execute(change).rowcount != 1:
+            if connection.execute(sql.SET_EXPIRY, change).rowcount != 1:
                 raise LeaseLost(f"run {self.run} is led by another process now")
 
     def release_claims(self, keys: Sequence[str]) -> None:
         """Services whose lanes ended for good are free for other runs."""
-        gone = sa.delete(CLAIMS).where(CLAIMS.c.run == self.run, CLAIMS.c.service.in_(keys))
         with mapped_errors("be written"), self._journal.engine.begin() as connection:
-            connection.execute(gone)
+            connection.execute(sql.RELEASE_CLAIMS, {"b_run": self.run, "b_services": keys})
 
 
 def create_run(
@@ -182,7 +179,7 @@ def create_run(
         writer = journal.create(connection, run, created, now, holder=holder_name(), expires_at=expires_at)
         hooks = [{"run": run, "hook": hook.name, "seq": 0} for hook in created.plan.inventory.hooks]
         if hooks:
-            connection.execute(sa.insert(DELIVERIES), hooks)
+            connection.execute(sql.ADD_DELIVERIES, hooks)
     return Lease(journal, clock, run, writer.epoch, expires_at), writer
 
 
@@ -193,15 +190,14 @@ def run_of_key(journal: Journal, key: str) -> str | None:
 
 
 def _run_of_key(connection: sa.Connection, key: str) -> str | None:
-    query = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == key)
-    return connection.execute(query).scalar_one_or_none()
+    return connection.execute(sql.RUN_OF_KEY, {"b_key": key}).scalar_one_or_none()
 
 
 def _use_up(journal: Journal, connection: sa.Connection, key: str, run: str) -> None:
     first = _run_of_key(connection, key)
     if first is None:
         try:
-            connection.execute(sa.insert(IDEMPOTENCY).values(key=key, run=run))
+            connection.execute(sql.ADD_KEY, {"key": key, "run": run})
             return
         except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
             first = run_of_key(journal, key)
@@ -216,7 +212,7 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
     now = clock.now()
     expires_at = now + LEASE_SECONDS
     with mapped_errors("be written"), journal.engine.begin() as connection:
-        row = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+        row = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
         if row is None:
             raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
         if row.expires_at > now and not holder_is_dead(row.holder):
@@ -224,12 +220,11 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
                 f"run {run} is led by {row.holder.split()[0]}",
                 hint=f"if that process is gone, its lease ends by itself in {row.expires_at - now:.0f}s",
             )
-        mine = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == run)
-        held = set(connection.execute(mine).scalars())
+        held = set(connection.execute(sql.CLAIMS_OF, {"b_run": run}).scalars())
         missing = {key: name for key, name in services.items() if key not in held}
         _claim(connection, run, missing, now)
-        change = sa.update(RUNS).where(RUNS.c.run == run, RUNS.c.epoch == row.epoch)
-        moved = connection.execute(change.values(epoch=row.epoch + 1, holder=holder_name(), expires_at=expires_at))
+        heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "new_expires_at": expires_at}
+        moved = connection.execute(sql.TAKE_LEASE, {"b_run": run, "b_epoch": row.epoch, **heir})
         if moved.rowcount != 1:
             raise LeaseHeld(f"another process took run {run} at the same moment")
         writer = Writer(run, row.epoch + 1, row.seq, row.head)
@@ -244,7 +239,7 @@ def is_led(row: RunRow, now: float) -> bool:
 def claims(journal: Journal) -> dict[str, str]:
     """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
     with mapped_errors("be read"), journal.reader.connect() as connection:
-        return {row.service: row.run for row in connection.execute(sa.select(CLAIMS))}
+        return {row.service: row.run for row in connection.execute(sql.CLAIMS_ALL)}
 
 
 def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: float) -> None:
@@ -252,7 +247,7 @@ def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: fl
     if not keys:
         return
     try:
-        connection.execute(sa.insert(CLAIMS), [{"service": key, "run": run} for key in keys])
+        connection.execute(sql.ADD_CLAIMS, [{"service": key, "run": run} for key in keys])
     except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
         names = ", ".join(keys.values())
         raise LeaseHeld(
@@ -264,11 +259,11 @@ def _refuse_claimed(connection: sa.Connection, keys: Mapping[str, str], now: flo
     if not keys:
         return
     # One by one would be a thousand queries for a thousand services; the table holds only unfinished runs.
-    claimed = {row.service: row.run for row in connection.execute(sa.select(CLAIMS)) if row.service in keys}
+    claimed = {row.service: row.run for row in connection.execute(sql.CLAIMS_ALL) if row.service in keys}
     if not claimed:
         return
     key, run = next(iter(claimed.items()))
-    row = connection.execute(sa.select(RUNS).where(RUNS.c.run == run)).one_or_none()
+    row = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
     led = row is not None and row.expires_at > now and not holder_is_dead(row.holder)
     state = f"which {row.holder.split()[0]} leads" if row is not None and led else "unfinished, and led by nobody"
     raise LeaseHeld(

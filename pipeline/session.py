@@ -99,7 +99,7 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     ):
         scratch = Path(own)
         try:
-            with _python_and_java():
+            with _python_and_java(scratch):
                 session = _start(settings.as_conf(scratch), log)
         except (PySparkException, Py4JError, OSError) as error:
             _end_gateway()
@@ -121,9 +121,9 @@ def _given_session() -> SparkSession:
 
 
 @contextmanager
-def _python_and_java() -> Iterator[None]:
+def _python_and_java(scratch: Path) -> Iterator[None]:
     """The environment that Spark's own start script reads; put back as it was."""
-    wanted = {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable}
+    wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), "PYSPARK_PYTHON": sys.executable}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

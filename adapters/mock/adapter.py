@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from adapters.mock import site_readings, wording
 from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
 from adapters.mock.browsing import Browsing
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.mischief import Seen
 from adapters.mock.node import SimulatedAppliance
 from adapters.mock.world import World

@@ -1,28 +1,16 @@
-"""What makes scripted faults happen: matches what the world sees with the faults it was given.
-
-Triggers look at the request and at the state of the world, never at anything a runbook or an engine knows.
-"""
+"""What makes scripted faults happen in the world of message VPNs: what a request means there, and what each does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
-from adapters.mock.appliance import Refused
-from adapters.mock.faults import (
-    AnswerFault,
-    BridgeFault,
-    Fault,
-    ManagerFault,
-    RoleFault,
-    SiteFault,
-    When,
-    parse_fault,
-)
+from adapters.mock.fault_lines import AnswerFault, When
+from adapters.mock.fault_script import FaultScript
+from adapters.mock.faults import FAULTS, BridgeFault, Fault, ManagerFault, RoleFault, SiteFault, StateFault
 from adapters.mock.side import FOREVER
 from adapters.mock.vpn import Vpn
-from orchestrator.errors import DefinitionError
 
 if TYPE_CHECKING:
     from adapters.mock.world import World
@@ -41,100 +29,43 @@ class Seen:
     args: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Armed:
-    fault: Fault
-    given_at: float
-    fired_at: float | None = None
-
-
-class Mischief:
+class Mischief(FaultScript[StateFault, Seen]):
     """The faults of one world, and which of them have happened."""
 
     def __init__(self, world: World) -> None:
+        super().__init__(world, FAULTS, "the command is refused by the simulated node")
         self._world = world
-        self._armed: list[_Armed] = []
 
-    def give(self, faults: Iterable[Fault]) -> None:
-        """Arm faults. Raises ``DefinitionError`` when one names what the world does not have."""
-        given = list(faults)
-        coming = {one.what.xid for one in given if isinstance(one.what, ManagerFault) and one.what.verb == "prepares"}
-        for fault in given:
-            problem = self._misnamed(fault, coming)
-            if problem:
-                raise DefinitionError(f"{fault.text!r}: {problem}")
-        for fault in given:
-            self._armed.append(_Armed(fault, self._world.now()))
-            if fault.when.phase == "at":
-                self._world.plan(self._world.now() + fault.when.after, "fault", [len(self._armed) - 1, None])
+    def _can_go_wrong(self, what: AnswerFault, asked: Seen) -> bool:
+        if what.kind == "wrong password":
+            return asked.kind == "login"
+        if what.kind in ("refuse", "late"):
+            return asked.kind == "command"
+        return asked.kind != "login"
 
-    def notice(self, seen: Seen) -> None:
-        """Set off the state faults that wait for ``seen``; raises ``Refused`` for a fault that refuses it."""
-        if not self._armed:
-            return
-        refusal: Fault | None = None
-        for index, armed in enumerate(self._armed):
-            what = armed.fault.what
-            if isinstance(what, AnswerFault):
-                if what.kind == "refuse" and self._hits(armed, seen) is not None:
-                    refusal = armed.fault
-            elif armed.fired_at is None:
-                vpn = self._hits(armed, seen)
-                if vpn is not None:
-                    self._world.plan(self._world.now() + armed.fault.when.after, "fault", [index, vpn or None])
-        self._world.let_due_happen()
-        if refusal is not None:
-            raise Refused("the command is refused by the simulated node")
-
-    def answer(self, seen: Seen) -> AnswerFault | None:
-        """What goes wrong with the answer to ``seen``; a refusal is not of the answer but of the node."""
-        for armed in self._armed:
-            what = armed.fault.what
-            if isinstance(what, AnswerFault) and what.kind != "refuse" and self._hits(armed, seen) is not None:
-                return what
-        return None
-
-    def strike(self, index: int, vpn: str | None) -> None:
-        """A state fault happens now, to one VPN or to all."""
-        armed = self._armed[index]
-        armed.fired_at = self._world.now()
-        what = armed.fault.what
-        if isinstance(what, AnswerFault):
-            return
-        if isinstance(what, SiteFault):
-            self._disturb_site(what)
-            return
-        for one in self._world.affected(vpn):
-            self._disturb(one, what)
-            one.settle()
-
-    def _hits(self, armed: _Armed, seen: Seen) -> str | None:
-        """The VPN that a fault hits because of ``seen`` ("" for all); None when it does not fit, or is over."""
-        what, now = armed.fault.what, self._world.now()
-        lasts = what.lasts if isinstance(what, AnswerFault) else None
-        if armed.fired_at is not None and (lasts is None or now >= armed.fired_at + lasts):
-            return None
-        if isinstance(what, AnswerFault) and not _can_go_wrong(what, seen):
-            return None
-        vpn = self._trigger(armed.fault.when, seen)
-        if vpn is not None and armed.fired_at is None:
-            armed.fired_at = now
-        return vpn
-
-    def _trigger(self, when: When, seen: Seen) -> str | None:
+    def _trigger(self, when: When, asked: Seen) -> str | None:
+        """The name of a message VPN, or "" for all."""
         if when.phase in ("any", "login", "reads"):
-            fits = when.phase == "any" or seen.kind == {"login": "login", "reads": "read"}[when.phase]
-            named = when.vpn is None or when.vpn in seen.vpns
-            first = when.vpn or next((name for name in seen.vpns if self._world.has_vpn(name)), "")
+            fits = when.phase == "any" or asked.kind == {"login": "login", "reads": "read"}[when.phase]
+            named = when.about is None or when.about in asked.vpns
+            first = when.about or next((name for name in asked.vpns if self._world.has_vpn(name)), "")
             return first if fits and named else None
-        for name in seen.vpns:
-            if when.vpn in (None, name) and self._world.has_vpn(name):
+        for name in asked.vpns:
+            if when.about in (None, name) and self._world.has_vpn(name):
                 vpn = self._world.vpn(name)
-                if when.phase == _phase(vpn, seen):
+                if when.phase == _phase(vpn, asked):
                     return name
         return None
 
-    def _disturb(self, vpn: Vpn, what: BridgeFault | RoleFault | ManagerFault) -> None:
+    def _disturb(self, what: StateFault, about: str | None) -> None:
+        if isinstance(what, SiteFault):
+            self._disturb_site(what)
+            return
+        for vpn in self._world.affected(about):
+            self._disturb_vpn(vpn, what)
+            vpn.settle()
+
+    def _disturb_vpn(self, vpn: Vpn, what: BridgeFault | RoleFault | ManagerFault) -> None:
         now = vpn.at
         match what:
             case BridgeFault(kind="down"):
@@ -174,9 +105,8 @@ class Mischief:
             case _:
                 assert_never(what.kind)
 
-    def _misnamed(self, fault: Fault, coming: Set[str]) -> str:
-        """What the fault names and the world does not have, or nothing."""
-        world, what, vpn = self._world, fault.what, fault.when.vpn
+    def _misnamed(self, fault: Fault, given: Sequence[Fault]) -> str:
+        world, what, vpn = self._world, fault.what, fault.when.about
         if vpn is not None and not world.has_vpn(vpn):
             return f"the world has no message VPN {vpn}; it has {', '.join(world.vpn_names)}"
         if isinstance(what, SiteFault | RoleFault) and what.site not in world.centres:
@@ -187,29 +117,15 @@ class Mischief:
                 return f"the simulated site {what.site} has no node {what.node}; it has {', '.join(nodes)}"
             if what.kind in ("ha switch", "ha split") and len(nodes) < 2:
                 return f"{what.site} is a single node"
-        if isinstance(what, ManagerFault) and what.xid not in coming and not self._is_known(what.xid):
-            return f"there is no transaction {what.xid}" if what.verb != "prepares" else ""
+        if isinstance(what, ManagerFault) and what.verb != "prepares" and not self._will_know(what.xid, given):
+            return f"there is no transaction {what.xid}"
         return ""
 
-    def _is_known(self, xid: str) -> bool:
+    def _will_know(self, xid: str, given: Sequence[Fault]) -> bool:
+        if ManagerFault("prepares", xid) in [fault.what for fault in given]:
+            return True
         vpns = (self._world.vpn(name) for name in self._world.vpn_names)
         return any(xid in side.transactions for vpn in vpns for side in vpn.sides.values())
-
-    def dump(self) -> list[Any]:
-        """Plain data for the world's file."""
-        return [[armed.fault.text, armed.given_at, armed.fired_at] for armed in self._armed]
-
-    def restore(self, data: Any) -> None:
-        """Take over what ``dump`` wrote. Raises ValueError, TypeError or ``DefinitionError`` when it was not."""
-        self._armed = [_Armed(parse_fault(text), float(given), fired) for text, given, fired in data]
-
-
-def _can_go_wrong(what: AnswerFault, seen: Seen) -> bool:
-    if what.kind == "wrong password":
-        return seen.kind == "login"
-    if what.kind in ("refuse", "late"):
-        return seen.kind == "command"
-    return seen.kind != "login"
 
 
 def _phase(vpn: Vpn, seen: Seen) -> str | None:

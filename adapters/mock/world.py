@@ -19,7 +19,8 @@ from typing import Any
 from adapters.mock.account import Tally
 from adapters.mock.appliance import NoSuchObject, Refused
 from adapters.mock.centre import Centre
-from adapters.mock.faults import AnswerFault, Fault
+from adapters.mock.fault_lines import AnswerFault
+from adapters.mock.faults import Fault
 from adapters.mock.kept import DAMAGE, Kept
 from adapters.mock.layout import WorldLayout, layout_from
 from adapters.mock.mischief import Mischief, Seen

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.mock.amps.embedded import SERVICE, amps_world
-from adapters.mock.amps.faults import Fault, parse_amps_faults
+from adapters.mock.amps.embedded import SERVICE, WORLD_FILE, amps_world
+from adapters.mock.amps.faults import FAULTS
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
@@ -18,18 +18,19 @@ from orchestrator.errors import DefinitionError
 
 @dataclass(frozen=True, slots=True)
 class AmpsLabWish:
-    """What a person typed. ``directory`` holds what the lab makes."""
+    """What a person typed. ``directory`` holds what the lab makes; ``assume``: ``NAME=VALUE``."""
 
     directory: Path
     inventory: Path
     faults: Sequence[str]
+    assume: Sequence[str] = ()
 
 
 def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     """Serve the pair until a signal comes."""
-    faults = amps_faults(wish.faults)
+    faults = FAULTS.typed(wish.faults)
     usable_folder(wish.directory)
-    world = amps_world(wish.directory / "amps-world.json", tools.clock)
+    world = amps_world(wish.directory / WORLD_FILE, tools.clock, dict(map(_assumption, wish.assume)))
     world.afflict(faults)
     lab = AmpsLab(world, directory=wish.directory, service=SERVICE, login=AmpsLogin())
     with ExitStack() as stack:
@@ -48,15 +49,8 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     say("the lab is down")
 
 
-def amps_faults(texts: Sequence[str]) -> tuple[Fault, ...]:
-    """Each text is a fault, or the name of a file of them. Raises ``DefinitionError``."""
-    lines = [line for text in texts for line in _lines(text)]
-    return parse_amps_faults(lines)
-
-
-def _lines(text: str) -> list[str]:
-    path = Path(text)
-    try:
-        return path.read_text(encoding="utf-8").splitlines() if path.is_file() else [text]
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
+def _assumption(text: str) -> tuple[str, str | list[str]]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise DefinitionError(f"--assume {text}: write NAME=VALUE, as in grants=left_over")
+    return name, value.split(",") if "," in value else value

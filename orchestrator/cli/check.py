@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, InventoryFile, PairName
+from orchestrator.cli.options import AsJson, InventoryFile, PairName, Readings
+from orchestrator.errors import DefinitionError
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +22,7 @@ def check(
     last: Annotated[
         bool, typer.Option("--last", help="Ask no device: what the last check found, and how old that is.")
     ] = False,
+    readings: Readings = None,
     as_json: AsJson = False,
 ) -> None:
     """Could every pair be moved now? Roles, bridges, queues, mates, accounts, versions, fence plans, clocks.
@@ -32,11 +34,15 @@ def check(
     Examples:
       failover check
       failover check --pair trading --inventory sites.yaml --json
+      failover check --readings readings
       failover check --last
     """
     from orchestrator.cli.checking import run_check, show_last
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    show = show_last if last else run_check
-    raise typer.Exit(show(tools, tools.inventory(inventory), pair, as_json=as_json))
+    if last and readings is not None:
+        raise DefinitionError("--last asks no device, so there are no readings to keep", hint="leave one of them out")
+    if last:
+        raise typer.Exit(show_last(tools, tools.inventory(inventory), pair, as_json=as_json))
+    raise typer.Exit(run_check(tools, tools.inventory(inventory), pair, readings, as_json=as_json))

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
 from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show, show_document, show_json
 from orchestrator.cli.wiring import Tools
@@ -41,9 +43,13 @@ _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
 FINDINGS = 4
 
 
-def run_check(tools: Tools, inventory: Inventory, only: str | None, *, as_json: bool) -> int:
-    """Check the pairs, store and print what was found. Returns the exit code: 0, or 4 beyond notes."""
-    found = [_check(tools, inventory, pair) for pair in pairs_of(inventory, only)]
+def run_check(tools: Tools, inventory: Inventory, only: str | None, readings: Path | None, *, as_json: bool) -> int:
+    """Check the pairs, store and print what was found; keep the readings where ``readings`` says.
+
+    Returns the exit code: 0, or 4 beyond notes.
+    """
+    keeping = Keeping(tools, readings, "check")
+    found = [_check(tools, inventory, pair, keeping) for pair in pairs_of(inventory, only)]
     now = tools.clock.now()
     _store(tools, inventory, found, now)
     simulated = tools.is_simulated(inventory)
@@ -71,12 +77,15 @@ def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
 # Reading
 
 
-def _check(tools: Tools, inventory: Inventory, pair: Pair) -> Readiness:
+def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> Readiness:
     one, other = (inventory.sites[name] for name in pair.sites)
     is_amps = family_of(tools, one) == AMPS
     readings = AMPS_READINGS if is_amps else READINGS
+    at = tools.clock.now()
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda site: _read(tools, site, pair.services, readings), (one, other))
+    for read in (first, second):
+        keeping.keep(read.name, read.answers, pair.services, at, simulated=tools.is_simulated(inventory))
     if is_amps:
         from orchestrator.cli.live_configurations import validated_pair
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
+from adapters.mock.fault_lines import lines_of
 from adapters.mock.faults import parse_fault
 from orchestrator.errors import DefinitionError
 from orchestrator.located import suggest
@@ -51,19 +52,12 @@ def faults_for(texts: Iterable[str], sites: Mapping[str, Sequence[str]]) -> list
         if not path.is_file():
             found.extend(_fitted(text, sites))
             continue
-        for number, line in enumerate(_lines(path), start=1):
+        for number, line in enumerate(lines_of(path), start=1):
             try:
                 found.extend(_fitted(line, sites))
             except DefinitionError as error:
                 raise DefinitionError(str(error), hint=error.hint, file=path, line=number) from error
     return found
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
 
 
 def _fitted(line: str, sites: Mapping[str, Sequence[str]]) -> Iterator[str]:

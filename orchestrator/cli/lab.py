@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +47,10 @@ def up(
     amps: Annotated[
         bool, typer.Option("--amps", help="A pair of AMPS instances instead, over their administration interface.")
     ] = False,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option("--assume", metavar="NAME=VALUE", help="Of AMPS: what its documentation leaves open."),
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
@@ -68,31 +71,42 @@ def up(
       failover lab up --amps
       failover check --inventory lab.yaml
     """
-    if amps:
-        _up_amps(context, directory, inventory, fault or (), is_plain=not (latency or plain_http or ha))
-        return
-    from orchestrator.cli.simulation import LabWish, serve_lab
-    from orchestrator.cli.wiring import tools as tools_of
-
-    serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
-
-
-def _up_amps(
-    context: typer.Context, directory: Path, inventory: Path, faults: Sequence[str], *, is_plain: bool
-) -> None:
     from orchestrator.cli.amps_lab import AmpsLabWish, serve_amps_lab
+    from orchestrator.cli.simulation import LabWish, serve_lab
     from orchestrator.cli.wiring import tools as tools_of
     from orchestrator.errors import DefinitionError
 
-    if not is_plain:
-        raise DefinitionError("--latency, --http and --ha are about the appliances; --amps serves none")
-    serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, faults))
+    if amps:
+        if latency or plain_http or ha:
+            raise DefinitionError("--latency, --http and --ha are about the appliances; --amps serves none")
+        serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, fault or (), assume or ()))
+        return
+    if assume:
+        raise DefinitionError("--assume is about AMPS instances", hint="add --amps")
+    serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
 
 
 @_APP.command("reset")
-def reset(context: typer.Context) -> None:
-    """Start the embedded simulated pair anew: New York active, New Jersey standby."""
-    from orchestrator.cli.simulation import reset_embedded
+def reset(
+    context: typer.Context,
+    directory: Annotated[
+        Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
+    ] = None,
+) -> None:
+    """Start the embedded simulated pair anew: New York active, New Jersey standby.
+
+    With --directory, the sites of a lab instead, appliances or AMPS instances, whether or not it is up. Their shape
+    stays; faults that it was given are forgotten.
+
+    \b
+    Examples:
+      failover lab reset
+      failover lab reset --directory lab
+    """
+    from orchestrator.cli.resetting import reset_embedded, reset_lab
     from orchestrator.cli.wiring import tools as tools_of
 
-    reset_embedded(tools_of(context))
+    if directory is None:
+        reset_embedded(tools_of(context))
+    else:
+        reset_lab(tools_of(context), directory)

@@ -23,6 +23,10 @@ InventoryFile = Annotated[
     Path | None,
     typer.Option("--inventory", "-i", metavar="FILE", help="Default: $FAILOVER_INVENTORY, or the simulated pair."),
 ]
+Readings = Annotated[
+    Path | None,
+    typer.Option("--readings", metavar="DIR", help="Also keep each reading there, for `failover pipeline watch`."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="One JSON event a line, ending in a result object.")]

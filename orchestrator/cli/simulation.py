@@ -1,4 +1,4 @@
-"""The simulated sites on behalf of the command line: served on real ports, started anew, disturbed."""
+"""The simulated sites on behalf of the command line: served on real ports, disturbed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.mock.embedded import embedded_layout, embedded_world
-from adapters.mock.faults import Fault, parse_fault, read_faults
+from adapters.mock.embedded import embedded_layout
+from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
@@ -21,6 +21,9 @@ from orchestrator.errors import DefinitionError
 if TYPE_CHECKING:
     from adapters.mock.lab.semp_server import Scheme
     from adapters.mock.lab.server import Lab
+
+# What keeps the sites in a lab's directory.
+WORLD_FILE = "world.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     from adapters.mock.lab.of_world import serve_world
     from adapters.mock.lab.server import LabSettings
 
-    faults = _faults(wish.faults)
+    faults = FAULTS.typed(wish.faults)
     if wish.plain_http and wish.adapter == "solace-cli":
         raise DefinitionError("--http is about SEMP, and --adapter solace-cli serves none")
     world = _lab_world(tools, wish)
@@ -113,7 +116,7 @@ _WORDS = {
 
 def _lab_world(tools: Tools, wish: LabWish) -> World:
     """The world of the lab's directory, as it was left, or a new one."""
-    world_file = wish.directory / "world.json"
+    world_file = wish.directory / WORLD_FILE
     usable_folder(wish.directory)
     if not world_file.exists():
         world = World(embedded_layout(ha=wish.ha), tools.clock, path=world_file)
@@ -128,22 +131,6 @@ def _lab_world(tools: Tools, wish: LabWish) -> World:
     return world
 
 
-def reset_embedded(tools: Tools) -> None:
-    """Start the embedded pair anew. Raises ``DefinitionError`` while a run is under way."""
-    from orchestrator.lease import is_led
-
-    journal = tools.journal()
-    try:
-        led = [row.run for row in journal.runs() if is_led(row, tools.clock.now())]
-    finally:
-        journal.close()
-    if led:
-        raise DefinitionError(f"run {led[0]} is under way", hint="let it end first")
-    tools.world_file.unlink(missing_ok=True)
-    embedded_world(tools.world_file, tools.clock).close()
-    show("SIMULATED  the embedded pair is as new: ny active, nj standby")
-
-
 def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     """Give the simulated world of ``plan`` these faults. Raises ``DefinitionError`` for real devices."""
     source = plan.inventory.sites[plan.source]
@@ -153,7 +140,7 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
     if source.adapter == "mock-amps":
         _afflict_amps(tools, reference, texts)
         return
-    faults = _faults(texts)
+    faults = FAULTS.typed(texts)
     world = WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
@@ -163,19 +150,11 @@ def script_faults(tools: Tools, plan: ev.Plan, texts: Sequence[str]) -> None:
 
 def _afflict_amps(tools: Tools, reference: str, texts: Sequence[str]) -> None:
     from adapters.mock.amps.adapter import AMPS_WORLDS
-    from orchestrator.cli.amps_lab import amps_faults
+    from adapters.mock.amps.faults import FAULTS as AMPS_FAULTS
 
-    faults = amps_faults(texts)
+    faults = AMPS_FAULTS.typed(texts)
     world = AMPS_WORLDS.acquire(reference, tools.clock)
     try:
         world.afflict(faults)
     finally:
         AMPS_WORLDS.release(world)
-
-
-def _faults(texts: Sequence[str]) -> list[Fault]:
-    """Each text is a fault, or the name of a file of them."""
-    found: list[Fault] = []
-    for text in texts:
-        found.extend(read_faults(Path(text)) if Path(text).is_file() else [parse_fault(text)])
-    return found

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, PairName, Vpn
+from orchestrator.cli.options import All, InventoryFile, PairName, Readings, Vpn
 from orchestrator.errors import DefinitionError
 
 Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
@@ -32,6 +32,7 @@ def watch(
         str | None,
         typer.Option("--suspend-at", metavar="PERCENT", help="Suspend replication when the queue is so full."),
     ] = None,
+    readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
     """Follow the replication queue of the acting site: usage, rate, time until it is full, the high mark.
@@ -44,6 +45,7 @@ def watch(
       failover watch --vpn Trading_VPN
       failover watch --all --interval 30s --json
       failover watch --vpn Trading_VPN --suspend-at 80%
+      failover watch --all --readings readings
     """
     from orchestrator.cli.watching import Wish, watch_queues
     from orchestrator.cli.wiring import tools as tools_of
@@ -56,6 +58,7 @@ def watch(
         inventory=inventory,
         interval_s=seconds_of("--interval", interval),
         suspend_at=None if suspend_at is None else percent_of("--suspend-at", suspend_at),
+        readings=readings,
     )
     raise typer.Exit(watch_queues(tools_of(context), wish, as_json=as_json))
 

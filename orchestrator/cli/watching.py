@@ -14,6 +14,7 @@ from typing import Literal
 
 from orchestrator import events as ev
 from orchestrator.cli.families import see_message_vpns
+from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
@@ -45,7 +46,7 @@ _SAID: Mapping[Happened, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person typed. ``suspend_at``: percent, None to suspend nothing."""
+    """What a person typed. ``suspend_at``: percent, None to suspend nothing. ``readings``: where to keep them."""
 
     services: tuple[str, ...]
     everything: bool
@@ -54,6 +55,7 @@ class Wish:
     inventory: Path | None
     interval_s: float
     suspend_at: float | None
+    readings: Path | None = None
 
     def plan(self, services: Sequence[str], *, source: str | None, policy: ev.Policy) -> PlanWish:
         """The wish for a run that suspends ``services``; ``source`` is the failed site."""
@@ -130,6 +132,7 @@ class _Watcher:
         self._site = inventory.sites[acting]
         self._simulated = tools.is_simulated(inventory)
         self._as_json = as_json
+        self._keeping = Keeping(tools, wish.readings, "watch")
         self._followed = {service: _Followed() for service in services}
         self._code = 0
 
@@ -171,6 +174,8 @@ class _Watcher:
         now = self._tools.clock.now()
         queues = probe(adapter, "replication_queue", self._services)
         statuses = probe(adapter, "replication", self._services)
+        answers = {"replication_queue": queues, "replication": statuses}
+        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated)
         for service in self._services:
             queue = queues[service]
             if isinstance(queue, QueueDepth):

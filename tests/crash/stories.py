@@ -1,13 +1,13 @@
 """Scenarios as stories to be killed in: the same folders, the full mock world, the real adapters, every instant.
 
 The instants are those of ``tests.core.killing`` and, besides, the one right before each single change leaves, so that
-the middle of a request that carries several is covered too. The judge is the promises of ``tests.scenarios``.
+the middle of a request that carries several is covered too. The judge is that of ``proof.promises``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,32 @@ from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Permit, Setting
-from orchestrator.engine import Engine
+from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import InlineFleet
 from orchestrator.journal import Journal
+from orchestrator.lease import Lease
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
-from orchestrator.reports.report import build
 from orchestrator.runbook import Runbook, Side
-from orchestrator.state import fold
+from orchestrator.state import Run, fold
+from proof.promises.solace.facts import NOT_IDEMPOTENT
 from tests.core.killing import RUN, Fuse, Story
-from tests.scenarios.promises import NOT_IDEMPOTENT, broken
 from tests.scenarios.script import Phase, Scenario, read_scenario
 from tests.scenarios.staging import (
     AnsweringDesk,
     PatientClock,
-    Played,
     Stage,
     fast_journal,
     label_of,
     mock_inventory,
-    roles_of,
 )
-from tests.scenarios.witness import Noted, Witness
+from tests.scenarios.watch import Watch
 
 _REGISTRY = Registry()  # finding out what is installed takes longer than a whole run
 
 # Waits of the shipped runbooks, cut so that a run is not a thousand instants long. None of them is about safety.
 SHORTER: Mapping[str, Mapping[str, Any]] = {
     "drain": {"when_guard_breaks": {"grace": 3.0}, "when_stalled": {"after": 4.0}},
-    "delete-at-target": {"delay": 1.0},
     "source-lost": {"hold": 2.0},
 }
 
@@ -60,43 +57,30 @@ class KillStage:
     clock: VirtualClock
     world: World
     journal: Path
-    before: Mapping[str, Tally]
-    notes: list[Noted] = field(default_factory=list)
+    watch: Watch
 
     def adapters(self) -> dict[Side, Adapter]:
         """Both sides' adapters, watched."""
         setting = Setting(clock=self.clock, secrets=SecretStore(None))
         sides: tuple[Side, Side] = ("source", "target")
-        return {side: self._adapter(self.plan.site_name(side), setting) for side in sides}
-
-    def _adapter(self, name: str, setting: Setting) -> Adapter:
-        adapter = _REGISTRY.adapter_for(self.plan.inventory.sites[name], setting)
-        return Witness(adapter, self.world, name, self.plan, self.notes)
+        sites = self.plan.inventory.sites
+        return {
+            side: self.watch.adapter(side, _REGISTRY.adapter_for(sites[self.plan.site_name(side)], setting))
+            for side in sides
+        }
 
     def judge(self, outcome: ev.Outcome | None) -> list[str]:
         """Every promise broken, by the world's account, and what was sent twice."""
         self.clock.sleep(self.phase.plan.settle)
         journal = Journal.at(self.journal)
-        records = tuple(journal.records(RUN))
+        broken = self.watch.verdict(journal, fold(journal.records(RUN)))
         journal.close()
-        played = Played(
-            phase=self.phase,
-            plan=self.plan,
-            run=fold(records),
-            records=records,
-            report=build(records),
-            before=self.before,
-            after=self.world.tallies(),
-            noted=tuple(self.notes),
-            roles=roles_of(self.world),
-            dark=frozenset(name for name, centre in self.world.centres.items() if not centre.serves),
-        )
-        return [*broken(self.scenario, played), *_sent_twice(played)]
+        return [*broken, *_sent_twice(self.world.tallies())]
 
 
-def _sent_twice(played: Played) -> Iterator[str]:
+def _sent_twice(account: Mapping[str, Tally]) -> Iterator[str]:
     """Stricter than the promise: with nothing lost on the way, nothing of the kind even arrives twice."""
-    for service, tally in played.after.items():
+    for service, tally in account.items():
         for key, count in tally.commands.items():
             if key.action in NOT_IDEMPOTENT and count.received > 1:
                 yield f"{service}: {key.action} {dict(key.args)} was sent to {key.site} {count.received} times"
@@ -129,7 +113,7 @@ def story(
         judge=lambda world, outcome: world.judge(outcome),
         ends=frozenset(ends),
         desk=(lambda: AnsweringDesk(answers, stages[-1].clock, chosen.plan.thinks)) if answers else None,
-        engine=caller_of(engine, chosen),
+        engine=watched(engine, chosen, stages),
         fleet=fleet or ExactFleet,
     )
 
@@ -150,10 +134,9 @@ def stage_of(scenario: Scenario, number: int, folder: Path, *, plan: ev.Plan | N
         plan = earlier.plan(phase.plan)
         plan = plan.model_copy(update={"runbook": shortened(plan.runbook)})
         earlier.journal.close()
-    before = world.tallies()
     world.afflict(phase.faults)
     clock.sleep(phase.plan.wait)
-    return KillStage(scenario, phase, plan, clock, world, folder / "journal.db", before)
+    return KillStage(scenario, phase, plan, clock, world, folder / "journal.db", Watch(world, RUN, plan))
 
 
 def shortened(runbook: Runbook) -> Runbook:
@@ -185,21 +168,23 @@ class _KillingPermit:
         self.fuse.instant("before a change leaves")
 
 
-def caller_of(engine: type[Engine], phase: Phase) -> type[Engine]:
-    """The engine, and somebody who calls the run off, as the phase says."""
+def watched(engine: type[Engine], phase: Phase, stages: Sequence[KillStage]) -> type[Engine]:
+    """The engine before the eyes of the newest stage's judge, and somebody who calls the run off, as the phase says."""
     wish = phase.plan.call_off
-    if wish is None:
-        return engine
 
-    class CalledOff(engine):  # type: ignore[valid-type, misc]
-        def __init__(self, journal: Journal, *args: Any, observers: Iterable[Any] = (), **more: Any) -> None:
-            def call(record: ev.Record, run: Any) -> None:
-                if label_of(record.event) == wish.on:
+    class Watched(engine):  # type: ignore[valid-type, misc]
+        def __init__(
+            self, journal: Journal, lease: Lease, *args: Any, observers: Iterable[Observer] = (), **more: Any
+        ) -> None:
+            def call(record: ev.Record, run: Run) -> None:
+                if wish is not None and label_of(record.event) == wish.on:
                     journal.ask(RUN, {"kind": "abort", "by": "ann", "reason": wish.reason})
 
-            super().__init__(journal, *args, observers=[*observers, call], **more)
+            watch = stages[-1].watch
+            watch.lead(journal, lease)
+            super().__init__(journal, lease, *args, observers=[*observers, watch, call], **more)
 
-    return CalledOff
+    return Watched
 
 
 class FuseAt(Fuse):

@@ -1,12 +1,14 @@
 """Kill -9 at every instant of whole runs over the full mock world, then resume (promise 4).
 
 With ``FAILOVER_ALL_KILLS=1`` every instant of every story is tried; without, at most ``MOST`` of each, evenly spread.
+Each test prints how many it tried; ``pytest -rP`` shows it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,10 @@ STORIES = [
 ]
 
 
+def _count(tellings: Sequence[Telling], counting: Fuse) -> None:
+    sys.stdout.write(f"killed at {len(tellings)} of {counting.count} instants\n")
+
+
 @pytest.mark.parametrize(
     ("name", "phase", "ends"), STORIES, ids=[f"{name}-{phase + 1}" for name, phase, _ in STORIES]
 )
@@ -48,6 +54,7 @@ def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path
     assert (undisturbed.outcome, undisturbed.complaints) == (ends[0], [])
     tellings = [tell(told, tmp_path, Fuse(at)) for at in evenly(counting.count, MOST)]
     assert list(guilty(tellings)) == []
+    _count(tellings, counting)
 
 
 @pytest.mark.parametrize("after", [1, 4, 9])
@@ -58,6 +65,7 @@ def test_killed_twice(after: int, tmp_path: Path) -> None:
     tell(told, tmp_path, counting)
     tellings = [tell(told, tmp_path, FuseAt(at, at + after)) for at in evenly(counting.count, MOST // 9)]
     assert list(guilty(tellings)) == []
+    _count(tellings, counting)
 
 
 def test_killed_over_and_over(tmp_path: Path) -> None:

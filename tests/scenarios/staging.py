@@ -1,7 +1,7 @@
 """Plays scenarios: a world, a journal in a file, adapters, people, and the real engine, one phase after the other.
 
 In process the clock is virtual, and everything happens on the caller's thread. The judges are elsewhere
-(``promises``, ``verdict``); nothing here knows what should come out.
+(``proof.promises``, which ``watch`` shows the run to, and ``verdict``); nothing here knows what should come out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -19,10 +18,10 @@ from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
 from orchestrator.contract import Adapter, Permit, Setting
-from orchestrator.engine import Engine
+from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import Desk, Fleet, InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, service_key, take
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import Lease, create_run, service_key, take
 from orchestrator.lint import lint
 from orchestrator.loader import load_runbook
 from orchestrator.probing import with_reachability
@@ -34,7 +33,7 @@ from orchestrator.runbook import Runbook, Side
 from orchestrator.site import Device, Inventory, Pair, Site
 from orchestrator.state import Run, fold
 from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
-from tests.scenarios.witness import Noted, Witness
+from tests.scenarios.watch import Watch
 
 FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, Desk | None], Fleet]
 
@@ -46,7 +45,8 @@ def inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a phase. ``before`` and ``after`` are the world's account; ``noted`` what each change met."""
+    """What came of a phase. ``before`` and ``after`` are the world's account; ``broken`` are the promises of the run
+    that the judge saw broken so far, one sentence each."""
 
     phase: Phase
     plan: ev.Plan
@@ -55,9 +55,8 @@ class Played:
     report: RunReport
     before: Mapping[str, Tally]
     after: Mapping[str, Tally]
-    noted: tuple[Noted, ...]
     roles: Mapping[str, Mapping[str, str]]
-    dark: frozenset[str]  # sites that do not serve at the end
+    broken: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -74,6 +73,7 @@ class Stage:
     fleet: FleetMaker = inline
     settles_max: float = 1e9
     runs: int = 0
+    _watch: Watch | None = None
 
     def play(self, phase: Phase) -> Played:
         """One phase, from its faults to the account after it."""
@@ -81,12 +81,14 @@ class Stage:
         before = self.world.tallies()
         self.world.afflict(phase.faults)
         self.clock.sleep(how.wait)
-        notes: list[Noted] = []
         if how.resume:
-            run = self._resume(how, notes)
+            assert self._watch is not None, "there is no run to go on with"
+            run = self._resume(how, self._watch)
         else:
             self.runs += 1
-            run = self._begin(how, notes)
+            plan = self.plan(how)
+            self._watch = Watch(self.world, self.run, plan)
+            run = self._begin(how, plan, self._watch)
         self.clock.sleep(min(how.settle, self.settles_max))
         records = tuple(self.journal.records(self.run))
         return Played(
@@ -97,9 +99,8 @@ class Stage:
             report=build(records),
             before=before,
             after=self.world.tallies(),
-            noted=tuple(notes),
             roles=roles_of(self.world),
-            dark=frozenset(name for name, centre in self.world.centres.items() if not centre.serves),
+            broken=tuple(self._watch.verdict(self.journal, run, tampered=True)),
         )
 
     @property
@@ -107,27 +108,26 @@ class Stage:
         """The newest run's name."""
         return f"run-{self.runs}"
 
-    def _begin(self, how: PlanFile, notes: list[Noted]) -> Run:
-        plan = self.plan(how)
+    def _begin(self, how: PlanFile, plan: ev.Plan, watch: Watch) -> Run:
         created = ev.RunCreated(plan=plan, by="ann", version="0.1.0")
         lease, writer = create_run(self.journal, self.clock, self.run, created)
-        return self._lead(lease, writer, how, notes)
+        return self._lead(lease, writer, how, watch)
 
-    def _resume(self, how: PlanFile, notes: list[Noted]) -> Run:
+    def _resume(self, how: PlanFile, watch: Watch) -> Run:
         run = fold(self.journal.records(self.run))
         keys = {service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled}
         lease, writer = take(self.journal, self.clock, self.run, keys)
-        return self._lead(lease, writer, how, notes)
+        return self._lead(lease, writer, how, watch)
 
-    def _lead(self, lease: Any, writer: Any, how: PlanFile, notes: list[Noted]) -> Run:
+    def _lead(self, lease: Lease, writer: Writer, how: PlanFile, watch: Watch) -> Run:
+        watch.lead(self.journal, lease)
         state = fold(self.journal.records(self.run))
         desk = AnsweringDesk(how.answers, self.clock, how.thinks) if how.answers else None
-        adapters: dict[Side, Adapter] = {
-            side: Witness(adapter, self.world, name, state.plan, notes)
-            for side, name, adapter in self._adapters(state.plan)
-        }
+        adapters = {side: watch.adapter(side, inner) for side, inner in self._adapters(state.plan).items()}
         fleet = self.fleet(adapters, lease, self.clock, desk)
-        observers = [_Caller(self.journal, self.run, how.call_off)] if how.call_off and how.call_off.on else []
+        observers: list[Observer] = [watch]
+        if how.call_off and how.call_off.on:
+            observers.append(_Caller(self.journal, self.run, how.call_off))
         engine = Engine(
             self.journal,
             lease,
@@ -145,11 +145,11 @@ class Stage:
         policy = how.policy if how.resume else None
         return engine.run(abort=abort, policy=policy)
 
-    def _adapters(self, plan: ev.Plan) -> Sequence[tuple[Side, str, Adapter]]:
+    def _adapters(self, plan: ev.Plan) -> Mapping[Side, Adapter]:
         setting = Setting(clock=self.clock, secrets=self.secrets)
         sides: tuple[Side, Side] = ("source", "target")
-        names = [(side, plan.site_name(side)) for side in sides]
-        return [(side, name, self.registry.adapter_for(plan.inventory.sites[name], setting)) for side, name in names]
+        sites = plan.inventory.sites
+        return {side: self.registry.adapter_for(sites[plan.site_name(side)], setting) for side in sides}
 
     def plan(self, how: PlanFile) -> ev.Plan:
         """The plan a phase begins with, checked against the adapters as the command line does."""

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from adapters.mock.worlds import WORLDS
-from tests.scenarios.promises import broken
 from tests.scenarios.script import Scenario, read_scenario, scenarios
 from tests.scenarios.staging import Stage, in_process
 from tests.scenarios.verdict import differences
@@ -70,7 +69,7 @@ def test_scenario(name: str, adapter: str, tmp_path: Path) -> None:
     with staged(scenario, tmp_path, adapter) as stage:
         for phase in scenario.phases:
             played = stage.play(phase)
-            found = [*differences(played), *broken(scenario, played)]
+            found = [*differences(played), *played.broken]
             assert not found, f"{scenario.scene.about}\n{phase.name}: " + "\n".join(found)
         if isinstance(stage.registry, Wires):
             assert [line for line in stage.registry.changes if not may_change(line)] == []

@@ -19,9 +19,9 @@ _BRIEF = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever needs the session (or a JVM of its own) runs in the worker that has it."""
+    """Whoever needs the session runs in the worker that has it."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("jvm"):
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 

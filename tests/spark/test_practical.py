@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,8 +22,11 @@ from pipeline.results import REPORT, result_at
 from pipeline.sides import Side
 from tests.spark.oracle import Case, Endpoint, write
 
+LACKING = "java.se@25\njdk.unsupported@25"
+WHOLE = "java.se@17\njdk.unsupported@17\njdk.incubator.vector@17"
 
-def fake_java(folder: Path, says: str, *, modules: str = "java.base@17\njdk.incubator.vector@17") -> Path:
+
+def fake_java(folder: Path, says: str, *, modules: str = WHOLE) -> Path:
     """A directory with a program that answers as a Java would."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
@@ -32,21 +36,33 @@ def fake_java(folder: Path, says: str, *, modules: str = "java.base@17\njdk.incu
 
 
 def test_a_java_is_found(tmp_path: Path) -> None:
-    """JAVA_HOME comes before the PATH; either will do when it is new enough and whole."""
+    """JAVA_HOME comes before the PATH, and that before the one of the extra; each will do when it is new enough."""
     named = fake_java(tmp_path / "named", 'openjdk version "21.0.1" 2023-10-17')
     other = fake_java(tmp_path / "other", 'openjdk version "17.0.9" 2023-10-17')
+    extra = fake_java(tmp_path / "extra", 'openjdk version "25.0.2" 2026-01-20')
     path = f"{other / 'bin'}{os.pathsep}/usr/bin:/bin"
-    assert find_java({"JAVA_HOME": str(named), "PATH": path}).version == 21
-    found = find_java({"PATH": path})
+    also = lambda: extra / "bin" / "java"  # noqa: E731 - the shortest way to say it
+    assert find_java({"JAVA_HOME": str(named), "PATH": path}, also).version == 21
+    found = find_java({"PATH": path}, also)
     assert (found.home, found.version) == (other.resolve(), 17)
+    assert find_java({"PATH": str(tmp_path)}, also).version == 25
+
+
+def test_an_old_java_does_not_hide_the_one_of_the_extra(tmp_path: Path) -> None:
+    """Whoever installs the extra has a Java, whatever else is on the PATH; what JAVA_HOME names is never passed over."""
+    old = fake_java(tmp_path / "old", 'openjdk version "11.0.2" 2019-01-15')
+    extra = fake_java(tmp_path / "extra", 'openjdk version "25.0.2" 2026-01-20')
+    assert find_java({"PATH": str(old / "bin")}, lambda: extra / "bin" / "java").version == 25
+    with pytest.raises(DefinitionError, match="is Java 11"):
+        find_java({"JAVA_HOME": str(old)}, lambda: extra / "bin" / "java")
 
 
 @pytest.mark.parametrize(
     ("says", "modules", "words"),
     [
-        ('openjdk version "11.0.2" 2019-01-15', "jdk.incubator.vector", "is Java 11, and Spark needs 17 or newer"),
-        ('java version "1.8.0_392"', "jdk.incubator.vector", "is Java 8, and Spark needs 17 or newer"),
-        ('openjdk version "21" 2023-09-19', "java.base@21", "without the module jdk.incubator.vector"),
+        ('openjdk version "11.0.2" 2019-01-15', WHOLE, "is Java 11, and Spark needs 17 or newer"),
+        ('java version "1.8.0_392"', WHOLE, "is Java 8, and Spark needs 17 or newer"),
+        ('openjdk version "21" 2023-09-19', "java.base@21", "cut-down Java without java.se and jdk.unsupported"),
         ("command not understood", "", "does not say which Java it is"),
     ],
 )
@@ -61,9 +77,22 @@ def test_a_java_that_will_not_do(tmp_path: Path, says: str, modules: str, words:
 def test_no_java(tmp_path: Path) -> None:
     """None on the PATH, and a JAVA_HOME that leads nowhere, are told apart."""
     with pytest.raises(DefinitionError, match="Spark needs Java, and there is none"):
-        find_java({"PATH": str(tmp_path)})
+        find_java({"PATH": str(tmp_path)}, lambda: None)
     with pytest.raises(DefinitionError, match=f"JAVA_HOME is {tmp_path}, and there is no Java"):
         find_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_spark_is_started_without_the_module_that_a_java_lacks(tmp_path: Path) -> None:
+    """A Java with the module is started as it is; else every word but that one arrives, spaces and all."""
+    whole = fake_java(tmp_path / "whole", 'openjdk version "17.0.9" 2023-10-17')
+    assert find_java({"JAVA_HOME": str(whole)}).home_for_spark(tmp_path) == whole.resolve()
+    home = fake_java(tmp_path / "it's cut", 'openjdk version "25.0.2" 2026-01-20', modules=LACKING)
+    java = find_java({"JAVA_HOME": str(home)})
+    (home / "bin" / "java").write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+    program = java.home_for_spark(tmp_path) / "bin" / "java"
+    words = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "--add-opens=x", "", "*"]
+    said = subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
+    assert said == "<-cp><a b><--add-opens=x><><*>"
 
 
 def test_no_java_on_the_command_line(

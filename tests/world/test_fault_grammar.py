@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from adapters.mock.fault_lines import AnswerFault, Fault, When
 from adapters.mock.faults import (
-    AnswerFault,
     BridgeFault,
-    Fault,
     ManagerFault,
     RoleFault,
     SiteFault,
-    When,
     parse_fault,
     parse_faults,
     read_faults,

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.mock.amps.faults import parse_amps_faults
+from adapters.mock.amps.faults import instances_of, parse_amps_fault
 from adapters.mock.amps.layout import FabricLayout, fabric_from
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.numbers import Numbers
@@ -87,8 +87,9 @@ def play(world: AmpsWorld, clock: VirtualClock, step: Any) -> None:
         case ("kill" | "start" as verb, name) if name in world.layout.names:
             world.kill(name) if verb == "kill" else world.start(name)
         case ("fault", text):
-            faults = [one for one in parse_amps_faults([text]) if set(one.instances) <= set(world.layout.names)]
-            world.afflict(faults)
+            fault = parse_amps_fault(text)
+            if set(instances_of(fault)) <= set(world.layout.names):
+                world.afflict([fault])
 
 
 def check(world: AmpsWorld) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from adapters.mock.amps.embedded import amps_inventory, amps_layout, amps_world
-from adapters.mock.amps.faults import GRAMMAR, InstanceFault, LinkFault, When, parse_amps_fault, parse_amps_faults
+from adapters.mock.amps.faults import GRAMMAR, InstanceFault, LinkFault, parse_amps_fault, parse_amps_faults
 from adapters.mock.amps.layout import fabric_from
 from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import Refused
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault, When
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError, Unreachable
 from tests.world_amps.conftest import Stage, instance
@@ -57,6 +57,13 @@ def test_what_is_no_fault_is_refused_with_the_grammar(text: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         parse_amps_fault(text)
     assert GRAMMAR in caught.value.hint
+
+
+def test_a_line_of_a_file_is_named_with_its_number() -> None:
+    """As every definition error does."""
+    with pytest.raises(DefinitionError, match="not a fault: 'kill'") as caught:
+        parse_amps_faults(["at 3s: kill A", "", "kill  # whom?"], file=Path("night.txt"))
+    assert (caught.value.file, caught.value.line) == (Path("night.txt"), 3)
 
 
 def test_a_fault_of_a_stranger_is_refused(stage: Build) -> None:

@@ -19,7 +19,7 @@ from adapters.mock.amps.samples import transport_id
 from adapters.mock.amps.wording import VERBS, action_spec, path_of, reading_spec, request_line
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import Refused
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.worlds import Worlds
 from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import (

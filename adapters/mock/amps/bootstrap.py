@@ -1,8 +1,8 @@
 """Bootstrap initialization: an empty instance fetches its state from another one before it does anything else.
 
 Source: seed 004. Only when there is no message in the log, or when an earlier bootstrap was interrupted; addresses in
-their order, then from the first again; messages that replication would not return come too. Assumption: an
-interrupted bootstrap begins anew, with nothing kept of the first.
+their order, then from the first again; messages that replication would not return come too. Whether an interrupted one
+keeps what it has is assumed: ``Assumptions.interrupted_bootstrap``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.mock.amps.instance import Fetching, Instance
-from adapters.mock.amps.journal import Entry
+from adapters.mock.amps.journal import Entry, runs_above
 from adapters.mock.amps.layout import BootstrapLayout, InstanceLayout, names_topic
-from adapters.mock.amps.queue import Queue
 
 if TYPE_CHECKING:
     from adapters.mock.amps.fabric import Fabric
@@ -26,7 +25,7 @@ def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
     assert described is not None, "only a configured bootstrap is begun"
     if state.source is not None and not fabric.can_link(instance.name, state.source):
         instance.note(fabric.now, "error", "1E", f"AMPS bootstrap initialization: connection to {state.source} lost")
-        _begin_anew(fabric, instance, layout)
+        _look_elsewhere(fabric, instance, layout)
         state = instance.fetching
     if state.source is None:
         if fabric.now < state.try_at:
@@ -81,11 +80,11 @@ def _servers(fabric: Fabric, name: str) -> tuple[str, ...]:
     return described.servers if described is not None else ()
 
 
-def _begin_anew(fabric: Fabric, instance: Instance, layout: InstanceLayout) -> None:
+def _look_elsewhere(fabric: Fabric, instance: Instance, layout: InstanceLayout) -> None:
     warned = instance.fetching.warned
-    instance.lose("all", layout)
+    if fabric.layout.assume.interrupted_bootstrap == "anew":
+        instance.forget_fetched(layout)
     instance.interrupted = True
-    instance.queues = {one.name: Queue() for one in layout.queues}
     instance.fetching = Fetching(try_at=fabric.now + fabric.layout.reconnect, warned=warned)
 
 
@@ -143,8 +142,13 @@ def _fetch_log(
 
 
 def _keep(instance: Instance, layout: InstanceLayout, entry: Entry) -> None:
-    """Write a fetched entry; the SOW changes only if no snapshot of it that has the entry was fetched."""
+    """Write what of a fetched entry an earlier try did not bring; the SOW changes only if no snapshot of it that has the
+    entry was fetched."""
     fetched_end = entry.end
+    run = runs_above(entry, instance.highest.get(entry.publisher, 0))
+    if run is None:
+        return
+    entry = replace(entry, first=run[0], stop=run[1])
     written = instance.journal.append(entry)
     instance.highest[entry.publisher] = max(instance.highest.get(entry.publisher, 0), entry.stop - 1)
     instance.persisted_of[entry.publisher] = instance.highest[entry.publisher]

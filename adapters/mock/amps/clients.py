@@ -84,7 +84,8 @@ def disconnect(fabric: Fabric, client: Client, name: str) -> None:
         return
     instance = fabric.instances[client.at]
     for queue in instance.queues.values():
-        queue.release(name)
+        queue.release(name, fabric.now + fabric.layout.assume.leases_kept)
+        queue.expire(fabric.now)
     if instance.phase != "down":
         instance.note(
             fabric.now, "info", "07-0013", f"AMPS client session disconnect: {name} reason: connection closed"

@@ -5,6 +5,7 @@ Two equivalent instances of one group, New York and London, each replicating to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.mock.amps.layout import (
@@ -17,15 +18,19 @@ from adapters.mock.amps.layout import (
     QueueLayout,
     SubscriberLayout,
     TopicLayout,
+    fabric_from,
 )
 from adapters.mock.amps.world import AmpsWorld
 from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
 from orchestrator.site import Device, Inventory, Pair, Site
 
 SERVICE = "orders"
 HOME, AWAY = "ny", "ldn"
 INSTANCES = {HOME: "orders-ny", AWAY: "orders-ldn"}
 GROUP = "orders"
+# What keeps the pair in a lab's directory.
+WORLD_FILE = "amps-world.json"
 
 
 def amps_layout(*, sync: bool = True, queues: bool = True, bootstrap: bool = False) -> FabricLayout:
@@ -77,13 +82,27 @@ def amps_inventory(world: Path | str, *, sync: bool = True) -> Inventory:
     return Inventory(sites=sites, pairs=(Pair(name=GROUP, sites=(HOME, AWAY), services=(SERVICE,)),))
 
 
-def amps_world(path: Path, clock: Clock) -> AmpsWorld:
-    """The pair kept at ``path``; made there first when there is no such file. Raises ``Unreachable`` with a hint."""
+def amps_world(path: Path, clock: Clock, assume: Mapping[str, object] | None = None) -> AmpsWorld:
+    """The pair kept at ``path``; made there first when there is no such file. ``assume``: its ``Assumptions``.
+
+    Raises ``Unreachable`` with a hint, ``DefinitionError`` for assumptions that are none, or come too late.
+    """
     if path.exists():
-        return AmpsWorld.load(path, clock)
-    world = AmpsWorld(amps_layout(), clock, path=path)
+        world = AmpsWorld.load(path, clock)
+        if assume and _assuming(world.layout, assume) != world.layout:
+            raise DefinitionError(
+                f"the instances in {path.parent} were made with other assumptions",
+                hint="give another --directory, or delete this one to start anew",
+            )
+        return world
+    world = AmpsWorld(_assuming(amps_layout(), assume or {}), clock, path=path)
     world.save()
     return world
+
+
+def _assuming(layout: FabricLayout, assume: Mapping[str, object]) -> FabricLayout:
+    plain = layout.model_dump(mode="json")
+    return fabric_from({**plain, "assume": {**plain["assume"], **assume}})
 
 
 def _mate(name: str) -> str:

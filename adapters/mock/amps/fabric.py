@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from adapters.mock.amps import bootstrap, clients, replication
+from adapters.mock.amps import bootstrap, clients, replication, sharing
 from adapters.mock.amps.account import FabricLedger, FabricTally, StreamTally
 from adapters.mock.amps.clients import Client, Consumer, Publisher, Subscriber
 from adapters.mock.amps.instance import Instance
 from adapters.mock.amps.journal import Entry, Journal
 from adapters.mock.amps.layout import FabricLayout, InstanceLayout
 from adapters.mock.numbers import Numbers
-
-_TRANSFERS_A_TICK = 200  # messages of one queue that an owner hands over at most
 
 
 @dataclass(slots=True)
@@ -125,6 +123,12 @@ class Fabric:
             if other.name != name and queue in other.queues and self.are_connected(name, other.name)
         ]
 
+    def consumes(self, instance: str, queue: str) -> bool:
+        """Does a client that is connected there take from this queue?"""
+        return any(
+            one.queue == queue and self.state.consumers[one.name].at == instance for one in self.layout.consumers
+        )
+
     def next_client_id(self) -> int:
         """A number for one more connection."""
         self.state.clients_so_far += 1
@@ -152,7 +156,7 @@ class Fabric:
         for instance in self.instances.values():
             if instance.serves:
                 replication.run_links(self, instance, passed)
-        self._share_queues()
+        sharing.share_queues(self, passed)
         self._run_clients(passed)
         self._note_open()
 
@@ -196,6 +200,8 @@ class Fabric:
             bootstrap.fetch(self, instance, passed)
         elif instance.phase == "recovering" and self.now >= instance.ready_at:
             instance.serve(self.now)
+        for queue in instance.queues.values():
+            queue.expire(self.now)
         if instance.serves:
             self._scheduled(instance, layout)
 
@@ -222,28 +228,6 @@ class Fabric:
                 text = f"AMPS replication destination {described.name} upgraded from async to sync"
                 instance.note(self.now, "info", "", text)
                 self.ledger.changes.append((self.now, instance.name, "sync", "schedule"))
-
-    def _share_queues(self) -> None:
-        """Connected instances tell each other what is acknowledged, and hand over what nobody takes at its owner."""
-        names = list(self.instances)
-        for index, one in enumerate(names):
-            for other in names[index + 1 :]:
-                if self.are_connected(one, other):
-                    self._share(self.instances[one], self.instances[other])
-
-    def _share(self, one: Instance, other: Instance) -> None:
-        for name in one.queues.keys() & other.queues.keys():
-            ours, theirs = one.queues[name], other.queues[name]
-            ours.hear(theirs)
-            theirs.hear(ours)
-            for owner, asker in ((one, other), (other, one)):
-                if self._consumes(asker.name, name) and not self._consumes(owner.name, name):
-                    owner.queues[name].give(asker.queues[name], _TRANSFERS_A_TICK)
-
-    def _consumes(self, instance: str, queue: str) -> bool:
-        return any(
-            one.queue == queue and self.state.consumers[one.name].at == instance for one in self.layout.consumers
-        )
 
     def _run_clients(self, passed: float) -> None:
         state = self.state

@@ -1,18 +1,17 @@
 """Faults of a simulated AMPS fabric as data: what goes wrong, and when, written as one line of text each.
 
 A fault starts at something the *world* can see: a request that arrives, a moment. It never knows which step a runbook
-is at. The grammar is ``GRAMMAR`` below; whatever it does not cover is refused.
+is at. The grammar is ``GRAMMAR`` below; how it is read is ``adapters.mock.fault_lines``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.mock.faults import ANSWER_PATTERNS, DURATION, LASTS, AnswerFault, answer_fault, seconds_of
-from orchestrator.errors import DefinitionError
+from adapters.mock import fault_lines
+from adapters.mock.fault_lines import LASTS, NAME, AnswerFault, Grammar, Groups, When, lasts
 
 GRAMMAR = """\
 WHEN: WHAT                       one fault a line; # begins a comment
@@ -47,17 +46,17 @@ or a fault of one answer
   wrong password                 the account is not accepted
 A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, a fault of an answer hits once."""
 
-Phase = Literal["disable", "enable", "downgrade", "upgrade", "proxy", "unproxy", "act", "reads", "any", "at"]
-ACTIONS: frozenset[str] = frozenset({"disable", "enable", "downgrade", "upgrade", "proxy", "unproxy", "act"})
+# With these a fault may wait for an action.
+_ACTIONS = ("disable", "enable", "downgrade", "upgrade", "proxy", "unproxy", "act")
 
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """What sets a fault off. ``after``: seconds until it then happens; for ``at``, counted from when it was given."""
-
-    phase: Phase
-    instance: str | None = None
-    after: float = 0.0
+_HANDS = {
+    "disables": "disable",
+    "enables": "enable",
+    "downgrades": "downgrade",
+    "upgrades": "upgrade",
+    "proxies": "enable_proxied_transfer",
+    "unproxies": "disable_proxied_transfer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,104 +89,58 @@ class HandFault:
 
 
 StateFault = LinkFault | InstanceFault | HandFault
-What = StateFault | AnswerFault
+Fault = fault_lines.Fault[StateFault]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One scripted fault; ``text`` is what was written."""
-
-    text: str
-    when: When
-    what: What
-
-    @property
-    def instances(self) -> tuple[str, ...]:
-        """Every instance it names."""
-        named = [self.when.instance] if self.when.instance else []
-        match self.what:
-            case LinkFault(one=one, other=other):
-                named += [one, other]
-            case InstanceFault(instance=instance) | HandFault(instance=instance):
-                named.append(instance)
-        return tuple(named)
+def instances_of(fault: Fault) -> Iterator[str]:
+    """Every instance that a fault names."""
+    if fault.when.about is not None:
+        yield fault.when.about
+    match fault.what:
+        case LinkFault(one=one, other=other):
+            yield from (one, other)
+        case InstanceFault(instance=instance) | HandFault(instance=instance):
+            yield instance
 
 
-_HANDS = {
-    "disables": "disable",
-    "enables": "enable",
-    "downgrades": "downgrade",
-    "upgrades": "upgrade",
-    "proxies": "enable_proxied_transfer",
-    "unproxies": "disable_proxied_transfer",
-}
-_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
-_AT = re.compile(rf"^at\s+({DURATION})$")
-_WHEN = re.compile(
-    rf"^(?P<phase>disable|enable|downgrade|upgrade|proxy|unproxy|act|reads|any)"
-    rf"(?:\s+(?P<instance>{_NAME}))?(?:\s+\+(?P<after>{DURATION}))?$"
-)
-_WHATS = tuple(
-    re.compile(f"^{pattern}$")
-    for pattern in (
-        rf"link (?P<one>{_NAME}) (?P<other>{_NAME}) (?P<link>down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}",
-        rf"(?P<kind>kill|silent|stale) (?P<instance>{_NAME}){LASTS}",
-        rf"(?P<kind>start) (?P<instance>{_NAME})",
-        rf"somebody (?P<hand>disables|enables|downgrades|upgrades|proxies|unproxies) (?P<instance>{_NAME})",
-        rf"lose (?P<instance>{_NAME}) (?P<files>sow|all)",
-        *ANSWER_PATTERNS,
-    )
-)
+def _of_link(groups: Groups) -> StateFault | None:
+    one, other, factor = str(groups["one"]), str(groups["other"]), groups["factor"]
+    if factor is None:
+        return LinkFault("down", one, other, lasts=lasts(groups))
+    return LinkFault("slow", one, other, float(factor), lasts(groups)) if float(factor) > 0 else None
 
 
-def parse_amps_fault(text: str) -> Fault:
-    """One fault from its line. Raises ``DefinitionError`` with what is understood."""
-    written = " ".join(text.split())
-    before, colon, after = written.rpartition(":")
-    when, what = _parse_when(before.strip()), _parse_what(after.strip())
-    if not colon or when is None or what is None:
-        raise DefinitionError(f"not a fault: {text.strip()!r}", hint="a fault is\n" + GRAMMAR)
-    if isinstance(what, AnswerFault):
-        if when.phase == "at" or when.after:
-            problem = "a fault of an answer cannot wait; it hits the answer that sets it off"
-            raise DefinitionError(f"{written!r}: {problem}", hint="a fault is\n" + GRAMMAR)
-        if what.kind == "late" and when.phase not in ACTIONS:
-            raise DefinitionError(f"{written!r}: only an action can be late", hint="a fault is\n" + GRAMMAR)
-    return Fault(written, when, what)
-
-
-def parse_amps_faults(lines: Iterable[str]) -> tuple[Fault, ...]:
-    """Faults from lines of text; empty lines and comments are skipped."""
-    texts = (line.split("#", 1)[0].strip() for line in lines)
-    return tuple(parse_amps_fault(text) for text in texts if text)
-
-
-def _parse_when(text: str) -> When | None:
-    moment = _AT.match(text)
-    if moment:
-        return When("at", after=seconds_of(moment[1]))
-    found = _WHEN.match(text)
-    if found is None:
-        return None
-    phase: Phase = found["phase"]  # type: ignore[assignment]  # the pattern allows no other word
-    return When(phase, found["instance"], seconds_of(found["after"]) if found["after"] else 0.0)
-
-
-def _parse_what(text: str) -> What | None:
-    found = next((match for match in (pattern.match(text) for pattern in _WHATS) if match), None)
-    if found is None:
-        return None
-    parts = found.groupdict()
-    lasts = seconds_of(parts["lasts"]) if parts.get("lasts") else None
-    match parts:
-        case {"link": "down", "one": str(one), "other": str(other)}:
-            return LinkFault("down", one, other, lasts=lasts)
-        case {"link": str(), "one": str(one), "other": str(other), "factor": str(factor)}:
-            return LinkFault("slow", one, other, float(factor), lasts) if float(factor) > 0 else None
-        case {"hand": str(hand), "instance": str(instance)}:
-            return HandFault(_HANDS[hand], instance)
-        case {"files": "sow" | "all" as files, "instance": str(instance)}:
+def _of_instance(groups: Groups) -> StateFault | None:
+    match groups:
+        case {"kind": "lose", "files": "sow" | "all" as files, "instance": str(instance)}:
             return InstanceFault("lose", instance, files=files)
         case {"kind": "kill" | "silent" | "stale" | "start" as kind, "instance": str(instance)}:
-            return InstanceFault(kind, instance, lasts)
-    return answer_fault(parts)
+            return InstanceFault(kind, instance, lasts(groups))
+    return None
+
+
+def _of_hand(groups: Groups) -> StateFault | None:
+    return HandFault(_HANDS[str(groups["hand"])], str(groups["instance"]))
+
+
+def _misfit(when: When, what: StateFault | AnswerFault) -> str:
+    if isinstance(what, AnswerFault) and what.kind == "late" and when.phase not in _ACTIONS:
+        return "only an action can be late"
+    return ""
+
+
+FAULTS: Grammar[StateFault] = Grammar(
+    help=GRAMMAR,
+    phases=(*_ACTIONS, "reads", "any"),
+    about=NAME,
+    shapes=(
+        (rf"link (?P<one>{NAME}) (?P<other>{NAME}) (?:down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_link),
+        (rf"(?P<kind>kill|silent|stale) (?P<instance>{NAME}){LASTS}", _of_instance),
+        (rf"(?P<kind>start) (?P<instance>{NAME})", _of_instance),
+        (rf"somebody (?P<hand>{'|'.join(_HANDS)}) (?P<instance>{NAME})", _of_hand),
+        (rf"(?P<kind>lose) (?P<instance>{NAME}) (?P<files>sow|all)", _of_instance),
+    ),
+    misfit=_misfit,
+)
+parse_amps_fault = FAULTS.fault
+parse_amps_faults = FAULTS.faults

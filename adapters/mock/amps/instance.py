@@ -95,8 +95,11 @@ class Instance:
 
     # The process
 
-    def start(self, layout: InstanceLayout, now: float) -> None:
-        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log (seed 002)."""
+    def start(self, layout: InstanceLayout, now: float, *, keeps_fetched: bool = False) -> None:
+        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log (seed 002).
+
+        ``keeps_fetched``: a bootstrap that was interrupted goes on with what it has.
+        """
         if self.phase != "down":
             return
         self.starts += 1
@@ -114,6 +117,8 @@ class Instance:
             if topic.keys and topic.id not in self.sow:
                 self._rebuild(topic.name, topic.id)
         if layout.bootstrap is not None and (self.journal.is_empty or self.interrupted):
+            if self.interrupted and not keeps_fetched:
+                self.forget_fetched(layout)
             self._begin_bootstrap(layout, now)
         else:
             self.recover(layout, now)
@@ -152,13 +157,15 @@ class Instance:
                 link.forget_log(0)
 
     def _begin_bootstrap(self, layout: InstanceLayout, now: float) -> None:
-        if self.interrupted:
-            self.lose("all", layout)
-            self.queues = {one.name: Queue() for one in layout.queues}
         self.phase, self.interrupted = "bootstrapping", True
         self.fetching = Fetching(try_at=now)
         self.sow = {one.id: {} for one in layout.topics if one.keys}
         self.note(now, "info", "1E", "AMPS bootstrap initialization started")
+
+    def forget_fetched(self, layout: InstanceLayout) -> None:
+        """Nothing is kept of a bootstrap that was interrupted."""
+        self.lose("all", layout)
+        self.queues = {one.name: Queue() for one in layout.queues}
 
     # Messages
 

@@ -66,6 +66,26 @@ class Assumptions(_Layout):
         "or behind the last one that it acknowledged",
     )
     bootstrap_order: tuple[Literal["sow", "txlog"], ...] = ("sow", "txlog")
+    acknowledges: Literal["logged", "persisted"] = Field(
+        "logged",
+        description="what a destination acknowledges: what stands in its own log, or only what its own sync "
+        "destinations have acknowledged too",
+    )
+    queue_acks: Literal["at_once", "by_link"] = Field(
+        "at_once",
+        description="when connected instances hear what consumers acknowledged: at once, or each ack_interval",
+    )
+    grants: Literal["unattended", "left_over"] = Field(
+        "unattended",
+        description="which messages an owner hands over to one that asks: those of a queue that none of its own clients "
+        "takes from, or also those that its own clients leave over while the other's have nothing to do",
+    )
+    leases_kept: float = Field(
+        0.0, ge=0, description="how long after its consumer is gone a message returns to its queue, seconds"
+    )
+    interrupted_bootstrap: Literal["anew", "goes_on"] = Field(
+        "anew", description="does an interrupted bootstrap keep anything of its first try?"
+    )
 
 
 class TopicLayout(_Layout):

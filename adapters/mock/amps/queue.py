@@ -1,7 +1,7 @@
 """One queue at one instance: what it holds, what it owns, what is leased, and what is acknowledged.
 
 Sources: facts/amps.md section 9.1. Only the owner delivers a message, or whoever transfers by proxy for an owner that
-it cannot reach. Assumption: a message comes back at once when the consumer that has it is gone.
+it cannot reach. When a message comes back whose consumer is gone is assumed: ``Assumptions.leases_kept``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def count_of(numbers: Mapping[str, Numbers]) -> int:
 
 @dataclass(slots=True)
 class Lease:
-    """Messages that a consumer has, and will acknowledge at ``until``."""
+    """Messages that a consumer has, and will acknowledge at ``until``; or, of no ``consumer`` any more, that come back
+    then."""
 
     publisher: str
     start: int
@@ -112,6 +113,11 @@ class Queue:
                     other.transferred_in += high - low
                     limit -= high - low
 
+    @property
+    def has_ready(self) -> bool:
+        """Does it own a message that no consumer has?"""
+        return any(self.ready_to_give(publisher) for publisher in self.owned)
+
     def ready_to_give(self, publisher: str) -> list[Run]:
         """Owned, and with no consumer."""
         found = Numbers(self.owned.get(publisher, Numbers()))
@@ -120,9 +126,15 @@ class Queue:
                 found.discard(lease.start, lease.stop)
         return list(found)
 
-    def release(self, consumer: str) -> None:
-        """The consumer is gone: what it had can be delivered again."""
-        self.leases = [one for one in self.leases if one.consumer != consumer]
+    def release(self, consumer: str, until: float) -> None:
+        """The consumer is gone: what it had can be delivered again from ``until`` on."""
+        for lease in self.leases:
+            if lease.consumer == consumer:
+                lease.consumer, lease.until = "", until
+
+    def expire(self, now: float) -> None:
+        """What nobody has any more, and is due, comes back."""
+        self.leases = [one for one in self.leases if one.consumer or one.until > now]
 
     @property
     def depth(self) -> int:

@@ -149,12 +149,37 @@ def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link:
         link.delivered = max(link.delivered, end)
     _send(fabric, source, described, link, passed)
     if fabric.now >= link.ack_at:
-        link.acked = max(link.acked, link.delivered)
+        link.acked = max(link.acked, _acknowledged(fabric, source, described, link))
         link.ack_at = fabric.now + fabric.layout.ack_interval
     if link.replay_end is not None and link.acked >= link.replay_end:
         link.replay_end = None
         name = client_name(fabric.layout.instance(source.name), described)
         source.note(fabric.now, "info", "", f"AMPS transaction log replay completed for replication client: {name}")
+
+
+def _acknowledged(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> int:
+    """Up to which position the destination acknowledges."""
+    assert link.to is not None, "asked of a connected link only"
+    if fabric.layout.assume.acknowledges == "logged":
+        return link.delivered
+    owed = _owed_onward(fabric, fabric.instances[link.to])
+    for entry in source.journal.between(link.acked, link.delivered):
+        lowest = owed.get(entry.publisher, entry.stop)
+        if lowest < entry.stop and is_routed(entry, described, link.to, fabric.group_of):
+            return entry.position + max(0, lowest - entry.first)
+    return link.delivered
+
+
+def _owed_onward(fabric: Fabric, instance: Instance) -> dict[str, int]:
+    """By publisher, the first message that a sync destination of ``instance`` has not acknowledged."""
+    owed: dict[str, int] = {}
+    for described, link in linked(fabric.layout.instance(instance.name), instance):
+        if not is_sync(described, link):
+            continue
+        for entry in instance.journal.between(link.acked, instance.journal.next):
+            if is_routed(entry, described, _destination(described, link), fabric.group_of):
+                owed[entry.publisher] = min(entry.first, owed.get(entry.publisher, entry.first))
+    return owed
 
 
 def _send(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:

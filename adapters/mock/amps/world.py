@@ -25,7 +25,7 @@ from adapters.mock.amps.layout import FabricLayout, fabric_from
 from adapters.mock.amps.mischief import Asked, Mischief
 from adapters.mock.amps.samples import take_sample
 from adapters.mock.appliance import Refused
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.kept import DAMAGE, Kept
 from adapters.mock.store import WorldFile
 from orchestrator.clock import Clock
@@ -107,7 +107,6 @@ class AmpsWorld(Kept):
     def notice(self, asked: Asked) -> None:
         """Somebody asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
         self._mischief.notice(asked)
-        self._let_due_happen()
 
     def answer_fault(self, asked: Asked) -> AnswerFault | None:
         """What goes wrong with the answer to this, if anything; whoever speaks for the instance makes it happen."""
@@ -167,7 +166,7 @@ class AmpsWorld(Kept):
     def _pass_until(self, target: float) -> None:
         """Ticks stand on a grid from the world's beginning; what was planned happens at the first tick after it."""
         while (step := self._next_tick(target)) <= target + _LEAST:
-            self._let_due_happen(step)
+            self._happen_until(step)
             self.fabric.step(step)
             self._sample()
         self.moment = max(self.moment, target)
@@ -183,17 +182,20 @@ class AmpsWorld(Kept):
             count = 1
         return round((round(now / tick) + count) * tick, 9)
 
-    def _let_due_happen(self, moment: float | None = None) -> None:
-        until = self.moment if moment is None else moment
-        while self._events and self._events[0][0] <= until:
+    def let_due_happen(self) -> None:
+        """Let happen what was just planned for now."""
+        self._happen_until(self.moment)
+
+    def _happen_until(self, moment: float) -> None:
+        while self._events and self._events[0][0] <= moment:
             _, _, kind, details = heapq.heappop(self._events)
             self._happen(kind, details)
 
     def _happen(self, kind: str, details: list[Any]) -> None:
         now = self.fabric.now
         match kind, details:
-            case "fault", [int(index)]:
-                self._mischief.strike(index)
+            case "fault", [int(index), about]:
+                self._mischief.strike(index, about)
             case "kill", [name, *_]:
                 self._of(name).kill(now)
             case "start", [name, *_]:
@@ -210,7 +212,7 @@ class AmpsWorld(Kept):
     def _start(self, name: str, now: float) -> None:
         instance, layout = self._of(name), self.layout.instance(name)
         if instance.phase == "down":
-            instance.start(layout, now)
+            instance.start(layout, now, keeps_fetched=self.layout.assume.interrupted_bootstrap == "goes_on")
             lets_in = any(one.enabled for one in layout.transports if not one.is_replication)
             made = ("open" if lets_in else "closed", "sync", "unproxied")
             self.fabric.ledger.changes += [(now, name, what, "start") for what in made]

@@ -20,7 +20,7 @@ from adapters.mock.amps.instance import Sample
 from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import NoSuchObject, Refused
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.lab.accounting import CommandLog, Kind
 from adapters.mock.lab.amps_tree import NoNode, as_csv, as_json, as_xml, cut_out, leaf
 

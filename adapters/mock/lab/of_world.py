@@ -23,7 +23,7 @@ from adapters.mock.appliance import (
     TransactionView,
     VpnReplication,
 )
-from adapters.mock.faults import AnswerFault
+from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.lab.server import Credentials, Lab, LabSettings, NodeKey
 from adapters.mock.mischief import Seen
 from adapters.mock.world import World

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adapters.mock.world import World
 
 
-def look(world: World, outside: list[list[Any]], *, count: bool = False) -> dict[str, Any]:
+def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:
     """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape.
 
     ``outside``: effects of what is no device of the world. A door is open where both of its leaves are.
@@ -26,7 +27,7 @@ def look(world: World, outside: list[list[Any]], *, count: bool = False) -> dict
         }
 
 
-def _service(world: World, name: str, outside: list[list[Any]], count: bool) -> dict[str, Any]:
+def _service(world: World, name: str, outside: Sequence[list[Any]], count: bool) -> dict[str, Any]:
     vpn = world.vpn(name)
     ledger = vpn.ledger
     seen: dict[str, Any] = {

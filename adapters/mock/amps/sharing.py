@@ -1,0 +1,54 @@
+"""What connected instances tell each other of their queues: what is acknowledged, and whose message it is to deliver.
+
+Sources: facts/amps.md section 9.1. When acknowledgements arrive and which messages an owner hands over is assumed:
+``Assumptions.queue_acks`` and ``Assumptions.grants``.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import floor
+from typing import TYPE_CHECKING
+
+from adapters.mock.amps.instance import Instance
+
+if TYPE_CHECKING:
+    from adapters.mock.amps.fabric import Fabric
+
+_TRANSFERS_A_TICK = 200  # messages of one queue that an owner hands over at most
+
+
+def share_queues(fabric: Fabric, passed: float) -> None:
+    """Let all connected instances do so; ``passed`` seconds after they last could."""
+    is_heard = fabric.layout.assume.queue_acks == "at_once" or _is_due(fabric, passed)
+    for one, other in combinations(fabric.instances.values(), 2):
+        if fabric.are_connected(one.name, other.name):
+            for queue in (name for name in one.queues if name in other.queues):
+                if is_heard:
+                    one.queues[queue].hear(other.queues[queue])
+                    other.queues[queue].hear(one.queues[queue])
+                _hand_over(fabric, one, other, queue)
+
+
+def _is_due(fabric: Fabric, passed: float) -> bool:
+    """Has a moment at which acknowledgements travel passed? They stand on a grid from the world's beginning."""
+    every = fabric.layout.ack_interval
+    return floor(round(fabric.now / every, 6)) > floor(round((fabric.now - passed) / every, 6))
+
+
+def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> None:
+    # Both are judged before anything moves, or a message would come back in the same moment.
+    granted = [
+        (owner, asker) for owner, asker in ((one, other), (other, one)) if _is_granted(fabric, owner, asker, queue)
+    ]
+    for owner, asker in granted:
+        owner.queues[queue].give(asker.queues[queue], _TRANSFERS_A_TICK)
+
+
+def _is_granted(fabric: Fabric, owner: Instance, asker: Instance, queue: str) -> bool:
+    """Does ``owner`` hand over messages to ``asker``, whose consumers would take them?"""
+    if not fabric.consumes(asker.name, queue):
+        return False
+    if not fabric.consumes(owner.name, queue):
+        return True
+    return fabric.layout.assume.grants == "left_over" and not asker.queues[queue].has_ready

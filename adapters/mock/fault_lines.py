@@ -1,0 +1,179 @@
+"""How a fault is written in every simulated world: a line that says when, and what.
+
+A world brings its vocabulary as a ``Grammar``: what its faults wait for, what can happen to it, and the help that says
+so. What can go wrong with an answer is the same everywhere. Whatever a vocabulary does not cover is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from orchestrator.errors import DefinitionError
+
+StateFaultT = TypeVar("StateFaultT")
+Groups = Mapping[str, str | None]
+
+DURATION = r"\d+(?:\.\d+)?(?:ms|s|m|h)"
+# How long something lasts, at the end of a line; ``lasts`` reads what it finds.
+LASTS = rf"(?:\s+(?P<lasts>{DURATION}))?"
+NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What sets a fault off: something that happens, to ``about`` (a message VPN, an instance; None for any).
+
+    ``after``: seconds until the fault then happens; for ``at``, counted from when it was given.
+    """
+
+    phase: str
+    about: str | None = None
+    after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFault:
+    """One answer goes wrong; with ``lasts``, every one for so long. ``late`` seconds pass before it is obeyed."""
+
+    kind: Literal["refuse", "lose request", "lose reply", "late", "truncate reply", "garbage reply", "wrong password"]
+    late: float = 0.0
+    lasts: float | None = None
+
+
+@dataclass(frozen=True)
+class Fault(Generic[StateFaultT]):
+    """One scripted fault; ``text`` is what was written."""
+
+    text: str
+    when: When
+    what: StateFaultT | AnswerFault
+
+
+@dataclass(frozen=True)
+class Grammar(Generic[StateFaultT]):
+    """The vocabulary of one world's faults.
+
+    ``help``: what it understands, for a person. ``phases``: what a fault may wait for, beside ``at``; ``about``: the
+    pattern of the name after it. ``shapes``: a pattern for each thing that can happen, and what its groups mean; None
+    when they mean nothing. ``misfit``: why a When and a What do not go together, or nothing.
+    """
+
+    help: str
+    phases: Sequence[str]
+    about: str
+    shapes: Sequence[tuple[str, Callable[[Groups], StateFaultT | None]]]
+    misfit: Callable[[When, StateFaultT | AnswerFault], str]
+
+    def fault(self, text: str) -> Fault[StateFaultT]:
+        """One fault from its line. Raises ``DefinitionError`` with what is understood."""
+        written = " ".join(text.split())
+        before, colon, after = written.rpartition(":")
+        when, what = self._when(before.strip()), self._what(after.strip())
+        if not colon or when is None or what is None:
+            raise DefinitionError(f"not a fault: {text.strip()!r}", hint="a fault is\n" + self.help)
+        problem = _cannot_wait(when, what) or self.misfit(when, what)
+        if problem:
+            raise DefinitionError(f"{written!r}: {problem}", hint="a fault is\n" + self.help)
+        return Fault(written, when, what)
+
+    def faults(self, lines: Iterable[str], *, file: Path | None = None) -> tuple[Fault[StateFaultT], ...]:
+        """Faults from lines of text; empty lines and comments are skipped. Errors name file and line."""
+        found: list[Fault[StateFaultT]] = []
+        for number, line in enumerate(lines, start=1):
+            text = line.split("#", 1)[0].strip()
+            if not text:
+                continue
+            try:
+                found.append(self.fault(text))
+            except DefinitionError as error:
+                raise DefinitionError(str(error), hint=error.hint, file=file, line=number) from error
+        return tuple(found)
+
+    def read(self, path: Path) -> tuple[Fault[StateFaultT], ...]:
+        """Faults from a plain text file, one a line. Raises ``DefinitionError``."""
+        return self.faults(lines_of(path), file=path)
+
+    def typed(self, texts: Iterable[str]) -> tuple[Fault[StateFaultT], ...]:
+        """What a person typed: each text is a fault, or the name of a file of them. Raises ``DefinitionError``."""
+        return tuple(
+            fault
+            for text in texts
+            for fault in (self.read(Path(text)) if Path(text).is_file() else (self.fault(text),))
+        )
+
+    @cached_property
+    def _line_start(self) -> re.Pattern[str]:
+        words = "|".join(self.phases)
+        return re.compile(rf"(?P<phase>{words})(?:\s+(?P<about>{self.about}))?(?:\s+\+(?P<after>{DURATION}))?")
+
+    @cached_property
+    def _patterns(self) -> Sequence[tuple[re.Pattern[str], Callable[[Groups], StateFaultT | AnswerFault | None]]]:
+        return [(re.compile(pattern), meaning) for pattern, meaning in (*self.shapes, *_ANSWER_SHAPES)]
+
+    def _when(self, text: str) -> When | None:
+        moment = re.fullmatch(rf"at\s+({DURATION})", text)
+        if moment:
+            return When("at", after=_seconds(moment[1]))
+        found = self._line_start.fullmatch(text)
+        if found is None:
+            return None
+        return When(found["phase"], found["about"], _seconds(found["after"]) if found["after"] else 0.0)
+
+    def _what(self, text: str) -> StateFaultT | AnswerFault | None:
+        for pattern, meaning in self._patterns:
+            found = pattern.fullmatch(text)
+            if found:
+                return meaning(found.groupdict())
+        return None
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file of faults. Raises ``DefinitionError``."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
+
+
+def lasts(groups: Groups) -> float | None:
+    """How many seconds something lasts, of what ``LASTS`` found; None for ever."""
+    text = groups.get("lasts")
+    return _seconds(text) if text else None
+
+
+def _seconds(text: str) -> float:
+    """Of what ``DURATION`` found."""
+    number = text.rstrip("msh")
+    return float(number) * _UNITS[text.removeprefix(number)]
+
+
+def _answer(groups: Groups) -> AnswerFault | None:
+    match groups:
+        case {
+            "answer": "refuse"
+            | "lose request"
+            | "lose reply"
+            | "truncate reply"
+            | "garbage reply"
+            | "wrong password" as kind
+        }:
+            return AnswerFault(kind, lasts=lasts(groups))
+    return None
+
+
+_ANSWER_SHAPES: Sequence[tuple[str, Callable[[Groups], AnswerFault | None]]] = (
+    (rf"(?P<answer>refuse|lose request|lose reply|truncate reply|garbage reply|wrong password){LASTS}", _answer),
+    (rf"late (?P<late>{DURATION})", lambda groups: AnswerFault("late", late=_seconds(str(groups["late"])))),
+)
+
+
+def _cannot_wait(when: When, what: object) -> str:
+    if isinstance(what, AnswerFault) and (when.phase == "at" or when.after):
+        return "a fault of an answer cannot wait; it hits the answer that sets it off"
+    return ""

@@ -1,0 +1,84 @@
+"""``failover lab reset``: simulated sites begin anew, those of the embedded pair or of a lab's directory.
+
+A lab that is up goes on with the new beginning: it reads its world's file again when somebody else has written it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from adapters.mock.amps.embedded import WORLD_FILE as AMPS_WORLD_FILE
+from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.embedded import embedded_layout
+from adapters.mock.kept import Kept
+from adapters.mock.store import WorldFile
+from adapters.mock.world import World
+from orchestrator.cli.simulation import WORLD_FILE
+from orchestrator.cli.terminal import show
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from orchestrator.lease import is_led
+from orchestrator.state import fold
+
+
+def reset_embedded(tools: Tools) -> None:
+    """Start the embedded pair anew. Raises ``DefinitionError`` while a run is under way."""
+    _see_no_run(tools)
+    _replace(tools.world_file, World(embedded_layout(), tools.clock))
+    show("SIMULATED  the embedded pair is as new: ny active, nj standby")
+
+
+def reset_lab(tools: Tools, directory: Path) -> None:
+    """Start the sites anew that a lab keeps in ``directory``, in the shape they have.
+
+    Raises ``DefinitionError`` when there are none, or while a run is under way; ``Unreachable`` for a damaged file.
+    """
+    kept = {directory / name: anew for name, anew in _ANEW.items() if (directory / name).exists()}
+    if not kept:
+        raise DefinitionError(
+            f"{directory} holds no simulated sites", hint="`failover lab up` makes them; name its --directory"
+        )
+    _see_no_run(tools)
+    for path, anew in kept.items():
+        fresh, what = anew(path, tools.clock)
+        _replace(path, fresh)
+        show(f"SIMULATED  {path} is as new: {what}")
+
+
+def _see_no_run(tools: Tools) -> None:
+    with closing(tools.journal()) as journal:
+        for row in journal.runs():
+            if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
+                raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
+
+
+def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:
+    layout = World.load(path, clock).layout
+    sites = ", ".join(
+        f"{one.name} {'active' if one.name == layout.first_active else 'standby'}" for one in layout.sites
+    )
+    return World(layout, clock), sites
+
+
+def _instances(path: Path, clock: Clock) -> tuple[Kept, str]:
+    layout = AmpsWorld.load(path, clock).layout
+    return AmpsWorld(layout, clock), f"{', '.join(layout.names)}, with empty journals and nothing downgraded"
+
+
+_ANEW: dict[str, Callable[[Path, Clock], tuple[Kept, str]]] = {
+    WORLD_FILE: _appliances,
+    AMPS_WORLD_FILE: _instances,
+}
+
+
+def _replace(path: Path, fresh: Kept) -> None:
+    """Put a new world into the place of the one in ``path``, whoever uses it meanwhile."""
+    file = WorldFile(path)
+    file.lock()
+    try:
+        fresh.save(path)
+    finally:
+        file.unlock()

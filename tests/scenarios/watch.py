@@ -1,0 +1,146 @@
+"""Shows a run to the judge of ``proof.promises``: each record once it is on disk, each change as it leaves.
+
+With each goes the world at that moment, taken from the world itself. What anybody reads or believes is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from adapters.mock.world import World
+from orchestrator import events as ev
+from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.journal import Journal
+from orchestrator.lease import Lease
+from orchestrator.readings import Reading
+from orchestrator.runbook import Side
+from orchestrator.state import Run
+from proof.promises import Judge
+from proof.simulation.afterwards import record_findings
+from proof.simulation.solace.looks import look
+
+
+class Watch:
+    """One run from its beginning, which is when this is made; whoever leads it says so. An observer of engines."""
+
+    def __init__(self, world: World, run: str, plan: ev.Plan) -> None:
+        self._world = world
+        self._run = run
+        self._plan = plan
+        self._judge = Judge(plan.model_dump(mode="json"), look(world, count=True))
+        self._journal: Journal | None = None
+        self._epoch = 0
+
+    def lead(self, journal: Journal, lease: Lease) -> None:
+        """A process has taken the run."""
+        self._journal = journal
+        self._catch_up()
+        self._epoch = lease.epoch
+        self._judge.lead(lease.epoch)
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        if record.seq > self._judge.case.seq:  # else it came with one before it
+            self._catch_up()
+
+    def adapter(self, side: Side, inner: Adapter) -> Adapter:
+        """The adapter of a side, watched."""
+        return _WatchedAdapter(inner, side, self)
+
+    def leaving(self, side: Side, action: str, call: Call) -> None:
+        """A change is on its way to a site."""
+        self._catch_up()
+        seen = look(self._world)
+        order = {
+            "service": call.service,
+            "on": side,
+            "site": self._plan.site_name(side),
+            "action": action,
+            "args": dict(call.args),
+            "epoch": self._epoch,
+            "moment": seen["moment"],
+        }
+        self._judge.order(order, seen)
+        self._judge.look(seen)
+
+    def verdict(self, journal: Journal, believed: Run, *, tampered: bool = False) -> list[str]:
+        """Every promise that is broken, one sentence each, now that nobody leads the run and all has arrived.
+
+        ``believed``: what the last process took the run to be. ``tampered``: is tampering with the record found, too?
+        """
+        self._journal = journal
+        self._catch_up()
+        self._judge.end(look(self._world, count=True))
+        findings = record_findings(journal, self._run, believed, seed=0 if tampered else 1)
+        return [str(one) for one in (*self._judge.broken, *findings)]
+
+    def _catch_up(self) -> None:
+        assert self._journal is not None, "nobody leads this run yet"
+        seen = look(self._world)
+        for line in self._journal.lines(self._run, after=self._judge.case.seq):
+            self._judge.written(line, seen, epoch=self._epoch)
+        self._judge.look(seen)
+
+
+class _WatchedAdapter:
+    def __init__(self, inner: Adapter, side: Side, watch: Watch) -> None:
+        self._inner = inner
+        self._side: Side = side
+        self._watch = watch
+        self.readings = inner.readings
+        self.actions = inner.actions
+        self.simulated = inner.simulated
+
+    def open(self) -> None:
+        self._inner.open()
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        return self._inner.probe(reading, services)
+
+    def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+        taken = _Taken(calls)
+        yield from self._inner.apply(action, taken, _WatchedPermit(permit, self, action, taken))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def leaving(self, action: str, call: Call) -> None:
+        self._watch.leaving(self._side, action, call)
+
+
+class _Taken(Sequence[Call]):
+    """Calls, and which of them was taken up last; adapters take one up when they are about to carry it out."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self.last = calls[0]
+
+    def __iter__(self) -> Iterator[Call]:
+        for call in self._calls:
+            self.last = call
+            yield call
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @overload
+    def __getitem__(self, index: int) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Call]: ...
+    def __getitem__(self, index: int | slice) -> Call | Sequence[Call]:
+        return self._calls[index]
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedPermit:
+    """The permit itself, and then a word to the watch: from here on the command leaves."""
+
+    inner: Permit
+    adapter: _WatchedAdapter
+    action: str
+    calls: _Taken
+
+    def check(self) -> None:
+        self.inner.check()
+        self.adapter.leaving(self.action, self.calls.last)
