@@ -49,7 +49,7 @@ def _at_the_other_site(step: Step) -> Step:
     return step.model_copy(update={"for_each": each, "do": step.do.model_copy(update={"on": each.on})})
 
 
-def _believing(is_believed: Callable[[Lane, Check], bool]) -> Make:
+def believing(is_believed: Callable[[Lane, Check], bool]) -> Make:
     """Some checks hold, whatever was read."""
 
     def make(judge_one: Any) -> Any:
@@ -177,12 +177,12 @@ DECIDING = (
     Mutant(
         "rate-0-is-drained",
         "a queue that does not move is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", _believing(_stands_still)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_stands_still)),),
     ),
     Mutant(
         "silence-is-drained",
         "a queue that cannot be read is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", _believing(_is_silent)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_is_silent)),),
     ),
     Mutant(
         "unknown-is-true",
@@ -192,7 +192,7 @@ DECIDING = (
     Mutant(
         "bridge-believed",
         "the bridge is taken for bound",
-        ((orchestrator.decide.judge, "judge_one", _believing(_is_bridge)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_is_bridge)),),
     ),
     Mutant(
         "guard-ignored",

@@ -14,7 +14,8 @@ _ANSWERED = {
     "amps/proxied-transfer": (("proxied-transfer", 3),),
     "amps/restore-bootstrap": (("bootstrap", 9),),
 }
-_SHOWS_S = 1.5  # a reading is acted upon within so many seconds
+# Seconds: a reading may be of so long ago that it does not show it, by what it lags and until it is acted upon.
+_SHOWS_S = 8.0
 
 
 def judge_order(
@@ -75,7 +76,7 @@ def _lets_in(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> 
         return
     if is_async(both):
         yield Broken(1, f"{words(order)}, while {other} lets clients in, and the link is async")
-    elif _is_known_to_be_cut(both, world) and not (both[site]["sync"] and both[other]["sync"]):
+    elif _is_known_to_be_cut(both, world) and any(_is_known_to_go_alone(case, lane, world, one) for one in both):
         yield Broken(1, f"{words(order)}, while {other} lets clients in, and nothing passes between them")
 
 
@@ -91,6 +92,13 @@ def _is_known_to_be_cut(both: Plain, world: Plain) -> bool:
         one["cut_since"] is not None and one["cut_since"] < min(one["sampled_at"], world["moment"] - _SHOWS_S)
         for one in both.values()
     )
+
+
+def _is_known_to_go_alone(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
+    """Do publishers there not wait for the mate, and so since before the sample that was read?"""
+    instance, changes = instances(lane, world)[site], world["services"][lane.service]["changes"]
+    since = max((moment for moment, where, what, _ in changes if (where, what) == (site, "async")), default=0.0)
+    return not instance["sync"] and since < min(instance["sampled_at"], world["moment"] - _SHOWS_S)
 
 
 def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
