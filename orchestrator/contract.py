@@ -16,16 +16,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.clock import Clock
-from orchestrator.errors import AdapterError, NoSuchService, NotObeyed, PerhapsObeyed, UnreadableReply
+from orchestrator.errors import (
+    AdapterError,
+    DefinitionError,
+    NoSuchService,
+    NotObeyed,
+    PerhapsObeyed,
+    UnreadableReply,
+)
 from orchestrator.readings import Reading
 from orchestrator.site import Site
 
 Args = Mapping[str, str]
+OptionsT = TypeVar("OptionsT", bound=BaseModel)
 
 
 class Failure(BaseModel):
@@ -187,6 +195,19 @@ class Adapter(Protocol):
     def close(self) -> None:
         """End the session; never raises for a session that is already gone."""
         ...
+
+
+def read_options(site: Site, model: type[OptionsT], *, adapter: str) -> OptionsT:
+    """What the inventory says to ``adapter`` about ``site``. Raises ``DefinitionError`` with what the adapter knows."""
+    try:
+        return model.model_validate(site.options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(model.model_fields)
+        raise DefinitionError(
+            f"options of site {site.name}: {where}: {first['msg']}", hint=f"{adapter} knows: {known}"
+        ) from error
 
 
 EndpointKind = Literal["queue", "topic-endpoint"]

@@ -40,17 +40,22 @@ def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dic
 
 
 def _of_fabric(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
-    """A service of AMPS is an instance's client traffic: the account is that of all publishers of the fabric."""
+    """A service of AMPS is an instance's client traffic: the account is that of all publishers that could go there."""
     world = AMPS_WORLDS.acquire(str(site.options["world"]), clock)
     try:
-        tally = world.tally()
+        tally, publishers = world.tally(), world.layout.publishers
     finally:
         AMPS_WORLDS.release(world)
-    figures = {
-        "lost": tally.lost,
-        "stranded": tally.stranded,
-        "duplicated": tally.duplicated,
-        "out_of_order": tally.out_of_order,
-        "both_active_intervals": len(tally.both_open),
-    }
-    return dict.fromkeys(services, figures)
+    figures = {}
+    for service in services:
+        device = (site.options.get("services") or {}).get(service, service)
+        names = {one.name for one in publishers if device in one.servers or len(site.devices) == 1}
+        streams = [one for one in tally.streams if one.publisher in names]
+        figures[service] = {
+            "lost": sum(one.lost for one in streams),
+            "stranded": sum(one.stranded for one in streams),
+            "duplicated": sum(one.duplicated for one in streams),
+            "out_of_order": sum(one.out_of_order for one in streams),
+            "both_active_intervals": len(tally.both_open),
+        }
+    return figures

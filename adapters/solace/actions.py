@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.solace.fencing import SET_BACKBONE, backbone_spec
-from adapters.solace.names import checked_service, checked_xid, quoted
+from adapters.solace.declared import argument, check_call, declared
+from adapters.solace.fencing import SET_BACKBONE
+from adapters.solace.names import quoted
 from adapters.solace.refusals import refusal
 from adapters.ssh.session import ShellSession
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.contract import ActionSpec, Call, Effect, Permit, Result
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -65,20 +66,7 @@ def interface_plan(interface: str, call: Call) -> Plan:
     Where either is not so, nothing is changed.
     """
     doors = (Door("configure", "configure"), Door(f"interface {interface}", "configure/interface"))
-    return Plan(doors, "no shutdown" if _argument(call, "state") == "up" else "shutdown")
-
-
-def check_call(action: str, call: Call) -> None:
-    """Raise ``Forbidden`` for a call whose words must not become a command; ``ValueError`` if words are missing."""
-    checked_service(call.service)
-    for name, argument in ACTIONS[action].arguments.items():
-        value = call.args.get(name)
-        if value is None:
-            raise ValueError(f"{action} needs {name}")
-        if argument.choices and value not in argument.choices:
-            raise Forbidden(f"{name} of {action} is one of {', '.join(argument.choices)}, not {value!r}")
-        if name == "xid":
-            checked_xid(value)
+    return Plan(doors, "no shutdown" if argument(call, "state") == "up" else "shutdown")
 
 
 def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, plan: Plan | None = None) -> Result:
@@ -86,7 +74,7 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, pla
     refusal is raised, with nothing sent."""
     device = shell.device.name
     try:
-        check_call(action, call)
+        check_call(ACTIONS[action], call)
     except Forbidden as error:
         return Result(call, Effect.NOT_SENT, detail=str(error), device=device)
     plan = plan or plan_of(action, call)
@@ -149,24 +137,20 @@ def _judged(call: Call, plan: Plan, said: str, device: str) -> Result:
     return Result(call, Effect.DOUBTFUL, detail=detail, device=device, sent=plan.lines)
 
 
-def _argument(call: Call, name: str) -> str:
-    return call.args.get(name, f"<{name}>")
-
-
 def _set_role(call: Call) -> Plan:
     doors = (
         Door("configure", "configure"),
         Door(f"message-vpn {quoted(call.service)}", "configure/message-vpn"),
     )
-    return Plan(doors, f"replication state {_argument(call, 'role')}")
+    return Plan(doors, f"replication state {argument(call, 'role')}")
 
 
 def _complete_transaction(call: Call) -> Plan:
-    return Plan(_spool_doors(call), f"{_argument(call, 'outcome')}-transaction xid {_argument(call, 'xid')}")
+    return Plan(_spool_doors(call), f"{argument(call, 'outcome')}-transaction xid {argument(call, 'xid')}")
 
 
 def _delete_transaction(call: Call) -> Plan:
-    return Plan(_spool_doors(call), f"delete-transaction xid {_argument(call, 'xid')}")
+    return Plan(_spool_doors(call), f"delete-transaction xid {argument(call, 'xid')}")
 
 
 def _spool_doors(call: Call) -> tuple[Door, ...]:
@@ -179,7 +163,7 @@ def _spool_doors(call: Call) -> tuple[Door, ...]:
 def _set_backbone(call: Call) -> Plan:
     # The question comes with the shutdown only; its sentence is captured (facts/solace.md section 3.1).
     doors, line = (Door("configure", "configure"),), "service msg-backbone shutdown"
-    if _argument(call, "state") == "up":
+    if argument(call, "state") == "up":
         return Plan(doors, f"no {line}")
     return Plan(doors, line, warning="All clients will be disconnected.")
 
@@ -192,11 +176,7 @@ def _set_reject_on_discard(call: Call) -> Plan:
         Door("queue", "configure/message-vpn/replication/queue"),
     )
     line = "reject-msg-to-sender-on-discard"
-    return Plan(doors, line if _argument(call, "enabled") == "yes" else f"no {line}")
-
-
-def _lines_of(action: str) -> Callable[[Call], Sequence[str]]:
-    return lambda call: plan_of(action, call).lines
+    return Plan(doors, line if argument(call, "enabled") == "yes" else f"no {line}")
 
 
 _PLANS: Mapping[str, Callable[[Call], Plan]] = {
@@ -207,39 +187,4 @@ _PLANS: Mapping[str, Callable[[Call], Plan]] = {
     "set_reject_on_discard": _set_reject_on_discard,
 }
 
-ACTIONS: Mapping[str, ActionSpec] = {
-    "set_role": ActionSpec(
-        "set_role",
-        "Give the message VPN the replication state active or standby",
-        idempotent=True,
-        commands=_lines_of("set_role"),
-        arguments={"role": ArgumentSpec(choices=("active", "standby"))},
-        inverse="set_role",
-    ),
-    "complete_transaction": ActionSpec(
-        "complete_transaction",
-        "Heuristically commit or roll back a prepared transaction",
-        idempotent=False,
-        commands=_lines_of("complete_transaction"),
-        arguments={
-            "xid": ArgumentSpec(filled_by="item"),
-            "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
-        },
-    ),
-    "delete_transaction": ActionSpec(
-        "delete_transaction",
-        "Delete a heuristically completed transaction",
-        idempotent=False,
-        commands=_lines_of("delete_transaction"),
-        arguments={"xid": ArgumentSpec(filled_by="item")},
-    ),
-    SET_BACKBONE: backbone_spec(_lines_of(SET_BACKBONE)),
-    "set_reject_on_discard": ActionSpec(
-        "set_reject_on_discard",
-        "Refuse what the full replication queue cannot take, or serve it without replication",
-        idempotent=True,
-        commands=_lines_of("set_reject_on_discard"),
-        arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
-        inverse="set_reject_on_discard",
-    ),
-}
+ACTIONS: Mapping[str, ActionSpec] = declared(lambda action, call: plan_of(action, call).lines)

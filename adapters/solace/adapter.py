@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import ClassVar, cast
 
-from pydantic import ValidationError
-
 from adapters.solace.actions import ACTIONS, interface_plan, perform
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.names import checked_service
@@ -29,11 +27,10 @@ from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession
-from orchestrator.contract import ActionSpec, Call, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import ActionSpec, Call, Failure, Permit, ReadingSpec, Result, Setting, read_options
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
-    DefinitionError,
     Forbidden,
     HostKeyRejected,
     NotObeyed,
@@ -67,7 +64,7 @@ class SolaceCliAdapter:
     ) -> None:
         self._site = site
         self._setting = setting
-        options = _options_of(site)
+        options = read_options(site, SolaceOptions, adapter="solace-cli")
 
         def over_ssh(device: Device) -> Connect:
             return SshConnector(device, site, secrets=setting.secrets, clock=setting.clock, options=options)
@@ -175,15 +172,3 @@ class SolaceCliAdapter:
         """End every session."""
         for node in self._nodes:
             node.session.close()
-
-
-def _options_of(site: Site) -> SolaceOptions:
-    try:
-        return SolaceOptions.model_validate(site.options)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(SolaceOptions.model_fields)
-        raise DefinitionError(
-            f"options of site {site.name}: {where}: {first['msg']}", hint=f"solace-cli knows: {known}"
-        ) from error

@@ -55,8 +55,12 @@ _APART = frozenset({"controlled", "uncontrolled", "failback"})
 def has_sync_link(tools: Tools, site: Site) -> bool:
     """Does the inventory say that the site's link to its mate is sync? Without a word it is not: then somebody is
     asked before messages are given up."""
-    part = next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
-    return part.options.get("link") == "sync"
+    return amps_part(tools, site).options.get("link") == "sync"
+
+
+def amps_part(tools: Tools, site: Site) -> Site:
+    """The site as its adapter of AMPS sees it."""
+    return next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
 
 
 def only_for(family: str, wanted: str, option: str) -> None:

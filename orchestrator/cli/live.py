@@ -16,7 +16,7 @@ from orchestrator import events as ev
 from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, step_of
 from orchestrator.cli.terminal import can_show, presentable
 from orchestrator.reports.words import sentence
-from orchestrator.state import Lane, Run
+from orchestrator.state import Run
 
 _BAR_WIDTH = 20
 _NARROWEST = 40
@@ -122,9 +122,10 @@ class LiveScreen:
                 text = presentable(f"{who}{step_of(event, run)}{title}")
                 self._progress.update(task, description=text, note="", draining=False)
             case ev.Observed():
-                self._gauge(
-                    service, task, lane, record, f"{who}[{lane.step + 1}/{len(run.plan.runbook.steps)}] draining"
-                )
+                steps = run.plan.runbook.steps
+                progress = steps[lane.step].progress
+                what = "draining" if progress is None or progress.reading == "replication_queue" else "waiting"
+                self._gauge(service, task, run, record, f"{who}[{lane.step + 1}/{len(steps)}] {what}")
             case ev.StepDone():
                 self._finish_step(service, record, run, event)
             case ev.LaneEnded():
@@ -142,7 +143,7 @@ class LiveScreen:
         who = f"{service}  " if len(run.lanes) > 1 else ""
         self._line(_DONE, f"{who}{step_of(event, run)}{title}", f" ({took:.1f}s{note})")
 
-    def _gauge(self, service: str, task: TaskID, lane: Lane, record: ev.Record, what: str) -> None:
+    def _gauge(self, service: str, task: TaskID, run: Run, record: ev.Record, what: str) -> None:
         assert isinstance(record.event, ev.Observed)
         gauge = record.event.gauge
         if gauge is None:
@@ -153,7 +154,7 @@ class LiveScreen:
             description=what,
             total=full,
             completed=max(0.0, full - gauge),
-            note=drain_text(lane, record.at),
+            note=drain_text(run, service, record.at),
             draining=True,
         )
 

@@ -45,17 +45,18 @@ def fetch(
     """The instances of all services of ``pairs``, by site and service; a sentence where one could not be had."""
     wanted = [(inventory.sites[name], tuple(pair.services)) for pair in pairs for name in pair.sites]
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda one: _of_site(tools, one[0], one[1], variables, assumptions), wanted)
+        found = pool.map(lambda one: configurations_of(tools, one[0], one[1], variables, assumptions), wanted)
         return {key: value for one in found for key, value in one.items()}
 
 
-def _of_site(
+def configurations_of(
     tools: Tools,
     site: Site,
     services: tuple[str, ...],
-    variables: Mapping[str, str] | None,
-    assumptions: Assumptions | None,
+    variables: Mapping[str, str] | None = None,
+    assumptions: Assumptions | None = None,
 ) -> dict[tuple[str, str], Instance | str]:
+    """The same of one site."""
     part = next((one for one in site.parts if _serves(tools, one)), None)
     if part is None:
         return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}

@@ -11,14 +11,16 @@ from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName,
 _HELP = """\
 Rehearse a fail-over: the real runbook, screens and decisions, on a simulated copy of the inventory's pair.
 
-No device is spoken to. Every other option of the rehearsed command is understood too, such as --xa, --on-bridge-loss
-or --attest. Exit codes are those of the rehearsed command.
+Appliances are not spoken to. AMPS instances that answer are looked at first, to make the copy; --offline leaves them
+alone. Every other option of the rehearsed command is understood too, such as --xa, --on-bridge-loss or --attest. Exit
+codes are those of the rehearsed command.
 
 \b
 Examples:
   failover rehearse controlled --all
   failover rehearse controlled --vpn Trading_VPN --drill bridge-lost --fast
   failover rehearse uncontrolled --all --inventory sites.yaml --seed 7 --attest "cables pulled"
+  failover rehearse restore --service orders --site ny --inventory amps.yaml --fast
   failover rehearse controlled --all --fast --json --on-bridge-loss revert --fault 'drain: bridge down'
 """
 
@@ -62,6 +64,9 @@ def rehearse(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
     ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="AMPS: make the copy without looking at the instances.")
+    ] = False,
     yes: Yes = False,
     as_json: EventsAsJson = False,
 ) -> None:
@@ -80,6 +85,7 @@ def rehearse(
         seed=seed,
         fast=fast,
         keep=keep,
+        offline=offline,
         yes=yes,
         as_json=as_json,
         more=tuple(context.args),

@@ -17,20 +17,14 @@ from random import Random
 from typing import Any, Protocol
 
 from adapters.mock.account_view import accounts
-from adapters.mock.layout import WorldLayout
 from orchestrator import events as ev
-from orchestrator.cli.drills import drill_file, faults_for
-from orchestrator.cli.families import see_message_vpns
+from orchestrator.cli.drills import drill_file
+from orchestrator.cli.families import AMPS, family_of
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
-from orchestrator.cli.scenes import (
-    Kind,
-    Prelude,
-    copied_inventory,
-    inventory_text,
-    layout_for,
-    simulated_pair,
-)
+from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
+from orchestrator.cli.scenes_amps import AmpsScene
+from orchestrator.cli.scenes_appliances import ApplianceScene
 from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
@@ -76,6 +70,7 @@ class Wish:
     seed: int | None
     fast: bool
     keep: bool
+    offline: bool
     yes: bool
     as_json: bool
     more: tuple[str, ...]
@@ -87,13 +82,18 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     services, pair = services_of(
         inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, wish.site, ev.Policy())
     )
-    see_message_vpns(tools, inventory.sites[pair.sites[0]], "rehearse")
     source = _source(pair, wish.site)
     # What the others at a shared pair publish is not rehearsed: the copy has the services that were named.
     wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))
+    seed = wish.seed
+    assert seed is not None  # drawn when none was given
+    cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline)
+    is_amps = family_of(tools, inventory.sites[source]) == AMPS
+    scene: Scene = AmpsScene(tools, cast) if is_amps else ApplianceScene(cast)
+    drill = [] if wish.drill is None else [str(drill_file(wish.drill, "amps" if is_amps else ""))]
+    faults = scene.faults([*drill, *wish.faults])
     with _private_directory(tools, keep=wish.keep) as directory:
-        stage = _Stage(tools, wish, inventory, pair, source, directory)
-        return stage.play(program)
+        return _Stage(tools, wish, cast, scene, directory).play(program, faults)
 
 
 def _source(pair: Pair, site: str | None) -> str:
@@ -123,57 +123,40 @@ def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
 
 
 class _Stage:
-    """One rehearsal. ``source`` is the site that gives up activity, is lost, or comes back."""
+    """One rehearsal."""
 
-    def __init__(
-        self, tools: Tools, wish: Wish, inventory: Inventory, pair: Pair, source: str, directory: Path
-    ) -> None:
-        self._wish, self._inventory, self._pair, self._source = wish, inventory, pair, source
-        self._directory = directory
+    def __init__(self, tools: Tools, wish: Wish, cast: Cast, scene: Scene, directory: Path) -> None:
+        self._wish, self._cast, self._scene, self._directory = wish, cast, scene, directory
         self._attended = is_attended() and not wish.as_json
         # Nobody who watches, and nobody who has time: then all of it passes at once.
         at_once = wish.fast and not self._attended
         self._clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
         self._tools = replace(tools, state=directory, clock=self._clock, fleet=self._fleet, is_rehearsal=True)
 
-    def play(self, program: Program) -> int:
+    def play(self, program: Program, faults: Sequence[str]) -> int:
         """The whole rehearsal; the exit code of the rehearsed command."""
-        sites = tuple(self._inventory.sites[name] for name in self._pair.sites)
-        assert len(sites) == 2  # by the inventory's model
-        seed = self._wish.seed
-        assert seed is not None  # drawn when none was given
-        layout = layout_for(self._wish.kind, sites, self._wish.services, seed=seed, source=self._source)
         file = self._directory / "world.json" if self._wish.keep else None
-        faults = self._faults(layout)
-        with simulated_pair(layout, self._clock, file) as (world, reference):
-            copy = copied_inventory(self._inventory, self._pair, self._wish.services, reference)
+        with self._scene.up(self._clock, file) as copy:
             path = self._directory / "inventory.yaml"
             path.touch(mode=0o600)
             path.write_text(inventory_text(copy), encoding="utf-8")
-            prelude = Prelude(self._tools, self._clock, world, path, self._wish.services, self._source)
+            prelude = Prelude(self._tools, self._clock, path, self._cast)
             with self._clock.rushing() if isinstance(self._clock, ScaledClock) else nullcontext():
-                prelude.play(self._wish.kind)
+                self._scene.play(prelude)
             if isinstance(self._clock, ScaledClock) and self._wish.fast:
                 self._clock.set_factor(_HURRY)
-            self._announce(layout, faults)
+            self._announce(faults)
             before = self._newest()
             code = self._type(program, path, faults)
             if not self._wish.as_json:
                 self._debrief(copy, ran=self._newest() != before)
         return code
 
-    def _faults(self, layout: WorldLayout) -> list[str]:
-        """What will go wrong, in the words of this pair."""
-        nodes = {site.name: site.nodes for site in layout.sites}
-        target = next(name for name in nodes if name != self._source)
-        drill = [] if self._wish.drill is None else [str(drill_file(self._wish.drill))]
-        return faults_for([*drill, *self._wish.faults], {name: nodes[name] for name in (self._source, target)})
-
     def _type(self, program: Program, inventory: Path, faults: Sequence[str]) -> int:
         """Type the rehearsed command."""
         wish = self._wish
-        words = [wish.kind, "--inventory", str(inventory), _SITE_OPTION[wish.kind], self._source, *wish.more]
-        words += [word for service in wish.services for word in ("--vpn", service)]
+        words = [wish.kind, "--inventory", str(inventory), _SITE_OPTION[wish.kind], self._cast.source, *wish.more]
+        words += self._named_services
         words += [word for fault in faults for word in ("--fault", fault)]
         words += ["--yes"] if wish.yes or not self._attended else []
         words += ["--json"] if wish.as_json else []
@@ -185,6 +168,10 @@ class _Stage:
             return end.code if isinstance(end.code, int) else 0
         return 0
 
+    @property
+    def _named_services(self) -> list[str]:
+        return [word for name in self._wish.services for word in (self._scene.service_option, name)]
+
     def _fleet(self, adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Any:
         if not isinstance(clock, ScaledClock):
             return InlineFleet(adapters, permit, clock, desk=desk)
@@ -193,16 +180,16 @@ class _Stage:
 
     # Telling
 
-    def _announce(self, layout: WorldLayout, faults: Sequence[str]) -> None:
-        rates = {vpn.name: vpn.publish_rate for vpn in layout.vpns}
+    def _announce(self, faults: Sequence[str]) -> None:
+        pair = self._cast.pair.name
         if self._wish.as_json:
-            head = {"command": self._wish.kind, "pair": self._pair.name, "seed": self._wish.seed}
-            show_json({"simulated": True, "rehearsal": {**head, "faults": list(faults), "publish_rates": rates}})
+            head = {"command": self._wish.kind, "pair": pair, "seed": self._wish.seed, "faults": list(faults)}
+            show_json({"simulated": True, "rehearsal": {**head, **self._scene.facts()}})
             return
         pace = "" if not self._wish.fast else ", at once" if not self._attended else f", {_HURRY:.0f} times as fast"
-        say(f"SIMULATED  rehearsal of `failover {self._wish.kind}` on a copy of {self._pair.name}{pace}")
-        for name, rate in list(rates.items())[:5]:
-            say(f"SIMULATED    {name}: {rate:,.0f} messages/s are published")
+        say(f"SIMULATED  rehearsal of `failover {self._wish.kind}` on a copy of {pair}{pace}")
+        for line in self._scene.lines():
+            say(f"SIMULATED    {line}")
         for fault in faults:
             say(f"SIMULATED    will go wrong: {fault}")
 
@@ -217,14 +204,15 @@ class _Stage:
         show("SIMULATED  the rehearsal")
         for line in self._decided() if ran else ():
             show(f"  {line}")
-        account = accounts(copy.sites[self._source], self._clock, self._wish.services)
+        account = accounts(copy.sites[self._cast.source], self._clock, self._wish.services)
         total = {key: sum(one[key] for one in account.values()) for key in next(iter(account.values()))}
         held = (
             f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
         )
+        both = self._scene.openness(total["both_active_intervals"])
         show(
             f"  by the world's own account: {total['lost']:,} messages lost{held}, {total['duplicated']:,} duplicated, "
-            f"{total['out_of_order']:,} out of order; {_times(total['both_active_intervals'])}"
+            f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
         )
         if self._wish.keep:
             show(f"  its record is kept: {STATE_VARIABLE}={self._directory} failover runs show")
@@ -244,7 +232,7 @@ class _Stage:
     def _again(self) -> str:
         wish = self._wish
         words = ["failover", "rehearse", wish.kind, "--seed", str(wish.seed)]
-        words += ["--all"] if wish.everything else [word for name in wish.services for word in ("--vpn", name)]
+        words += ["--all"] if wish.everything else self._named_services
         for option, value in (
             ("--pair", wish.pair),
             (_SITE_OPTION[wish.kind], wish.site),
@@ -253,6 +241,7 @@ class _Stage:
         ):
             words += [] if value is None else [option, str(value)]
         words += [word for fault in wish.faults for word in ("--fault", fault)]
+        words += ["--offline"] if wish.offline else []
         return shlex.join([*words, *wish.more, *(["--fast"] if wish.fast else [])])
 
 
@@ -274,10 +263,6 @@ def _took(seconds: float | None) -> str:
     if seconds is None:
         return "before it was asked"
     return "at once" if seconds < _AT_ONCE else f"after {seconds:.1f}s"
-
-
-def _times(intervals: int) -> str:
-    return f"BOTH SITES WERE ACTIVE, {intervals} times" if intervals else "never two active sites"
 
 
 class Unhurried:

@@ -10,8 +10,8 @@ from orchestrator.cli.terminal import say, show_json
 from orchestrator.clock import iso
 from orchestrator.drain import forecast
 from orchestrator.errors import OutputLost
-from orchestrator.reports.words import sentence
-from orchestrator.state import Lane, Run
+from orchestrator.reports.words import left, sentence
+from orchestrator.state import Run
 
 # More lanes than this are summed up instead of shown one by one.
 LANES_SHOWN = 8
@@ -92,7 +92,7 @@ class PlainScreen:
         if last is not None and record.at - last < _LINE_EVERY:
             return None
         self._last_drain[record.lane] = record.at
-        return drain_text(run.lanes[record.lane], record.at)
+        return drain_text(run, record.lane, record.at) or None
 
     def quiet(self, yes: bool) -> None:
         """Lines may come between; nothing is redrawn."""
@@ -129,21 +129,22 @@ def step_of(event: ev.Event, run: Run) -> str:
     return ""
 
 
-def drain_text(lane: Lane, now: float) -> str:
-    """``1,200 messages left, 1,150/s, about 1s to go``; or what keeps them from leaving."""
+def drain_text(run: Run, service: str, now: float) -> str:
+    """``1,200 messages left, 1,150/s, about 1s to go``; or what keeps them from leaving. Empty once the wait is over."""
+    lane = run.lanes[service]
     seen = forecast(lane.gauge)
     if seen is None:
-        return "nothing read yet"
-    left = f"{seen.depth:,.0f} messages left"
+        return ""
+    rest = left(run.plan.runbook.steps[lane.step].progress, seen.depth)
     if lane.guard_broke_at is not None:
-        return f"{left}, INTERRUPTED for {now - lane.guard_broke_at:.0f}s"
+        return f"{rest}, INTERRUPTED for {now - lane.guard_broke_at:.0f}s"
     if seen.depth == 0:
-        return left
+        return rest
     if lane.stalled:
-        return f"{left}, STALLED"
+        return f"{rest}, STALLED"
     if seen.rate is None or seen.eta is None:
-        return f"{left}, rate not known yet"
-    return f"{left}, {seen.rate:,.0f}/s, about {_eta(seen.eta)} to go"
+        return f"{rest}, rate not known yet"
+    return f"{rest}, {seen.rate:,.0f}/s, about {_eta(seen.eta)} to go"
 
 
 def _eta(seconds: float) -> str:

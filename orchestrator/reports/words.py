@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from orchestrator.runbook import Progress
 
 
 def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
     """What ``event`` means for a person; None for what is only bookkeeping."""
     text = _of_run(event) or _of_step(event, plan) or _of_action(event, plan) or _of_lane(event) or _of_gate(event)
     return text or None
+
+
+def left(progress: Progress | None, number: float) -> str:
+    """``1,200 messages left``: the number that a wait follows, as what it is."""
+    kind = (progress.reading, progress.field) if progress is not None else ("", "")
+    return _LEFT.get(kind, "{:,.0f} messages left").format(number)
+
+
+# What is not counted in messages.
+_LEFT = {
+    ("clients", "count"): "{:,.0f} clients still connected",
+    ("links", "behind_s"): "{:,.0f}s behind",
+    ("queues", "owned"): "{:,.0f} queue messages still owned",
+}
 
 
 def _of_run(event: ev.Event) -> str:
@@ -42,6 +57,9 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
             return "trying again"
         case ev.StepSkipped():
             return f"left out: {event.why}"
+        case ev.Stalled():
+            progress = plan.runbook.steps[plan.runbook.index_of(event.step)].progress
+            return f"ATTENTION stalled with {left(progress, event.gauge)}; this is not just slow"
         case ev.StepWaived():
             return "goes on without what cannot be read"
         case ev.GoalLost():
@@ -99,8 +117,6 @@ def _of_lane(event: ev.Event) -> str:
             return f"ATTENTION {event.why}"
         case ev.GuardHealed():
             return "holds again, going on"
-        case ev.Stalled():
-            return f"ATTENTION stalled with {event.gauge:,.0f} messages left; this is not just slow"
         case ev.Escalated():
             risk = "an unknown number of" if event.at_risk is None else f"{event.at_risk:,}"
             return f"ESCALATED: goes on without the guarantee, {risk} messages at risk"

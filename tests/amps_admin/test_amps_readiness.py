@@ -6,58 +6,15 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
 from orchestrator.findings import Level
 from orchestrator.loader import load_inventory
-from orchestrator.registry import Registry
-from orchestrator.site import Site
+from tests.amps_admin.desk import Desk
 from tests.amps_admin.instance import answer, told
 from tests.amps_admin.pair import NAMES, AmpsPair
-from tests.amps_admin.stage import Secrets
-from tests.cli.shell import Shell
-
-INVENTORY = """\
-sites:
-  ny:
-    adapter: amps-admin
-    devices: [{{name: amps-1, address: ny.example.com, port: 8085}}]
-    login: {{username: failover, password: {{env: AMPS_PASSWORD}}}}
-    options:
-      {{scheme: http, insecure_http: true, not_applications: ^monitor-, journal_capacity: 100MB, link: {link}}}
-    fence: [{{attest: The operator switches the host off.}}]
-  nj:
-    adapter: amps-admin
-    devices: [{{name: amps-2, address: nj.example.com, port: 8085}}]
-    login: {{username: failover, password: {{env: AMPS_PASSWORD}}}}
-    options:
-      {{scheme: http, insecure_http: true, not_applications: ^monitor-, journal_capacity: 100MB, link: {link}}}
-    fence: [{{attest: The operator switches the host off.}}]
-pairs:
-  - {{name: trading, sites: [ny, nj], services: [orders]}}
-"""
-
-
-class OverWires(Registry):
-    """Hands out the adapter with the wires of one pair."""
-
-    def __init__(self, pair: AmpsPair) -> None:
-        super().__init__()
-
-        class Wired(AmpsAdminAdapter):
-            def __init__(self, site: Site, setting: Setting) -> None:
-                setting = Setting(setting.clock, Secrets(), setting.read_only)
-                super().__init__(site, setting, wire=lambda device: pair.wires[site.name])
-
-        self._kind: Any = Wired
-
-    def get(self, name: str) -> Any:
-        return self._kind if name == "amps-admin" else super().get(name)
 
 
 @pytest.fixture
@@ -67,30 +24,6 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
         monkeypatch.delenv(f"FAILOVER_{name}", raising=False)
     monkeypatch.setenv("FAILOVER_USER", "ann")
     return Desk(tmp_path, capsys)
-
-
-class Desk:
-    """A pair, and the command line in process on its clock."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], sync: str = "sync") -> None:
-        self.pair = AmpsPair(folder, sync=sync)
-        self.folder = folder
-        self.shell = Shell(folder, capsys, clock=self.pair.clock, registry=OverWires(self.pair))
-        self.inventory(sync)
-
-    def inventory(self, link: str) -> None:
-        (self.folder / "amps.yaml").write_text(INVENTORY.format(link=link), encoding="utf-8")
-
-    def run(self, *words: str) -> Any:
-        """A command about the pair."""
-        return self.shell(*words, "--inventory", str(self.folder / "amps.yaml"))
-
-    def codes(self) -> dict[str, str]:
-        """What `failover check` finds: code and level."""
-        self.pair.clock.advance(10.0)
-        [value] = self.run("check", "--json").values
-        [found] = value["pairs"]
-        return {one["code"]: one["level"] for one in found["findings"]}
 
 
 def link(site: str, **changes: str) -> Callable[[AmpsPair], None]:
@@ -281,9 +214,7 @@ def test_how_it_stands(desk: Desk, change: Callable[[AmpsPair], None], code: int
     assert row["verdict"].startswith(verdict)
 
 
-@pytest.mark.parametrize(
-    "words", [("watch", "--all"), ("guard", "--site", "ny"), ("rehearse", "controlled", "--all")]
-)
+@pytest.mark.parametrize("words", [("watch", "--all"), ("guard", "--site", "ny")])
 def test_what_is_for_message_vpns_says_so(desk: Desk, words: tuple[str, ...]) -> None:
     """A usage error, not a bug: AMPS has no replication queue to follow."""
     ended = desk.run(*words)

@@ -26,7 +26,9 @@ def lab(tmp_path: Path) -> Iterator[AmpsLab]:
         yield running
 
 
-def get(lab: AmpsLab, instance: str, target: str, *, proof: str = "Basic YWRtaW46cmVoZWFyc2Fs") -> tuple[int, bytes]:
+def get(
+    lab: AmpsLab, instance: str, target: str, *, proof: str = "Basic YWRtaW46YW1wcy1sYWItNDcxMQ=="
+) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(*lab.address(instance), timeout=5)
     try:
         connection.request("GET", target, headers={"Authorization": proof})

@@ -8,7 +8,8 @@ import pytest
 
 from adapters.mock.rehearsal import copied_layout, darken, shut
 from adapters.mock.world import World
-from orchestrator.cli.scenes import copied_inventory, inventory_text
+from orchestrator.cli.scenes import Cast, inventory_text
+from orchestrator.cli.scenes_appliances import copied_inventory
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from orchestrator.loader import load_inventory
@@ -34,6 +35,10 @@ def real() -> Inventory:
         for name, nodes in NODES.items()
     }
     return Inventory(sites=sites, pairs=(PAIR,), hooks=(Hook(name="page", on=("*",), command=("/usr/bin/page",)),))
+
+
+def cast(*services: str) -> Cast:
+    return Cast("controlled", real(), PAIR, services, source="ny", seed=7)
 
 
 def sites() -> tuple[Site, Site]:
@@ -80,7 +85,7 @@ def test_three_nodes_are_not_a_pair() -> None:
 
 def test_nothing_leads_out() -> None:
     """Law: no address, account, key, known_hosts, option, adapter or hook of the real inventory is in the copy."""
-    text = inventory_text(copied_inventory(real(), PAIR, PAIR.services, "memory:x"))
+    text = inventory_text(copied_inventory(cast(*PAIR.services), "memory:x"))
     for word in (
         "example.com",
         "2222",
@@ -101,14 +106,14 @@ def test_nothing_leads_out() -> None:
 
 def test_fence_plans_are_acted() -> None:
     """Law: a command of the operator's own is not run: somebody attests in its place."""
-    copy = copied_inventory(real(), PAIR, PAIR.services, "memory:x").sites["ny"]
+    copy = copied_inventory(cast(*PAIR.services), "memory:x").sites["ny"]
     assert [option.kind for option in copy.fence] == ["backbone", "attest"]
     assert copy.fence[1].attest == "the command drop-vlan of the fence plan would be run here"
 
 
 def test_the_copy_is_an_inventory(tmp_path) -> None:
     """Law: what is written is read back as it was, without an error."""
-    copy = copied_inventory(real(), PAIR, PAIR.services[:1], "memory:x")
+    copy = copied_inventory(cast("Trading_VPN"), "memory:x")
     path = tmp_path / "inventory.yaml"
     path.write_text(inventory_text(copy))
     loaded, findings = load_inventory(path)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from adapters.http.options import HttpOptions
+from orchestrator.contract import read_options
 from orchestrator.errors import DefinitionError, NoSuchService
 from orchestrator.runbook import Duration
 from orchestrator.site import Device, Site
@@ -108,15 +109,7 @@ class AmpsOptions(HttpOptions):
 
 def options_of(site: Site) -> AmpsOptions:
     """The site's options. Raises ``DefinitionError``."""
-    try:
-        options = AmpsOptions.model_validate(site.options)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(AmpsOptions.model_fields)
-        raise DefinitionError(
-            f"options of site {site.name}: {where}: {first['msg']}", hint=f"amps-admin knows: {known}"
-        ) from error
+    options = read_options(site, AmpsOptions, adapter="amps-admin")
     names = {device.name for device in site.devices}
     for service, own in (options.services or {}).items():
         if own.device is not None and own.device not in names:

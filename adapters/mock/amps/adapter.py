@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from adapters.mock.amps.console import Console
 from adapters.mock.amps.mischief import Asked
@@ -21,7 +21,17 @@ from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import Refused
 from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.worlds import Worlds
-from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import (
+    ActionSpec,
+    Call,
+    Effect,
+    Failure,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+    read_options,
+)
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -87,12 +97,7 @@ class MockAmpsAdapter:
         self._site = site
         self._setting = setting
         self._held: AmpsWorld | None = None
-        try:
-            self._options = _Options.model_validate(site.options)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise DefinitionError(f"options of site {site.name}: {where}: {first['msg']}") from error
+        self._options = read_options(site, _Options, adapter="mock-amps")
 
     def open(self) -> None:
         """Raises ``Unreachable`` when no instance of the site answers."""

@@ -33,7 +33,7 @@ class AmpsLogin:
     """The account that the administration asks for by basic authentication."""
 
     username: str = "admin"
-    password: str = "rehearsal"
+    password: str = "amps-lab-4711"
 
     @property
     def pair(self) -> str:

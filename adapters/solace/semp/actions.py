@@ -6,16 +6,16 @@ and no more; the run reads back. ``force-recreate-queue`` and the like are never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from adapters.solace.fencing import SET_BACKBONE, backbone_spec
-from adapters.solace.names import checked_service, checked_xid
+from adapters.solace.declared import argument, check_call, declared
+from adapters.solace.fencing import SET_BACKBONE
 from adapters.solace.semp.client import Change, ChangeV1, SempReader, SempWriter
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.site_readings import level_of
 from adapters.solace.semp.v1 import set_interface
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.contract import ActionSpec, Call, Effect, Permit, Result
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -39,27 +39,14 @@ def change_of(action: str, call: Call) -> Change:
 
 def interface_change(interface: str, call: Call) -> ChangeV1:
     """The backbone's action where the fence plan shuts an interface instead: SEMP v2 has none (section 1.5)."""
-    return ChangeV1(set_interface(interface, up=_argument(call, "state") == "up"))
-
-
-def check_call(action: str, call: Call) -> None:
-    """Raise ``Forbidden`` for a call whose words must not become a request; ``ValueError`` if words are missing."""
-    checked_service(call.service)
-    for name, argument in ACTIONS[action].arguments.items():
-        value = call.args.get(name)
-        if value is None:
-            raise ValueError(f"{action} needs {name}")
-        if argument.choices and value not in argument.choices:
-            raise Forbidden(f"{name} of {action} is one of {', '.join(argument.choices)}, not {value!r}")
-        if name == "xid":
-            checked_xid(value)
+    return ChangeV1(set_interface(interface, up=argument(call, "state") == "up"))
 
 
 def perform(writer: SempWriter, action: str, call: Call, permit: Permit, *, change: ChangeV1 | None = None) -> Result:
     """Make one attempt; by ``change``, if it is not the usual one. A device that fails is a result; only ``permit``'s
     refusal is raised, with nothing sent."""
     try:
-        check_call(action, call)
+        check_call(ACTIONS[action], call)
     except Forbidden as error:
         return Result(call, Effect.NOT_SENT, detail=str(error), device=writer.device)
     try:
@@ -116,22 +103,18 @@ def _level_for(reader: SempReader, service: str) -> str | None:
     return text_in(found.data, "accessLevel")
 
 
-def _argument(call: Call, name: str) -> str:
-    return call.args.get(name, f"<{name}>")
-
-
 def _set_role(call: Call) -> Change:
     path = path_of("config", "msgVpns", call.service)
-    return Change("PATCH", path, {"replicationRole": _argument(call, "role")})
+    return Change("PATCH", path, {"replicationRole": argument(call, "role")})
 
 
 def _transaction(call: Call, verb: str) -> Change:
-    path = path_of("action", "msgVpns", call.service, "transactions", _argument(call, "xid"), verb)
+    path = path_of("action", "msgVpns", call.service, "transactions", argument(call, "xid"), verb)
     return Change("PUT", path, {})
 
 
 def _complete_transaction(call: Call) -> Change:
-    return _transaction(call, _argument(call, "outcome"))
+    return _transaction(call, argument(call, "outcome"))
 
 
 def _delete_transaction(call: Call) -> Change:
@@ -140,12 +123,12 @@ def _delete_transaction(call: Call) -> Change:
 
 def _set_backbone(call: Call) -> Change:
     # The trailing slash is the broker object itself (section 1.5).
-    return Change("PATCH", path_of("config"), {"serviceMsgBackboneEnabled": _argument(call, "state") == "up"})
+    return Change("PATCH", path_of("config"), {"serviceMsgBackboneEnabled": argument(call, "state") == "up"})
 
 
 def _set_reject_on_discard(call: Call) -> Change:
     path = path_of("config", "msgVpns", call.service)
-    enabled = _argument(call, "enabled") == "yes"
+    enabled = argument(call, "enabled") == "yes"
     return Change("PATCH", path, {"replicationQueueRejectMsgToSenderOnDiscardEnabled": enabled})
 
 
@@ -158,43 +141,4 @@ _CHANGES: Mapping[str, Callable[[Call], Change]] = {
 }
 
 
-def _line_of(action: str) -> Callable[[Call], Sequence[str]]:
-    return lambda call: (change_of(action, call).line,)
-
-
-ACTIONS: Mapping[str, ActionSpec] = {
-    "set_role": ActionSpec(
-        "set_role",
-        "Give the message VPN the replication role active or standby",
-        idempotent=True,
-        commands=_line_of("set_role"),
-        arguments={"role": ArgumentSpec(choices=("active", "standby"))},
-        inverse="set_role",
-    ),
-    "complete_transaction": ActionSpec(
-        "complete_transaction",
-        "Heuristically commit or roll back a prepared transaction",
-        idempotent=False,
-        commands=_line_of("complete_transaction"),
-        arguments={
-            "xid": ArgumentSpec(filled_by="item"),
-            "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
-        },
-    ),
-    "delete_transaction": ActionSpec(
-        "delete_transaction",
-        "Delete a heuristically completed transaction",
-        idempotent=False,
-        commands=_line_of("delete_transaction"),
-        arguments={"xid": ArgumentSpec(filled_by="item")},
-    ),
-    SET_BACKBONE: backbone_spec(_line_of(SET_BACKBONE)),
-    "set_reject_on_discard": ActionSpec(
-        "set_reject_on_discard",
-        "Refuse what the full replication queue cannot take, or serve it without replication",
-        idempotent=True,
-        commands=_line_of("set_reject_on_discard"),
-        arguments={"enabled": ArgumentSpec(choices=("yes", "no"))},
-        inverse="set_reject_on_discard",
-    ),
-}
+ACTIONS: Mapping[str, ActionSpec] = declared(lambda action, call: (change_of(action, call).line,))

@@ -11,8 +11,6 @@ from dataclasses import replace
 from random import Random
 from typing import ClassVar, TypeVar, cast
 
-from pydantic import ValidationError
-
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
 from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, backbone_spec, set_backbones
@@ -54,13 +52,13 @@ from orchestrator.contract import (
     ReadingSpec,
     Result,
     Setting,
+    read_options,
 )
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
     CommandTimedOut,
     ConnectionLost,
-    DefinitionError,
     Forbidden,
     PerhapsObeyed,
     Unreachable,
@@ -128,7 +126,7 @@ class SolaceSempAdapter:
     ) -> None:
         self._site = site
         self._setting = setting
-        options = _options_of(site)
+        options = read_options(site, SempOptions, adapter="solace-semp")
         trust, proof = trust_of(options), proof_of(site, options, setting.secrets)
         allows = only_reads if setting.read_only else _anything
         spread = random or Random()
@@ -288,15 +286,3 @@ def _check_version(node: Node) -> None:
             device=name,
             hint="SEMP 2.12 is needed; use solace-cli for this site",
         )
-
-
-def _options_of(site: Site) -> SempOptions:
-    try:
-        return SempOptions.model_validate(site.options)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(SempOptions.model_fields)
-        raise DefinitionError(
-            f"options of site {site.name}: {where}: {first['msg']}", hint=f"solace-semp knows: {known}"
-        ) from error

@@ -1,0 +1,78 @@
+"""The changes a message VPN and its site can be asked for, declared once: whatever they are sent over is the same act.
+
+Each session says with which lines it does so, and gives the call to ``check_call`` before anything leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec
+from adapters.solace.names import checked_service, checked_xid
+from orchestrator.contract import ActionSpec, ArgumentSpec, Call
+from orchestrator.errors import Forbidden
+
+
+def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, ActionSpec]:
+    """Every action by its name. ``lines_of`` an action and a call are what is sent, for a plan to show."""
+
+    def spec(name: str, summary: str, arguments: Mapping[str, ArgumentSpec], *, sets_value: bool) -> ActionSpec:
+        # What sets a value may be sent again, and the same action sets it back.
+        return ActionSpec(
+            name,
+            summary,
+            idempotent=sets_value,
+            commands=lambda call: lines_of(name, call),
+            arguments=arguments,
+            inverse=name if sets_value else None,
+        )
+
+    specs = (
+        spec(
+            "set_role",
+            "Give the message VPN the replication role active or standby",
+            {"role": ArgumentSpec(choices=("active", "standby"))},
+            sets_value=True,
+        ),
+        spec(
+            "complete_transaction",
+            "Heuristically commit or roll back a prepared transaction",
+            {
+                "xid": ArgumentSpec(filled_by="item"),
+                "outcome": ArgumentSpec(choices=("commit", "rollback"), filled_by="decision"),
+            },
+            sets_value=False,
+        ),
+        spec(
+            "delete_transaction",
+            "Delete a heuristically completed transaction",
+            {"xid": ArgumentSpec(filled_by="item")},
+            sets_value=False,
+        ),
+        backbone_spec(lambda call: lines_of(SET_BACKBONE, call)),
+        spec(
+            "set_reject_on_discard",
+            "Refuse what the full replication queue cannot take, or serve it without replication",
+            {"enabled": ArgumentSpec(choices=("yes", "no"))},
+            sets_value=True,
+        ),
+    )
+    return {one.name: one for one in specs}
+
+
+def check_call(spec: ActionSpec, call: Call) -> None:
+    """Raise ``Forbidden`` for a call whose words must not be sent; ``ValueError`` if words are missing."""
+    checked_service(call.service)
+    for name, argument in spec.arguments.items():
+        value = call.args.get(name)
+        if value is None:
+            raise ValueError(f"{spec.name} needs {name}")
+        if argument.choices and value not in argument.choices:
+            raise Forbidden(f"{name} of {spec.name} is one of {', '.join(argument.choices)}, not {value!r}")
+        if name == "xid":
+            checked_xid(value)
+
+
+def argument(call: Call, name: str) -> str:
+    """An argument, or ``<name>`` for one that nobody has filled in yet: such a call is to look at."""
+    return call.args.get(name, f"<{name}>")

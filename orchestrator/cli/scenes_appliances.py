@@ -1,0 +1,111 @@
+"""A simulated copy of a pair of appliances: the names of the inventory, everything else drawn from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adapters.mock.layout import WorldLayout
+from adapters.mock.rehearsal import copied_layout, darken, shut
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator.cli.drills import faults_for
+from orchestrator.cli.scenes import (
+    AWAY_S,
+    DARK_S,
+    SERVES_S,
+    WELL_S,
+    Cast,
+    Prelude,
+    RehearsalClock,
+    acted_fence,
+)
+from orchestrator.site import Device, Inventory, Site
+
+_NAME = "rehearsal"
+_RATES_SHOWN = 5
+
+
+class ApplianceScene:
+    """See ``scenes.Scene``."""
+
+    service_option = "--vpn"
+
+    def __init__(self, cast: Cast) -> None:
+        self._cast = cast
+        self._layout = layout_of(cast)
+        self._world: World | None = None
+
+    def faults(self, texts: Iterable[str]) -> list[str]:
+        """See ``scenes.Scene``."""
+        nodes = {site.name: site.nodes for site in self._layout.sites}
+        return faults_for(texts, {name: nodes[name] for name in (self._cast.source, self._cast.target)})
+
+    @contextmanager
+    def up(self, clock: RehearsalClock, file: Path | None) -> Iterator[Inventory]:
+        """See ``scenes.Scene``."""
+        world = World(self._layout, clock, path=file)
+        if file is None:
+            reference = WORLDS.register(_NAME, world)
+            self._world = world
+            try:
+                yield copied_inventory(self._cast, reference)
+            finally:
+                WORLDS.forget(_NAME)
+            return
+        world.save()
+        self._world = WORLDS.acquire(str(file), clock)
+        try:
+            yield copied_inventory(self._cast, str(file))
+        finally:
+            WORLDS.release(self._world)
+
+    def play(self, prelude: Prelude) -> None:
+        """See ``scenes.Scene``."""
+        assert self._world is not None  # it is up
+        clock, kind, source = prelude.clock, self._cast.kind, self._cast.source
+        clock.advance(WELL_S)
+        if kind == "controlled":
+            return
+        if kind == "uncontrolled":
+            darken(self._world, source)
+            clock.advance(DARK_S)
+            return
+        darken(self._world, source, AWAY_S)
+        shut(self._world, source)
+        prelude.lead("solace/uncontrolled", {"unfenced": "attest"})
+        clock.advance(AWAY_S)
+        if kind == "failback":
+            prelude.lead("solace/restore", {})
+            clock.advance(SERVES_S)
+
+    def lines(self) -> Iterator[str]:
+        """See ``scenes.Scene``."""
+        for vpn in self._layout.vpns[:_RATES_SHOWN]:
+            yield f"{vpn.name}: {vpn.publish_rate:,.0f} messages/s are published"
+
+    def facts(self) -> dict[str, object]:
+        """See ``scenes.Scene``."""
+        return {"publish_rates": {vpn.name: vpn.publish_rate for vpn in self._layout.vpns}}
+
+    def openness(self, intervals: int) -> str:
+        """See ``scenes.Scene``."""
+        return f"BOTH SITES WERE ACTIVE, {intervals} times" if intervals else "never two active sites"
+
+
+def copied_inventory(cast: Cast, world: str) -> Inventory:
+    """The pair as simulated sites: names and fence plans are kept, and nothing that leads to a device or a person."""
+    return cast.copied({name: _copied(cast.inventory.sites[name], world) for name in cast.pair.sites})
+
+
+def _copied(site: Site, world: str) -> Site:
+    devices = tuple(Device(name=device.name) for device in site.devices)
+    return Site(title=site.title, adapter="mock", devices=devices, options={"world": world}, fence=acted_fence(site))
+
+
+def layout_of(cast: Cast) -> WorldLayout:
+    """The world of a rehearsal; its source is active when it begins."""
+    one, other = (cast.inventory.sites[name] for name in cast.pair.sites)
+    catches_up = cast.kind in ("restore", "failback")
+    return copied_layout((one, other), cast.services, seed=cast.seed, active=cast.source, catches_up=catches_up)
