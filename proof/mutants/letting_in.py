@@ -12,6 +12,7 @@ import orchestrator.decide.gates
 import orchestrator.decide.judge
 from orchestrator import events as ev
 from orchestrator.decide.act import Task
+from orchestrator.decide.judge import Verdict
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Approval, Check, Step
@@ -51,6 +52,16 @@ def _looks_at(reading: str, *fields: str) -> Callable[[Check], bool]:
     return lambda check: check.reading == reading and any(field in check.where for field in fields)
 
 
+def _nobody_answers(judge_one: Any) -> Any:
+    def judge_deafly(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
+        if check.reading == "reachability" and lane.reading(check.on, check.reading) is not None:
+            return Verdict(check.where.get("answers") is False)
+        found: Verdict = judge_one(plan, lane, check)
+        return found
+
+    return judge_deafly
+
+
 def _unguarded_undo(act: Any) -> Any:
     def act_at_once(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
         found: Next = act(plan, lane, replace(task, require=()) if task.undo else task, now)
@@ -87,7 +98,7 @@ LETTING_IN = (
     Mutant(
         "the-living-taken-for-lost",
         "an instance that answers is taken for lost",
-        _believed(lambda check: check.reading == "reachability" and check.where.get("answers") is False),
+        ((orchestrator.decide.judge, "judge_one", _nobody_answers),),
         _AMPS,
     ),
     Mutant(
