@@ -141,6 +141,7 @@ ACTING = (
         "fence-not-proven",
         "a fence counts as shut as soon as that was sent",
         ((_ACT, "_prove", unproven(lambda task: task.do.action == "set_backbone")),),
+        "solace",
     ),
     Mutant(
         "confirmed-at-the-other-site",
@@ -189,5 +190,6 @@ ACTING = (
         "dry-run-sends",
         "a dry run sends a command",
         ((proof.simulation.night, "preview", _sending),),
+        "solace",
     ),
 )
