@@ -37,7 +37,7 @@ def draw_fabric(chance: Random, kind: Kind, source: str) -> FabricLayout:
     is_async = chance.random() < 0.4 if kind in _EITHER else (kind in _ASYNC) is (chance.random() < 0.97)
     shared = {
         "interval": chance.choice((1.0, 1.0, 2.0)),
-        "journal_messages": chance.choice((50, 500)),
+        "journal_messages": chance.choice((200, 1_000)),
         "retention": chance.choice((None, None, 20.0)),
         "recovery": chance.choice((0.2, 1.0, 3.0)),
     }
@@ -81,7 +81,7 @@ def draw_fabric(chance: Random, kind: Kind, source: str) -> FabricLayout:
         admin_latency=chance.choice((0.002, 0.05, 0.3)),
         link_rate=chance.choice((50.0, 2_000.0)),
         ack_interval=chance.choice((0.5, 1.0)),
-        tick=0.2,
+        tick=0.5,
     )
 
 
