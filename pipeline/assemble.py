@@ -10,7 +10,7 @@ from pipeline.ask import Ask, active_of, failover_of, run_of
 from pipeline.explain import Setting
 from pipeline.manifest import EndpointSnapshot
 from pipeline.report import WHYS, EndpointReport, Holding, Report, ServiceReport, SideReport, Uncommon, Work
-from pipeline.rows import EndpointKey
+from pipeline.rows import KEPT, LOG, SOW, EndpointKey
 from pipeline.sides import Side
 from pipeline.tally import Tally
 from pipeline.verdict import Circumstances, judge, recovery_point
@@ -146,36 +146,41 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
         text = f"{service.name}: {_few(partial)} not read in full; what is missing there may just not have been read"
         yield _found(Level.UNKNOWN, "endpoint-incomplete", text)
     yield from _absent(service, left, right)
+    records = [e.name for e in service.endpoints if e.kind == SOW and e.differs]
+    if records:
+        text = f"{service.name}: the records of {', '.join(records[:3])} differ: `failover pipeline sow` says why"
+        yield _found(Level.UNKNOWN, "sow-differs", text)
+    endpoints = [e for e in service.endpoints if e.kind != SOW]
     for name, uncommon in (
-        ("missing", [e.missing for e in service.endpoints]),
-        ("extra", [e.extra for e in service.endpoints]),
+        ("missing", [e.missing for e in endpoints]),
+        ("extra", [e.extra for e in endpoints]),
     ):
         yield from _uncommon(service.name, sites["left" if name == "missing" else "right"], name, uncommon)
     counts: Iterable[tuple[Level, str, int, str]] = (
-        (Level.ERROR, "changed", sum(e.changed for e in service.endpoints), "messages have other content"),
+        (Level.ERROR, "changed", sum(e.changed for e in endpoints), "messages have other content"),
         (
             Level.WARNING,
             "duplicates-left",
-            sum(e.duplicates_left for e in service.endpoints),
+            sum(e.duplicates_left for e in endpoints),
             f"surplus copies at {sites['left']}",
         ),
         (
             Level.WARNING,
             "duplicates-right",
-            sum(e.duplicates_right for e in service.endpoints),
+            sum(e.duplicates_right for e in endpoints),
             f"surplus copies at {sites['right']}",
         ),
         (
             Level.WARNING,
             "duplicates-at-both",
-            sum(e.duplicates_at_both or 0 for e in service.endpoints),
+            sum(e.duplicates_at_both or 0 for e in endpoints),
             "surplus copies at both sites",
         ),
-        (Level.WARNING, "order", sum(e.order_breaks for e in service.endpoints), "breaks of order"),
+        (Level.WARNING, "order", sum(e.order_breaks for e in endpoints), "breaks of order"),
         (
             Level.NOTE,
             "unverified",
-            sum(e.unverified for e in service.endpoints),
+            sum(e.unverified for e in endpoints),
             "messages whose content could not be compared",
         ),
     )
@@ -201,10 +206,15 @@ def _uncommon(service: str, site: str, name: str, found: list[Uncommon]) -> Iter
 def _absent(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]:
     for side, other in ((left, "right"), (right, "left")):
         there = {key for key in _snapshots(side) if key.service == service.name}
-        gone = [e.name for e in service.endpoints if e.key not in there and getattr(e, other).messages]
+        absent = [e for e in service.endpoints if e.key not in there and getattr(e, other).messages]
+        gone = [e.name for e in absent if e.kind not in KEPT]
         if gone:
             text = f"{service.name}: {_few(gone)} not there at {side.manifest.site}, so it cannot take their messages"
             yield _found(Level.ERROR, "endpoint-absent", text)
+        silent = [e.name for e in absent if e.kind == LOG]
+        if silent:
+            text = f"{service.name}: {_few(silent)} not in the log of {side.manifest.site}: is it logged there?"
+            yield _found(Level.UNKNOWN, "topic-absent", text)
 
 
 def _few(names: list[str]) -> str:

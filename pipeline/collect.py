@@ -20,7 +20,7 @@ from pipeline.places import write_whole
 from pipeline.rows import Cursor, EndpointKey, Source
 
 ROWS_A_COMMIT = 1_000_000
-_ROWS_A_REPORT = 10_000
+ROWS_A_REPORT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Job:
     failover_at: float | None = None
     simulated: bool = False
     rows_a_commit: int = ROWS_A_COMMIT
+    rows_a_report: int = ROWS_A_REPORT
 
 
 Observer = Callable[[Progress], None]
@@ -137,7 +138,7 @@ class _Collection:
             self._uncommitted += 1
             if self._uncommitted >= self._job.rows_a_commit:
                 self._commit(begun.model_copy(update={"position": position, "messages": count, "message_id": last}))
-            if self._messages % _ROWS_A_REPORT == 0:
+            if self._messages % self._job.rows_a_report == 0:
                 self._tell(key)
         self._end(key, begun, count)
 

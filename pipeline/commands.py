@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from orchestrator.clock import Clock
@@ -106,17 +105,6 @@ def _write(out: str | None, outcome: JournalsOutcome | SowOutcome, say: Say) -> 
         result.table("differences", outcome.differences)
         result.table("quarantine", outcome.unread)
         result.document(REPORT, encoded(outcome.report))
-
-
-def moment(text: str, option: str) -> float:
-    """Seconds since the epoch of ``2026-11-20T03:00:00Z``. Raises ``DefinitionError``; a zone is needed."""
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise DefinitionError(f"{option}: {text!r} is no moment", hint="write 2026-11-20T03:00:00Z") from error
-    if parsed.tzinfo is None:
-        raise DefinitionError(f"{option}: {text!r} has no time zone", hint="write 2026-11-20T03:00:00Z")
-    return parsed.timestamp()
 
 
 def settings_of(

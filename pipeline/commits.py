@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
-from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot
+from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot, UnreadDump
 from pipeline.rows import Cursor, EndpointKey, Kind
 
 NAME = "_commits.jsonl"
+QUARANTINE = "quarantine"
+_OURS = ("site=*/**/*.parquet", "site=*/**/.part-*", f"{QUARANTINE}/*", f"{QUARANTINE}/.*")
 
 
 class _Strict(BaseModel):
@@ -27,10 +29,12 @@ class _Strict(BaseModel):
 
 
 class Opening(_Strict):
-    """The first line: whose collection this is. One that says something else is not gone on with."""
+    """The first line: whose collection this is, and of which dumps, if of dumps. One that says something else is not
+    gone on with."""
 
     site: str
     run: str | None = None
+    dumps: str | None = None
     started_at: float
 
 
@@ -57,12 +61,42 @@ class Halfway(_Strict):
         return Cursor(self.position, self.message_id)
 
 
+class Counted(_Strict):
+    """How many messages of one endpoint were found so far."""
+
+    service: str
+    name: str
+    kind: Kind
+    messages: int
+
+    @property
+    def key(self) -> EndpointKey:
+        """Which one."""
+        return EndpointKey(self.service, self.name, self.kind)
+
+
+class DumpMark(_Strict):
+    """How far dumps were read: ``done`` of them whole, of the next one ``found`` records up to ``offset``; and what was
+    found up to there. ``begins``: the oldest entry of each service's log, in microseconds."""
+
+    done: int
+    offset: int = 0
+    found: int = 0
+    endpoints: tuple[Counted, ...] = ()
+    begins: dict[str, int] = Field(default_factory=dict)
+    left_aside: dict[str, int] = Field(default_factory=dict)
+    unread: tuple[UnreadDump, ...] = ()
+
+
 class Commit(_Strict):
-    """What became certain at once. ``halfway``: the endpoint in the middle of which this was."""
+    """What became certain at once. ``halfway``: the endpoint in the middle of which this was; ``mark``: where in the
+    dumps; ``quarantine``: files of what could not be read."""
 
     files: tuple[DataFile, ...] = ()
     endpoints: tuple[EndpointSnapshot, ...] = ()
     halfway: Halfway | None = None
+    mark: DumpMark | None = None
+    quarantine: tuple[DataFile, ...] = ()
     next_file: int
 
 
@@ -102,6 +136,16 @@ class CommitLog:
         return self.commits[-1].halfway if self.commits else None
 
     @property
+    def mark(self) -> DumpMark | None:
+        """Where in the dumps to go on."""
+        return self.commits[-1].mark if self.commits else None
+
+    @property
+    def quarantine(self) -> list[DataFile]:
+        """Every file of what could not be read."""
+        return [file for commit in self.commits for file in commit.quarantine]
+
+    @property
     def next_file(self) -> int:
         """The number of the next file."""
         return self.commits[-1].next_file if self.commits else 1
@@ -113,8 +157,8 @@ class CommitLog:
 
     def sweep(self) -> int:
         """Remove every data file that no line names. Returns how many there were."""
-        named = {self._directory / file.path for file in self.files}
-        found = [*self._directory.glob("site=*/**/*.parquet"), *self._directory.glob("site=*/**/.part-*")]
+        named = {self._directory / file.path for file in (*self.files, *self.quarantine)}
+        found = [path for pattern in _OURS for path in self._directory.glob(pattern)]
         strays = [path for path in found if path not in named]
         for path in strays:
             path.unlink()
@@ -170,6 +214,11 @@ def _opening(lines: Sequence[bytes], wanted: Opening, directory: Path) -> Openin
         raise DefinitionError(
             f"{directory} holds a collection of site {found.site}, run {found.run or 'none'}, that has not ended",
             hint="choose another directory, or end that one",
+        )
+    if found.dumps != wanted.dumps:
+        raise DefinitionError(
+            f"{directory} holds a collection of other dumps that has not ended, or these have changed since",
+            hint="choose another directory",
         )
     return found
 

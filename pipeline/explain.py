@@ -3,6 +3,9 @@
 The time between the two snapshots explains two kinds: what was spooled after the other site was read, and what was
 consumed before it was read. A message can only have been consumed when it stood at the head of its endpoint, before
 the first message that both sites still hold; that consumers take messages in order is assumed, and stated.
+
+Nothing is consumed out of a log or a SOW of AMPS. A log loses its oldest entries by and by, each instance by itself: what
+is older than the other log may have been there (seed 002).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pipeline.buckets import on
 from pipeline.layout import MICROS
 from pipeline.manifest import EndpointSnapshot
 from pipeline.report import NO_WHY
-from pipeline.rows import EndpointKey
+from pipeline.rows import KEPT, SOW, EndpointKey
 from pipeline.sides import KEY, LEFT, RIGHT
 
 _PENDING = 1
@@ -42,7 +45,7 @@ _SCHEMA = T.StructType(
     [
         *(T.StructField(name, T.StringType()) for name in KEY),
         *(T.StructField(on("first_common", side), T.LongType()) for side in (LEFT, RIGHT)),
-        *(T.StructField(on(name, side), T.LongType()) for side in (LEFT, RIGHT) for name in ("from", "to")),
+        *(T.StructField(on(name, side), T.LongType()) for side in (LEFT, RIGHT) for name in ("from", "to", "begins")),
         T.StructField("active", T.IntegerType()),
         T.StructField("failover", T.LongType()),
     ]
@@ -63,18 +66,22 @@ def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Se
 
 
 def _row(setting: Setting) -> tuple[object, ...]:
-    times = [
-        None if snapshot is None else round(moment * MICROS)
-        for snapshot in (setting.snapshot_l, setting.snapshot_r)
-        for moment in ((snapshot.taken_from, snapshot.taken_to) if snapshot else (0.0, 0.0))
-    ]
+    times = [_micros(one) for side in (setting.snapshot_l, setting.snapshot_r) for one in _moments(side)]
     active: Mapping[str | None, int] = {"left": LEFT, "right": RIGHT}
     return (
         *(setting.key.service, setting.key.name, setting.key.kind),
         *(setting.first_common_l, setting.first_common_r, *times),
         active.get(setting.active),
-        None if setting.failover_at is None else round(setting.failover_at * MICROS),
+        _micros(setting.failover_at),
     )
+
+
+def _moments(snapshot: EndpointSnapshot | None) -> tuple[float | None, ...]:
+    return (snapshot.taken_from, snapshot.taken_to, snapshot.begins_at) if snapshot else (None, None, None)
+
+
+def _micros(moment: float | None) -> int | None:
+    return None if moment is None else round(moment * MICROS)
 
 
 def _why(own: int, other: int, skew: Column) -> Column:
@@ -83,10 +90,15 @@ def _why(own: int, other: int, skew: Column) -> Column:
     is_queued = (F.col(on("state", own)) == _PENDING) & (F.col("active") == own)
     came_later = F.col(on("spooled", own)) + skew >= F.col(on("from", other))
     other_read_later = F.col(on("from", own)) < F.col(on("to", other))
+    is_older = F.col(on("spooled", own)) + skew < F.col(on("begins", other))
+    is_undumped = (F.col("kind") == SOW) & F.col(on("to", other)).isNull()
+    can_be_consumed = at_head & ~F.col("kind").isin(*KEPT)
     return (
         F.when(is_queued, "in-replication")
+        .when(is_undumped, "not-dumped")
         .when(came_later, "after-snapshot")
-        .when(at_head & other_read_later, "consumed-between")
-        .when(at_head & (F.col("active") == other), "consumed-unpropagated")
+        .when(is_older, "aged-out")
+        .when(can_be_consumed & other_read_later, "consumed-between")
+        .when(can_be_consumed & (F.col("active") == other), "consumed-unpropagated")
         .otherwise(NO_WHY)
     )

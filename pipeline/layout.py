@@ -29,8 +29,8 @@ _READERS = 8
 # Column, type, may it be empty, what it is. docs/pipeline.md shows this table; a test holds them together.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("endpoint", pa.string(), False, "name of the queue or topic endpoint; for AMPS the topic and message type"),
-    ("kind", pa.string(), False, "`queue`, `topic-endpoint`, or `topic` for AMPS"),
-    ("message_id", pa.string(), False, "equal at both sites; Solace: the replication group message id"),
+    ("kind", pa.string(), False, "`queue`, `topic-endpoint`; AMPS: `topic` (its log), `sow` (its records)"),
+    ("message_id", pa.string(), False, "equal at both sites; see below"),
     ("stream", pa.string(), False, "the series of numbers that the id belongs to; `#` for an id of no known form"),
     ("sequence", pa.int64(), False, "the id's number in its stream; for stream `#` a hash of the id"),
     ("position", pa.int64(), False, "grows in the order in which the endpoint delivers; gaps are allowed"),

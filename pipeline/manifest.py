@@ -43,7 +43,11 @@ class CensusModel(_Strict):
 
 
 class EndpointSnapshot(_Strict):
-    """One endpoint as it was read: from when to when (seconds since the epoch, our clock), and how much."""
+    """One endpoint as it was read: from when to when (seconds since the epoch, our clock), and how much.
+
+    ``begins_at``: of a log, by its own clock, when its oldest entry was written; what was older is gone. ``unread``:
+    pieces of what it was read from that are in quarantine.
+    """
 
     service: str
     name: str
@@ -52,6 +56,8 @@ class EndpointSnapshot(_Strict):
     taken_from: float
     taken_to: float
     censuses: tuple[CensusModel, ...] = ()
+    begins_at: float | None = None
+    unread: int = 0
 
     @property
     def key(self) -> EndpointKey:
@@ -60,11 +66,13 @@ class EndpointSnapshot(_Strict):
 
     @property
     def is_whole(self) -> bool | None:
-        """Was every message read? None when the endpoint did not tell its depth both before and after.
+        """Was every message read? None when the endpoint did not tell its depth both before and after, as no dump does.
 
         Messages may be consumed while they are read. Where the counters tell how many, exactly these may be absent;
         where they do not, anything less than both depths is taken for an incomplete reading.
         """
+        if self.unread:
+            return False
         depths = [census.messages for census in self.censuses if census.messages is not None]
         if len(depths) < 2:
             return None
@@ -101,8 +109,30 @@ class DataFile(_Strict):
     bytes: int = Field(ge=0)
 
 
+class UnreadDump(_Strict):
+    """What of one dump could not be read: how many pieces and bytes, and why the first of them."""
+
+    file: str
+    pieces: int
+    bytes: int
+    reason: str
+
+
+class DumpsRead(_Strict):
+    """What an export was read from, when that were dumps. ``left_aside``: journal entries that are no messages, by
+    type. ``quarantine``: the files of the table with every piece that could not be read."""
+
+    dumps: int
+    left_aside: dict[str, int] = Field(default_factory=dict)
+    unread: tuple[UnreadDump, ...] = ()
+    quarantine: tuple[DataFile, ...] = ()
+
+
 class Manifest(_Strict):
-    """The whole of it. Times are seconds since the epoch by the clock of the machine that collected."""
+    """The whole of it. Times are seconds since the epoch by the clock of the machine that collected.
+
+    ``unknown``: columns that what was read tells of no message.
+    """
 
     format: Literal[1] = FORMAT
     site: str = Field(min_length=1)
@@ -114,6 +144,8 @@ class Manifest(_Strict):
     services: tuple[ServiceSnapshot, ...]
     endpoints: tuple[EndpointSnapshot, ...]
     files: tuple[DataFile, ...]
+    unknown: tuple[str, ...] = ()
+    dumps: DumpsRead | None = None
 
     @property
     def messages(self) -> int:

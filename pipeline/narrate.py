@@ -78,7 +78,7 @@ def _endpoint(one: EndpointReport) -> str:
         duplicates,
         one.changed,
     )
-    return f"  {one.name:<28.28} " + " ".join(f"{number:>10,}" for number in numbers) + f" {one.order_breaks:>6,}"
+    return f"  {one.label:<28.28} " + " ".join(f"{number:>10,}" for number in numbers) + f" {one.order_breaks:>6,}"
 
 
 def _timeline(spans: tuple[Interval, ...]) -> Iterator[str]:

@@ -77,6 +77,15 @@ class Place:
         names = sorted(one.base_name for one in found if one.type == fs.FileType.File)
         return [self.child(name) for name in names if not name.startswith((".", "_"))]
 
+    def modified_at(self) -> float:
+        """When the file was written last, in seconds since the epoch; 0 where that is not known."""
+        nanoseconds: int | None = self.system.get_file_info(self.path).mtime_ns
+        return (nanoseconds or 0) / 1e9
+
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return int(self.system.get_file_info(self.path).size or 0)
+
     def open_input(self) -> pa.NativeFile:
         """For reading at any offset. Raises ``OSError``."""
         return self.system.open_input_file(self.path)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding
-from pipeline.rows import EndpointKey, Kind
+from pipeline.rows import SOW, EndpointKey, Kind
 
 FORMAT: Literal["failover.reconcile/1"] = "failover.reconcile/1"
 SideName = Literal["left", "right"]
@@ -27,6 +27,8 @@ NO_WHY = "none"
 WHYS = {
     "in-replication": "queued for the mate when it was read",
     "after-snapshot": "spooled after the other site was read",
+    "aged-out": "older than the other site's log: it may have been there",
+    "not-dumped": "the other site's SOW of this topic was not dumped",
     "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
     "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, which has not said so yet",
 }
@@ -93,6 +95,11 @@ class EndpointReport(_Strict):
     def key(self) -> EndpointKey:
         """Which one."""
         return EndpointKey(self.service, self.name, self.kind)
+
+    @property
+    def label(self) -> str:
+        """Its name, for people; a topic's log and its SOW have the same."""
+        return f"{self.name} SOW" if self.kind == SOW else self.name
 
     @property
     def has_same_messages(self) -> bool:

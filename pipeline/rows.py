@@ -11,12 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Kind = Literal["queue", "topic-endpoint", "topic"]
+Kind = Literal["queue", "topic-endpoint", "topic", "sow"]
 Replicated = Literal["replicated", "not-replicated", "pending-replication"]
 
 DIGEST_BYTES = 16
 NOT_REPLICATED: Replicated = "not-replicated"
 PENDING: Replicated = "pending-replication"
+# Of AMPS: the transaction log of a topic, and the records of its SOW. Nothing leaves these by being consumed.
+LOG: Kind = "topic"
+SOW: Kind = "sow"
+KEPT: frozenset[str] = frozenset({LOG, SOW})
 
 # A replication group message id ends in a 64-bit number, written as two groups of eight hexadecimal digits; what
 # stands before it names where the numbers were given out. An AMPS identity is `client name hash|client seq`.
@@ -41,7 +45,8 @@ class EndpointKey:
 class Message:
     """One message in one endpoint, as one site holds it.
 
-    ``message_id`` is equal at both sites (Solace: the replication group message id; AMPS: ``client hash|client seq``).
+    ``message_id`` is equal at both sites (Solace: the replication group message id; AMPS: ``client hash|client seq``, of
+    a SOW's record its key).
     ``spooled_at`` is seconds since the epoch by that broker's clock. ``size`` is bytes of content and attachment.
     ``digest`` is ``digest_of`` the content, None when the content could not be read. ``position``: a number of the
     site's own that grows along its endpoint; None has messages counted. None anywhere else is unknown.

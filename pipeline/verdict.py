@@ -5,6 +5,9 @@ gone, assuming replication was never disabled, once all replicated messages publ
 consumed at the newly active site. Two tests tell: the endpoints on both sites have the same messages; or the oldest
 message of every endpoint was published after the fail-over. Here the first compares the messages, not their number,
 and the second looks at both sites: what the restored site still holds of before would be delivered again.
+
+The second says nothing of AMPS: a log and a SOW keep what was consumed. Where these differ it is not safe, or, if time
+or the age of the logs explains all of it, not known.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 
 from orchestrator.clock import iso
 from pipeline.report import NO_WHY, EndpointReport, Rpo, SideName, Verdict
+from pipeline.rows import KEPT, SOW
 
 _NAMED_MAX = 3
 _CONSUMED = ("consumed-between", "consumed-unpropagated")
@@ -36,6 +40,10 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
     unread = (_unread(partial),) if partial else ()
     if not apart:
         return ("unknown", unread) if partial else ("safe", ("both sites hold the same messages in every endpoint",))
+    kept = [one for one in apart if one.kind in KEPT]
+    if kept:
+        verdict, why = _judge_kept(kept)
+        return verdict, (why, *unread)
     if known.was_interrupted:
         why = f"{_named(apart)} differ, and replication stopped queueing at some time, so their age proves nothing"
         return "not-safe", (*unread, why)
@@ -52,6 +60,22 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
     if known.was_interrupted is None:
         reasons.append("assumed: replication was never disabled or suspended")
     return "safe", tuple(reasons)
+
+
+def _judge_kept(apart: Sequence[EndpointReport]) -> tuple[Verdict, str]:
+    """Of logs and SOW topics that differ. What a SOW lacks is told by its log, if anything tells it."""
+    worse = [one for one in apart if one.kind != SOW and _is_worse(one)]
+    if worse:
+        return "not-safe", f"{_named(worse)} differ, and neither time nor the age of the logs explains it"
+    return (
+        "unknown",
+        f"{_named(apart)} differ, which time or the age of the logs may explain; dump both at a calm moment",
+    )
+
+
+def _is_worse(endpoint: EndpointReport) -> bool:
+    unexplained = endpoint.missing.unexplained + endpoint.extra.unexplained
+    return bool(unexplained or endpoint.changed or endpoint.duplicates_left or endpoint.duplicates_right)
 
 
 def _is_read(endpoint: EndpointReport) -> bool:
@@ -82,7 +106,7 @@ def _unread(endpoints: Sequence[EndpointReport]) -> str:
 
 
 def _named(endpoints: Sequence[EndpointReport]) -> str:
-    names = ", ".join(one.name for one in endpoints[:_NAMED_MAX])
+    names = ", ".join(one.label for one in endpoints[:_NAMED_MAX])
     more = len(endpoints) - _NAMED_MAX
     return f"{names} and {more:,} more" if more > 0 else names
 
@@ -95,9 +119,11 @@ def _more(endpoints: Sequence[EndpointReport]) -> tuple[str, ...]:
 def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) -> Rpo:
     """How many messages the fail-over lost: those that only the site that gave up has, and nothing explains.
 
-    It counts messages spooled until the fail-over. What may have been consumed at the active site meanwhile makes the
-    number uncertain: then it is bounded, never guessed.
+    It counts messages spooled until the fail-over. What may have been consumed at the active site meanwhile, or may have
+    aged out of its log, makes the number uncertain: then it is bounded, never guessed. The records of a SOW are not
+    counted: the messages that made them are in the log.
     """
+    endpoints = [one for one in endpoints if one.kind != SOW]
     if known.active is None:
         return Rpo(how="unknown", reasons=("which site is active is not known",))
     if known.failover_at is None:
@@ -107,8 +133,13 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     partial = [one for one in endpoints if not _is_read(one)]
     if partial:
         return Rpo(how="unknown", low=low, reasons=(_unread(partial),))
-    blurred = sum(one.before_failover.get(why, 0) for one in only_there for why in _CONSUMED)
-    if not blurred:
+    consumed = sum(one.before_failover.get(why, 0) for one in only_there for why in _CONSUMED)
+    aged = sum(one.before_failover.get("aged-out", 0) for one in only_there)
+    if not consumed and not aged:
         return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))
-    why = f"{blurred:,} stood at the head of their endpoint and may have been consumed at the active site instead"
-    return Rpo(how="bounded", low=low, high=low + blurred, reasons=(why,))
+    whys = (
+        (consumed, "stood at the head of their endpoint and may have been consumed at the active site instead"),
+        (aged, "are older than the active site's log and may have been in it"),
+    )
+    reasons = tuple(f"{number:,} {text}" for number, text in whys if number)
+    return Rpo(how="bounded", low=low, high=low + consumed + aged, reasons=reasons)

@@ -1,4 +1,4 @@
-"""``failover lab up --amps``: the simulated AMPS instances on real ports, on behalf of the command line."""
+"""The simulated AMPS instances of ``failover lab``: served on real ports, or their files as dumps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.mock.amps.dumps import write_dumps
 from adapters.mock.amps.embedded import SERVICE, WORLD_FILE, amps_world
 from adapters.mock.amps.faults import FAULTS
+from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
@@ -47,6 +49,25 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
         show("Ctrl-C ends the lab; the instances keep their state.")
         wait_for_signal()
     say("the lab is down")
+
+
+def dump_lab(tools: Tools, directory: Path, out: Path) -> None:
+    """Write the dumps of the instances that a lab keeps in ``directory``, whether or not it is up.
+
+    Raises ``DefinitionError`` when there are none, or ``out`` holds something; ``Unreachable``, ``OutputLost``.
+    """
+    path = directory / WORLD_FILE
+    if not path.exists():
+        raise DefinitionError(
+            f"{directory} holds no AMPS instances", hint="`failover lab up --amps` makes them; name its --directory"
+        )
+    if out.exists():
+        raise DefinitionError(f"{out} exists already", hint="choose another directory")
+    world = AmpsWorld.load(path, tools.clock)
+    show("SIMULATED")
+    for one in world.layout.instances:
+        files = write_dumps(world, one.name, out / one.name)
+        show(f"  {one.site_name}  {files} dumps of {one.name} are in {out / one.name}")
 
 
 def _assumption(text: str) -> tuple[str, str | list[str]]:

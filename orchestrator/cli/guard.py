@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, PairName, Vpn, Yes
-from orchestrator.cli.watch import Interval, LinesAsJson, seconds_of
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Vpn, Yes
+from orchestrator.cli.watch import Interval, seconds_of
 
 
 def register(app: typer.Typer) -> None:

@@ -86,6 +86,29 @@ def up(
     serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
 
 
+@_APP.command("dump")
+def dump(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to: DIR/INSTANCE/journal, …/sow.")],
+    directory: Annotated[
+        Path, typer.Option("--directory", "-d", metavar="DIR", help="Where the lab keeps its sites.")
+    ] = Path("lab"),
+) -> None:
+    """Write what amps_journal_dump and amps_sow_dump -v would print for the lab's AMPS instances.
+
+    They are shown as at the last request to the lab: a simulated world stands still while nobody asks.
+
+    \b
+    Example:
+      failover lab dump --out dumps
+      failover snapshot --inventory lab.yaml --site ny --dumps dumps/orders-ny --out exports/ny
+    """
+    from orchestrator.cli.amps_lab import dump_lab
+    from orchestrator.cli.wiring import tools as tools_of
+
+    dump_lab(tools_of(context), directory, out)
+
+
 @_APP.command("reset")
 def reset(
     context: typer.Context,

@@ -29,6 +29,7 @@ Readings = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, check, print every command; change nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")]
+LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="One JSON event a line, ending in a result object.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to start.")]
 Xa = Annotated[

@@ -47,7 +47,8 @@ def reconcile_exports(
     """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
     with spark_installed():
         from pipeline.ask import Ask
-        from pipeline.commands import moment, run_reconcile
+        from pipeline.commands import run_reconcile
+        from pipeline.moments import moment
         from pipeline.narrate import lines_of
         from pipeline.report import SideName
 

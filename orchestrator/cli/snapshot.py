@@ -1,4 +1,4 @@
-"""``failover snapshot``: what every queue and topic endpoint of a site holds, as Parquet."""
+"""``failover snapshot``: what every queue and topic endpoint of a site holds, or dumps of AMPS tell, as Parquet."""
 
 from __future__ import annotations
 
@@ -22,26 +22,50 @@ def snapshot(
     ],
     vpn: Annotated[
         list[str] | None,
-        typer.Option("--vpn", metavar="NAME", help="A service; repeat for several (default: all of the site)."),
+        typer.Option("--vpn", "--service", metavar="NAME", help="A service; repeat for several (default: all)."),
     ] = None,
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
+    ] = None,
+    dumps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dumps",
+            metavar="[SERVICE=]DIR",
+            help="AMPS: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v).",
+        ),
+    ] = None,
+    dumped_at: Annotated[
+        str | None,
+        typer.Option(
+            "--dumped-at", metavar="TIME", help="When the dumps were made (default: the time of each file)."
+        ),
     ] = None,
     inventory: InventoryFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Page through every endpoint of a site and write what is there as Parquet. Reads only; can be gone on with.
 
+    Of AMPS instances it reads dumps that were copied here, and no instance.
+
     \b
     Examples:
       failover snapshot --site ny --vpn Trading_VPN --out exports/ny
       failover snapshot --site nj --out exports/nj --run last
+      failover snapshot --site ny --service orders --dumps dumps/ny --out exports/ny
       failover pipeline reconcile exports/ny exports/nj --out evidence
     """
+    from orchestrator.cli.dumped import take_snapshot_of_dumps
     from orchestrator.cli.snapshotting import Wanted, take_snapshot
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
     wanted = Wanted(site, tuple(vpn or ()), run)
-    take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
+    if dumps is None:
+        take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
+    else:
+        code = take_snapshot_of_dumps(
+            tools, tools.inventory(inventory), wanted, dumps, dumped_at, out, as_json=as_json
+        )
+        raise typer.Exit(code)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from orchestrator.cli.families import AMPS, family_of
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import Tools
@@ -39,29 +40,33 @@ class Wanted:
 def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, *, as_json: bool) -> Manifest:
     """Read the site into the directory ``out`` and say how much there was. Raises ``FailoverError``; the same call
     goes on where it stopped."""
-    site = inventory.sites.get(wanted.site)
-    if site is None:
-        raise DefinitionError(f"no site is called {wanted.site!r}", hint=f"the inventory has: {_names(inventory)}")
-    services = _services(inventory, wanted)
+    site = site_of(inventory, wanted)
+    services = services_of(inventory, wanted)
     with spark_installed():
         from pipeline.collect import collect
 
         adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
         with closing(adapter):
-            browser = _browser(adapter, site)
+            browser = _browser(tools, adapter, site)
             adapter.open()
-            job = _job(tools, site, adapter, services, wanted.run)
+            job = job_of(tools, site, services, wanted.run, _roles(adapter, services))
             source = _Device(browser, services, tools.clock)
             manifest = collect(source, Path(out), job, tools.clock, observe=_say_progress(tools.clock))
-    _show(manifest, out, as_json=as_json)
+    show_manifest(manifest, out, as_json=as_json)
     return manifest
 
 
-def _names(inventory: Inventory) -> str:
-    return ", ".join(sorted(inventory.sites))
+def site_of(inventory: Inventory, wanted: Wanted) -> Site:
+    """The site that is meant. Raises ``DefinitionError``."""
+    site = inventory.sites.get(wanted.site)
+    if site is None:
+        known = ", ".join(sorted(inventory.sites))
+        raise DefinitionError(f"no site is called {wanted.site!r}", hint=f"the inventory has: {known}")
+    return site
 
 
-def _services(inventory: Inventory, wanted: Wanted) -> list[str]:
+def services_of(inventory: Inventory, wanted: Wanted) -> list[str]:
+    """The services that are meant. Raises ``DefinitionError``."""
     known = {service for pair in inventory.pairs if wanted.site in pair.sites for service in pair.services}
     for service in wanted.services:
         if service not in known:
@@ -71,26 +76,31 @@ def _services(inventory: Inventory, wanted: Wanted) -> list[str]:
     return sorted(wanted.services or known)
 
 
-def _browser(adapter: Adapter, site: Site) -> Browser:
+def _browser(tools: Tools, adapter: Adapter, site: Site) -> Browser:
     from orchestrator.composite import browser_of
 
     browser = browser_of(adapter)
     if browser is None:
         raise DefinitionError(
             f"the adapter {site.adapter} of {site.name} does not show the messages of endpoints",
-            hint="solace-semp does; it may stand under `also` of the site",
+            hint="its dumps do: give them with --dumps"
+            if family_of(tools, site) == AMPS
+            else "solace-semp does; it may stand under `also` of the site",
         )
     return browser
 
 
-def _job(tools: Tools, site: Site, adapter: Adapter, services: Sequence[str], run: str | None) -> Job:
+def job_of(
+    tools: Tools, site: Site, services: Sequence[str], run: str | None, roles: Mapping[str, Role | None]
+) -> Job:
+    """What to collect, and as evidence for which fail-over. Raises ``DefinitionError``."""
     from pipeline.collect import Job
 
     name, outages = (None, {}) if run is None else _outages(tools, run)
     moments = [outage.at for service, outage in outages.items() if service in services]
     return Job(
         site=site.name,
-        services=_snapshots(adapter, services, outages),
+        services=_snapshots(services, roles, outages),
         run=name,
         # Services that failed over at different times are judged by the latest: what is younger is safe for all.
         failover_at=max(moments, default=None),
@@ -113,14 +123,19 @@ def _outages(tools: Tools, run: str) -> tuple[str, dict[str, Outage]]:
     return name, outages
 
 
-def _snapshots(adapter: Adapter, services: Sequence[str], outages: Mapping[str, Outage]) -> list[ServiceSnapshot]:
+def _roles(adapter: Adapter, services: Sequence[str]) -> dict[str, Role | None]:
+    answers = probe(adapter, "replication", services)
+    return {name: one.role if isinstance(one, ReplicationStatus) else None for name, one in answers.items()}
+
+
+def _snapshots(
+    services: Sequence[str], roles: Mapping[str, Role | None], outages: Mapping[str, Outage]
+) -> list[ServiceSnapshot]:
     from pipeline.manifest import ServiceSnapshot
 
-    answers = probe(adapter, "replication", services)
     found = []
     for service in services:
-        status, outage = answers[service], outages.get(service)
-        role = status.role if isinstance(status, ReplicationStatus) else None
+        role, outage = roles.get(service), outages.get(service)
         word: Literal["active", "standby"] | None = None
         if role is not None:
             word = "active" if role is Role.ACTIVE else "standby"
@@ -173,31 +188,46 @@ def _endpoint(key: EndpointKey) -> Endpoint:
 
 
 def _say_progress(clock: Clock) -> Callable[[Progress], None]:
-    """Says how far it is, every few seconds, and at the end."""
-    next_at = clock.now() + _EVERY_S
+    seldom = every_few_seconds(clock)
 
     def observe(progress: Progress) -> None:
-        nonlocal next_at
-        if progress.endpoint is None or clock.now() >= next_at:
-            next_at = clock.now() + _EVERY_S
+        if progress.endpoint is None or seldom():
             say(f"{progress.messages:,} messages, {progress.endpoints:,} of {progress.endpoints_total:,} endpoints")
 
     return observe
 
 
-def _show(manifest: Manifest, out: str, *, as_json: bool) -> None:
+def every_few_seconds(clock: Clock) -> Callable[[], bool]:
+    """Is it time to say again how far it is? So long as that was said whenever this was true."""
+    next_at = clock.now() + _EVERY_S
+
+    def is_time() -> bool:
+        nonlocal next_at
+        if clock.now() < next_at:
+            return False
+        next_at = clock.now() + _EVERY_S
+        return True
+
+    return is_time
+
+
+def summary_of(manifest: Manifest, out: str) -> dict[str, object]:
+    """What --json shows."""
+    return {
+        "simulated": manifest.simulated,
+        "site": manifest.site,
+        "out": out,
+        "endpoints": len(manifest.endpoints),
+        "messages": manifest.messages,
+        "files": len(manifest.files),
+        "incomplete": [str(one.key) for one in manifest.endpoints if one.is_whole is False],
+    }
+
+
+def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
+    """How much there was, and what was not read in full."""
     if as_json:
-        show_json(
-            {
-                "simulated": manifest.simulated,
-                "site": manifest.site,
-                "out": out,
-                "endpoints": len(manifest.endpoints),
-                "messages": manifest.messages,
-                "files": len(manifest.files),
-                "incomplete": [str(one.key) for one in manifest.endpoints if one.is_whole is False],
-            }
-        )
+        show_json(summary_of(manifest, out))
         return
     if manifest.simulated:
         show("SIMULATED")

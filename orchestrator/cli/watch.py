@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, PairName, Readings, Vpn
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Readings, Vpn
 from orchestrator.errors import DefinitionError
 
 Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
-LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -63,15 +62,15 @@ def watch(
     raise typer.Exit(watch_queues(tools_of(context), wish, as_json=as_json))
 
 
-def seconds_of(option: str, text: str) -> float:
-    """Seconds of ``10s``. Raises ``DefinitionError``."""
+def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
+    """Seconds of ``10s``; nothing at all only where ``least`` is 0. Raises ``DefinitionError``."""
     from orchestrator.runbook import parse_duration
 
     try:
         seconds = parse_duration(text)
     except ValueError as error:
         raise DefinitionError(f"{option} {text}: {error}") from error
-    if seconds <= 0:
+    if seconds <= 0 and seconds != least:
         raise DefinitionError(f"{option} {text}: a time of nothing is none")
     return seconds
 

@@ -9,7 +9,7 @@ A SOW dump does not say which topic it is of, so its name does. This file must n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -53,6 +53,12 @@ class Instance:
         return cls(name, tuple(files))
 
     @classmethod
+    def of_dumps(cls, name: str) -> Instance:
+        """Journals as in ``of_journals``, and the SOW where there is one. Raises ``DefinitionError``."""
+        sow = _existing(name).child(SOW)
+        return replace(cls.of_journals(name), sow=_sow_dumps(sow) if sow.is_directory() else {})
+
+    @classmethod
     def of_directory(cls, name: str) -> Instance:
         """An instance's directory, with journals and SOW. Raises ``DefinitionError``."""
         place = _existing(name)
@@ -61,13 +67,17 @@ class Instance:
             raise DefinitionError(
                 f"there is no directory {SOW} in it", file=name, hint=f"it holds {JOURNAL}/… and {SOW}/TOPIC.TYPE.txt"
             )
-        dumps: dict[Topic, Place] = {}
-        for file in sow.files():
-            topic = topic_of(file.name)
-            if topic in dumps:
-                raise DefinitionError(f"a second dump of {topic}", file=file.name)
-            dumps[topic] = file
-        return cls(name, tuple(journals.files()) if journals.is_directory() else (), dumps)
+        return cls(name, tuple(journals.files()) if journals.is_directory() else (), _sow_dumps(sow))
+
+
+def _sow_dumps(directory: Place) -> dict[Topic, Place]:
+    dumps: dict[Topic, Place] = {}
+    for file in directory.files():
+        topic = topic_of(file.name)
+        if topic in dumps:
+            raise DefinitionError(f"a second dump of {topic}", file=file.name)
+        dumps[topic] = file
+    return dumps
 
 
 def topic_of(file: str) -> Topic:

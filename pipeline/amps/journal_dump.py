@@ -55,10 +55,11 @@ class Entry:
 
 
 class JournalDump:
-    """The entries of one dump. ``header`` and ``footer`` are there when the iteration has come by them."""
+    """The entries of one dump, from ``offset`` on, where ``stream`` is and one of them began or ended. ``header`` and
+    ``footer`` are there when the iteration has come by them."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._lines = Lines(stream)
+    def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
+        self._lines = Lines(stream, offset)
         self.header: dict[str, str] = {}
         self.footer: dict[str, str] = {}
 
@@ -73,6 +74,11 @@ class JournalDump:
                 into[text_of(found[1])] = text_of(found[2]).strip()
             elif line.strip() and not _SEPARATOR.fullmatch(line):
                 yield skipped(lines, [line], lines.offset - len(line), "neither an entry nor a field", _is_border)
+
+    @property
+    def offset(self) -> int:
+        """Where what was not read yet begins; between two entries, where to go on with."""
+        return self._lines.offset
 
     @property
     def total(self) -> int | None:

@@ -1,9 +1,4 @@
-"""One instance's transaction log as tables: what it holds, from where to where, and how much of it was not readable.
-
-What the ``type`` of an entry is called besides ``publish`` is not documented (facts on AMPS, section 12): a type whose
-name holds ``delete`` is taken for a deletion, one with ``delta`` for a part of a message, one with ``publish`` for a
-whole one; any other is counted, and says nothing about messages.
-"""
+"""One instance's transaction log as tables: what it holds, from where to where, and how much of it was not readable."""
 
 from __future__ import annotations
 
@@ -14,11 +9,11 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.amps.kinds import KINDS
 from pipeline.amps.reader import journal_entries, quarantine, readable
 from pipeline.amps.report import LogReport, Unread
 from pipeline.places import Place
 
-WHOLE, PART, DELETION = "whole", "part", "deletion"
 IDENTITY = ("client", "sequence")
 TOPIC = ("topic", "message_type")
 _READ = (*TOPIC, "type", "txid", *IDENTITY, "micros", "expiration", "digest")
@@ -91,11 +86,7 @@ def highest_sequences(messages: DataFrame) -> DataFrame:
 
 def _kind_of() -> Column:
     name = F.lower("type")
-    return (
-        F.when(name.contains("delete"), DELETION)
-        .when(name.contains("delta"), PART)
-        .when(name.contains("publish"), WHOLE)
-    )
+    return F.coalesce(*[F.when(name.contains(word), kind) for word, kind in KINDS])
 
 
 def _seconds(micros: int | None) -> float | None:

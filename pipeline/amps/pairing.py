@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.amps.instance import Topic
-from pipeline.amps.log import DELETION, IDENTITY, TOPIC, highest_sequences
+from pipeline.amps.kinds import DELETION
+from pipeline.amps.log import IDENTITY, TOPIC, highest_sequences
 from pipeline.amps.rebuild import RECORD, Bounds
 
 Side = tuple[DataFrame, DataFrame, Bounds, int | None]

@@ -7,8 +7,6 @@ works on a cluster wherever PyArrow knows its scheme.
 
 from __future__ import annotations
 
-import gzip
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
@@ -19,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from orchestrator.errors import DefinitionError
+from pipeline.amps.files import open_dump, remark_on
 from pipeline.amps.journal_dump import Entry, JournalDump
 from pipeline.amps.sow_dump import SowDump, SowRecord
 from pipeline.amps.text import Quarantined
@@ -27,12 +26,7 @@ from pipeline.rows import digest_of
 
 _ROWS_A_BATCH = 4096
 _BYTES_A_BATCH = 16 << 20
-_BUFFER_BYTES = 1 << 20
 _SEPARATOR = "\n"
-
-# A remark is no piece of the dump, but something about the whole of it.
-CUT_OFF = "the dump has no end: it was cut off, or is still being written"
-OTHER_TOTAL = "the dump says that there are {told:,}, and {found:,} were read"
 
 _COMMON = [
     pa.field("file", pa.string()),
@@ -141,7 +135,7 @@ class _Reader(DataSourceReader):
         schema = _SCHEMAS[self.format]
         batch: list[dict[str, object]] = []
         size = 0
-        with _opened(file) as stream:
+        with open_dump(file) as stream:
             for row in self.rows(stream):
                 batch.append({"file": file, **row})
                 data = row.get("data")
@@ -155,12 +149,6 @@ class _Reader(DataSourceReader):
     def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
         """One dictionary for each record, piece that could not be read, or remark."""
         raise NotImplementedError
-
-
-def _opened(file: str) -> IO[bytes]:
-    """The dump's text; a dump may be packed with gzip."""
-    raw = Place.of(file).open_input()
-    return io.BufferedReader(gzip.GzipFile(fileobj=raw) if file.endswith(".gz") else raw, _BUFFER_BYTES)
 
 
 class _JournalReader(_Reader):
@@ -211,7 +199,7 @@ def _row(one: Entry | SowRecord | Quarantined, fields: Sequence[pa.Field]) -> di
 
 
 def _remarks(told: int | None, found: int) -> Iterator[dict[str, object]]:
-    if told is None:
-        yield {"reason": CUT_OFF}
-    elif told != found:
-        yield {"reason": OTHER_TOTAL.format(told=told, found=found)}
+    """A remark is no piece of the dump, but something about the whole of it."""
+    remark = remark_on(told, found)
+    if remark is not None:
+        yield {"reason": remark}

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline.amps.log import DELETION, PART, TOPIC
+from pipeline.amps.kinds import DELETION, PART
+from pipeline.amps.log import TOPIC
 
 RECORD = (*TOPIC, "key")
 # A record whose key fields are not known or not there goes by AMPS's own key, which no log tells.

@@ -58,6 +58,11 @@ class SowDump:
                 yield skipped(lines, [line], lines.offset - len(line), "neither a record nor a field", _is_border)
 
     @property
+    def offset(self) -> int:
+        """Where what was not read yet begins."""
+        return self._lines.offset
+
+    @property
     def total(self) -> int | None:
         """How many records the dump says that there are, in all the files it is of; None when it does not say."""
         return sum(self._totals) if self._totals else None
@@ -102,7 +107,7 @@ def _finished(lines: Lines, value: bytes, fields: dict[str, str], offset: int) -
     if not begun.startswith(b"["):
         raise Corrupt("data is not in brackets")
     key = fields["key"]
-    if len(key) > _KEY_DIGITS:
+    if len(key) > _KEY_DIGITS or int(key) >= 1 << 64:
         raise Corrupt(f"key is larger than 64 bits: {key[:40]}")
     return SowRecord(
         offset=offset,

@@ -40,10 +40,11 @@ class Quarantined:
 class Lines:
     """Lines of a stream, which may be put back."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
+        """``offset``: where ``stream`` is, and a line begins."""
         self._stream = stream
         self._kept: list[bytes] = []  # the next one comes last
-        self._offset = 0
+        self._offset = offset
 
     @property
     def offset(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -132,10 +133,11 @@ class NightJournal(Journal):
 
     def fill_disk(self) -> None:
         """From now on the database cannot grow, as far as this process is concerned."""
-        with self._connected() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-            connection.rollback()
+        connection = self._kept()
+        assert connection is not None  # it is a file
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        connection.rollback()
 
     def bury(self, run: str) -> None:
         """What the next process on that machine finds out by itself: the holder of the lease is dead."""
@@ -144,15 +146,10 @@ class NightJournal(Journal):
 
     def empty(self) -> None:
         """As new, for the next story."""
-        tables = self._tables()
-        with self.engine.begin() as connection:
-            for table in tables:
-                connection.exec_driver_sql(f"DELETE FROM {table}")
-
-    def _tables(self) -> list[str]:
-        with self.reader.connect() as connection:
-            found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
-            return [row[0] for row in found if not row[0].startswith("sqlite_")]
+        with closing(self.engine.raw_connection()) as connection:
+            found = connection.cursor().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            tables = [name for (name,) in found if not name.startswith("sqlite_")]
+            connection.cursor().executescript(";".join(f"DELETE FROM {table}" for table in tables))
 
 
 def _size(path: Path | None) -> int:

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from orchestrator.errors import ComputationFailed, DefinitionError
-from pipeline.amps.reader import CUT_OFF, OTHER_TOTAL, journal_entries, quarantine, readable, sow_records
+from pipeline.amps.files import CUT_OFF, OTHER_TOTAL
+from pipeline.amps.reader import journal_entries, quarantine, readable, sow_records
 from pipeline.faults import spark_faults
 from pipeline.places import Place
 from pipeline.rows import digest_of

@@ -13,10 +13,11 @@ import pytest
 from orchestrator.cli.main import main
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.errors import DefinitionError, OutputLost
-from pipeline.commands import moment, settings_of
+from pipeline.commands import settings_of
 from pipeline.java import find_java
 from pipeline.layout import SCHEMA, check_files
 from pipeline.manifest import DataFile
+from pipeline.moments import moment
 from pipeline.places import Place
 from pipeline.results import REPORT, result_at
 from pipeline.sides import Side

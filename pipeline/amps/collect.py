@@ -1,0 +1,231 @@
+"""Collects the dumps of AMPS instances into an export: resumable, with progress, in bounded memory.
+
+A log becomes one endpoint for each topic, its messages named by (client name hash, client seq); a SOW becomes one too,
+its records named by their keys (facts on AMPS, section 8.1: what is equal at both sites). What dumps do not tell is
+left empty: whether the mate has a message, how often it was delivered, the role of the instance, the contents of
+queues. Each dump is read once, from its beginning to its end; what was committed is not read again. Needs no Spark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from gzip import BadGzipFile
+from pathlib import Path
+
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from pipeline.amps.files import open_dump, remark_on
+from pipeline.amps.found import Dump, Found
+from pipeline.amps.instance import Instance, Topic
+from pipeline.amps.journal_dump import Entry, JournalDump
+from pipeline.amps.kinds import is_message
+from pipeline.amps.quarantine import Quarantine
+from pipeline.amps.sow_dump import SowDump, SowRecord
+from pipeline.amps.text import Quarantined
+from pipeline.collect import Job
+from pipeline.commits import Commit, CommitLog, DumpMark, Opening
+from pipeline.layout import MICROS
+from pipeline.manifest import NAME, DumpsRead, Manifest
+from pipeline.parts import Bounds, Parts
+from pipeline.places import Place, write_whole
+from pipeline.rows import LOG, EndpointKey, Message, digest_of
+
+# What no dump tells of any message.
+UNKNOWN = ("replicated", "redeliveries")
+NO_TIME = "its time is not there, or not in UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a collection is. ``messages`` counts those of earlier attempts too; ``has_ended``: that was all."""
+
+    dumps: int
+    dumps_total: int
+    messages: int
+    has_ended: bool = False
+
+
+def dumps_of(instances: Mapping[str, Instance], made_at: float | None = None) -> list[Dump]:
+    """Every dump of these services' instances, always in the same order.
+
+    A dump does not say when it was made. Unless ``made_at`` tells, the time of its file is taken for that. Copying makes
+    it later at most, so no message passes for one that came after the dump and did not.
+    """
+    found = []
+    for service, instance in sorted(instances.items()):
+        files: list[tuple[Topic | None, Place]] = [(None, place) for place in instance.journals]
+        files += sorted(instance.sow.items())
+        for topic, place in files:
+            found.append(Dump(service, topic, place, place.modified_at() if made_at is None else made_at))
+    return found
+
+
+def collect_dumps(
+    dumps: list[Dump],
+    directory: Path,
+    job: Job,
+    clock: Clock,
+    *,
+    observe: Callable[[Progress], None] = lambda _: None,
+    bounds: Bounds | None = None,
+) -> Manifest:
+    """Read every dump into ``directory``; returns the manifest, which is then there too.
+
+    Raises ``DefinitionError`` when the directory holds another export, or a dump cannot be read; ``LeaseHeld`` when
+    another process collects into it, ``OutputLost`` when it cannot be written. After any of these the same call goes
+    on where this one stopped.
+    """
+    if (directory / NAME).exists():
+        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
+    opening = Opening(site=job.site, run=job.run, dumps=_fingerprint(dumps), started_at=clock.now())
+    log = CommitLog(directory, opening)
+    try:
+        log.sweep()
+        found = _Collection(dumps, directory, job, log, observe, bounds).run()
+        manifest = Manifest(
+            site=job.site,
+            simulated=job.simulated,
+            run=job.run,
+            failover_at=job.failover_at,
+            started_at=log.opening.started_at,
+            finished_at=clock.now(),
+            services=tuple(job.services),
+            endpoints=found.endpoints(dumps),
+            files=tuple(log.files),
+            unknown=UNKNOWN,
+            dumps=DumpsRead(
+                dumps=len(dumps),
+                left_aside=dict(sorted(found.left_aside.items())),
+                unread=tuple(found.unread.values()),
+                quarantine=tuple(log.quarantine),
+            ),
+        )
+        write_whole(directory / NAME, manifest.encoded())
+        log.remove()
+        return manifest
+    finally:
+        log.close()
+
+
+def _fingerprint(dumps: list[Dump]) -> str:
+    """Tells these dumps from others, and from themselves after a change."""
+    told = [f"{one.service}\n{one.place.name}\n{one.place.size()}\n{one.place.modified_at()}" for one in dumps]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+class _Collection:
+    """One attempt."""
+
+    def __init__(
+        self,
+        dumps: list[Dump],
+        directory: Path,
+        job: Job,
+        log: CommitLog,
+        observe: Callable[[Progress], None],
+        bounds: Bounds | None,
+    ) -> None:
+        self._dumps = dumps
+        self._job = job
+        self._log = log
+        self._observe = observe
+        self._begun = log.mark or DumpMark(done=0)
+        self._found = Found(self._begun)
+        self._parts = Parts(directory, job.site, first=log.next_file, bounds=bounds)
+        self._quarantine = Quarantine(directory, first=len(log.quarantine) + 1)
+        self._messages = sum(file.rows for file in log.files)
+        self._uncommitted = 0
+
+    def run(self) -> Found:
+        try:
+            for number in range(self._begun.done, len(self._dumps)):
+                self._read(number)
+            self._commit(self._found.mark(len(self._dumps)))
+        finally:
+            self._parts.abandon()
+        self._observe(Progress(len(self._dumps), len(self._dumps), self._messages, has_ended=True))
+        return self._found
+
+    def _read(self, number: int) -> None:
+        dump = self._dumps[number]
+        name = dump.place.name
+        is_begun = number == self._begun.done
+        offset, found = (self._begun.offset, self._begun.found) if is_begun else (0, 0)
+        if dump.sow is not None:
+            self._found.messages[dump.sow] += 0  # without records it is there, too
+        try:
+            with open_dump(name) as stream:
+                stream.seek(offset)
+                text = JournalDump(stream, offset) if dump.sow is None else SowDump(stream)
+                for one in _pieces(text):
+                    found += self._take(number, one, text.offset)
+                    # The number of records stands at the end of each SOW file, so these are read at one go.
+                    if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
+                        self._commit(self._found.mark(number, text.offset, found))
+        except OSError as error:
+            raise DefinitionError(f"cannot be read: {error.strerror or error}", file=name) from error
+        remark = remark_on(text.total, found)
+        if remark is not None:
+            self._quarantine.remark(name, remark)
+            self._found.not_read(name, remark, 0)
+        if self._uncommitted >= self._job.rows_a_commit:
+            self._commit(self._found.mark(number + 1))
+
+    def _take(self, number: int, one: Entry | SowRecord | Quarantined, offset: int) -> int:
+        """Put one piece where it belongs. Returns 1 for a record of the dump."""
+        dump = self._dumps[number]
+        if isinstance(one, Quarantined):
+            self._set_aside(dump, one)
+            return 0
+        if isinstance(one, Entry) and not is_message(one.type):
+            self._found.left_aside[one.type] += 1
+            return 1
+        if one.micros is None:
+            self._set_aside(dump, Quarantined(one.offset, offset - one.offset, NO_TIME, b""))
+            return 1
+        key, message = _of_log(dump, one, one.micros) if isinstance(one, Entry) else _of_sow(dump, one, one.micros)
+        if key.kind == LOG:
+            self._found.begins[key.service] = min(self._found.begins.get(key.service, one.micros), one.micros)
+        self._parts.add(key, message.position or 0, message)
+        self._found.messages[key] += 1
+        self._messages += 1
+        self._uncommitted += 1
+        if self._messages % self._job.rows_a_report == 0:
+            self._observe(Progress(number, len(self._dumps), self._messages))
+        return 1
+
+    def _set_aside(self, dump: Dump, one: Quarantined) -> None:
+        self._quarantine.piece(dump.place.name, one)
+        self._found.not_read(dump.place.name, one.reason, one.length)
+
+    def _commit(self, mark: DumpMark) -> None:
+        files, aside = tuple(self._parts.close_all()), tuple(self._quarantine.close_all())
+        self._log.commit(Commit(files=files, quarantine=aside, mark=mark, next_file=self._parts.next_number))
+        self._uncommitted = 0
+
+
+def _pieces(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quarantined]:
+    """What a dump holds; the end of a packed one that is damaged is a piece that could not be read."""
+    try:
+        yield from text
+    except (EOFError, BadGzipFile, zlib.error) as error:
+        yield Quarantined(text.offset, 0, f"the packed text is damaged from here on: {error}", b"")
+
+
+def _of_log(dump: Dump, entry: Entry, micros: int) -> tuple[EndpointKey, Message]:
+    """An entry of the log. Its place is its txid: that grows along the log, and means nothing elsewhere."""
+    topic = str(Topic(entry.topic, entry.message_type))
+    digest = None if entry.data is None else digest_of(entry.data)
+    identity = f"{entry.client}|{entry.sequence}"
+    message = Message(identity, micros / MICROS, size=entry.size, digest=digest, position=entry.txid)
+    return EndpointKey(dump.service, topic, LOG), message
+
+
+def _of_sow(dump: Dump, record: SowRecord, micros: int) -> tuple[EndpointKey, Message]:
+    """A record. Records have no order: their places are made of their keys, so they are equal at both sites."""
+    assert dump.sow is not None  # only a SOW dump has records
+    size, digest, place = record.size, digest_of(record.data), int(record.key) >> 1
+    return dump.sow, Message(record.key, micros / MICROS, size=size, digest=digest, position=place)

@@ -1,0 +1,59 @@
+"""Opens dump files, packed or not, and says what is wrong with one as a whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import IO, Any
+
+from pipeline.places import Place
+
+_BUFFER_BYTES = 1 << 20
+
+CUT_OFF = "the dump has no end: it was cut off, or is still being written"
+OTHER_TOTAL = "the dump says that there are {told:,}, and {found:,} were read"
+
+
+def open_dump(name: str) -> IO[bytes]:
+    """The dump's text; a dump may be packed with gzip. Reading a packed one that is damaged gives what is whole of it,
+    and then raises ``EOFError``, ``zlib.error`` or ``BadGzipFile``."""
+    raw: Any = Place.of(name).open_input()
+    return io.BufferedReader(_Unpacked(raw) if name.endswith(".gz") else raw, _BUFFER_BYTES)
+
+
+def remark_on(told: int | None, found: int) -> str | None:
+    """What is to be said of a dump that tells of ``told`` records, of which ``found`` were read; None if nothing is."""
+    if told is None:
+        return CUT_OFF
+    return None if told == found else OTHER_TOTAL.format(told=told, found=found)
+
+
+class _Unpacked(io.RawIOBase):
+    """Gives what was unpacked piece by piece: ``GzipFile.readinto`` would keep a piece back until the next one came."""
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__()
+        self._raw = raw
+        self._file = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        self._raw.close()
+        super().close()

@@ -1,0 +1,17 @@
+"""What the entries of a journal are to a message.
+
+What the ``type`` of an entry is called besides ``publish`` is not documented (facts on AMPS, section 12): a type whose
+name holds ``delete`` is taken for a deletion, one with ``delta`` for a part of a message, one with ``publish`` for a
+whole one; any other is counted, and says nothing about messages.
+"""
+
+from __future__ import annotations
+
+WHOLE, PART, DELETION = "whole", "part", "deletion"
+# The first word that a type's name holds decides.
+KINDS = (("delete", DELETION), ("delta", PART), ("publish", WHOLE))
+
+
+def is_message(entry_type: str) -> bool:
+    """Does an entry of this type belong to a message?"""
+    return any(word in entry_type.lower() for word, _ in KINDS)
