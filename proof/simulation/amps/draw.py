@@ -100,10 +100,10 @@ def _dark(chance: Random, layout: FabricLayout, source: str, target: str) -> Bef
     """The source is lost, for good or for a while; or only cut off; or only its administration is."""
     at = chance.choice((1, 3, 6))
     lasts = chance.choice(("", "", "", " 20s", " 40s"))
-    lost = "silent" if chance.random() < 0.15 else "kill"
-    faults = [f"at {at}s: {lost} {name}{lasts}" for name in _at(layout, source)]
-    if lost == "silent" and chance.random() < 0.7:
-        pairs = zip(_at(layout, source), _at(layout, target), strict=True)
+    lost = chance.choices(("kill", "silent", "link"), (78, 10, 12))[0]
+    pairs = list(zip(_at(layout, source), _at(layout, target), strict=True))
+    faults = [] if lost == "link" else [f"at {at}s: {lost} {name}{lasts}" for name, _ in pairs]
+    if lost == "link" or (lost == "silent" and chance.random() < 0.7):
         faults += [f"at {at}s: link {one} {other} down{lasts}" for one, other in pairs]
     if chance.random() < 0.1:
         faults += [f"at {at - 1}s: somebody downgrades {name}" for name in _at(layout, source)]
