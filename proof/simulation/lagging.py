@@ -26,6 +26,11 @@ class Lagging:
         self._clock = clock
         self._kept: dict[tuple[str, str, str], list[tuple[float, Reading]]] = defaultdict(list)
 
+    @property
+    def most(self) -> float:
+        """By how many seconds anything lags."""
+        return max(self._seconds.values(), default=0.0)
+
     def shown(self, site: str, reading: str, answers: Answers) -> Answers:
         """What the site shows instead of ``answers``. That it does not answer is true at once."""
         if site not in self._seconds:

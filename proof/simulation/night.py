@@ -103,7 +103,7 @@ class Night:
         self._stage.afflict(self.story.prelude)
         self._clock.advance(self.story.wait)
         self._plan = plan_of(self.story, self._stage, self._clock.now() + self.story.clock_s)
-        self._judge = Judge(self._plan.model_dump(mode="json"), self._stage.look(count=True))
+        self._judge = Judge(self._plan.model_dump(mode="json"), self._look(count=True))
         if self.story.rehearsed:
             self._rehearse()
         self._stage.afflict(self.story.faults)
@@ -124,7 +124,7 @@ class Night:
         """The verdict on a run that nobody leads any more."""
         self._clock.advance(_SETTLE_S)
         self._catch_up(self._store)
-        self._judge.end(self._stage.look(count=True))
+        self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
     def _rehearse(self) -> None:
@@ -132,9 +132,9 @@ class Night:
         setting = Setting(clock=self._clock, secrets=_SECRETS, read_only=True)
         sites = self._plan.inventory.sites
         adapters = {side: self._stage.adapter(sites[self._plan.site_name(side)], setting) for side in _SIDES}
-        before = self._stage.look(count=True)
+        before = self._look(count=True)
         preview(self._plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, self._clock)
-        self._judge.previewed(before, self._stage.look(count=True))
+        self._judge.previewed(before, self._look(count=True))
 
     def _to_the_end(self) -> Run:
         """One process after the other, until nobody has to go on."""
@@ -264,14 +264,14 @@ class Night:
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
-        seen = self._stage.look()
+        seen = self._look()
         for row in rows:
             self._judge.written(row, seen, epoch=process.epoch)
         self._judge.look(seen)
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None:
         """A command is on its way to a site."""
-        seen = self._stage.look()
+        seen = self._look()
         order = {
             "service": call.service,
             "on": side,
@@ -288,9 +288,12 @@ class Night:
         """Does the family leave it out this time?"""
         return self._omissions.omits(reading, field)
 
+    def _look(self, *, count: bool = False) -> dict[str, Any]:
+        return {**self._stage.look(count=count), "lags": self.lagging.most}
+
     def _catch_up(self, journal: NightJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""
-        seen = self._stage.look()
+        seen = self._look()
         for line in journal.lines(RUN, after=self._judge.case.seq):
             self._judge.written(line, seen)
 

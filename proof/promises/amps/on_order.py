@@ -14,8 +14,7 @@ _ANSWERED = {
     "amps/proxied-transfer": (("proxied-transfer", 3),),
     "amps/restore-bootstrap": (("bootstrap", 9),),
 }
-# Seconds: a reading may be of so long ago that it does not show it, by what it lags and until it is acted upon.
-_SHOWS_S = 8.0
+_SHOWS_S = 2.5  # a reading is acted upon within so many seconds
 
 
 def judge_order(
@@ -88,17 +87,20 @@ def _to_mate(links: Plain) -> Plain:
 
 def _is_known_to_be_cut(both: Plain, world: Plain) -> bool:
     """Is a link lost, and so since before the sample that was read?"""
-    return any(
-        one["cut_since"] is not None and one["cut_since"] < min(one["sampled_at"], world["moment"] - _SHOWS_S)
-        for one in both.values()
-    )
+    return any(one["cut_since"] is not None and _is_told(one, one["cut_since"], world) for one in both.values())
+
+
+def _is_told(instance: Plain, since: float, world: Plain) -> bool:
+    """Could whoever read the instance before this order know what is so ``since`` a moment?"""
+    sampled_at: float = instance["sampled_at"]
+    return since < sampled_at - _SHOWS_S - float(world.get("lags", 0.0))
 
 
 def _is_known_to_go_alone(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
     """Do publishers there not wait for the mate, and so since before the sample that was read?"""
     instance, changes = instances(lane, world)[site], world["services"][lane.service]["changes"]
     since = max((moment for moment, where, what, _ in changes if (where, what) == (site, "async")), default=0.0)
-    return not instance["sync"] and since < min(instance["sampled_at"], world["moment"] - _SHOWS_S)
+    return not instance["sync"] and _is_told(instance, since, world)
 
 
 def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:

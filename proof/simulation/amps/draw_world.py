@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Any
 
 from adapters.mock.amps.layout import (
     BootstrapLayout,
     ConsumerLayout,
     DestinationLayout,
+    DowngradeLayout,
     FabricLayout,
     InstanceLayout,
     PublisherLayout,
@@ -25,6 +27,12 @@ _SERVICES = ("orders", "trades")
 _ASYNC: frozenset[Kind] = frozenset({"amps/controlled-async", "amps/uncontrolled-async", "amps/failback-async"})
 _EITHER: frozenset[Kind] = frozenset({"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer"})
 
+# What instances do by themselves: old journals are removed, a link that is behind is downgraded, and upgraded again.
+_ACTIONS: Mapping[str, Any] = {
+    "retention": 20.0,
+    "downgrade": DowngradeLayout(age=3.0, upgrade_age=2.0, every=1.0),
+}
+
 
 def instance_of(service: str, site: str) -> str:
     """The name of a service's instance at a site."""
@@ -35,10 +43,10 @@ def draw_fabric(chance: Random, kind: Kind, source: str) -> FabricLayout:
     """The fabric before anything happens."""
     services = _SERVICES[: chance.choices((1, 2), (85, 15))[0]]
     is_async = chance.random() < 0.4 if kind in _EITHER else (kind in _ASYNC) is (chance.random() < 0.97)
-    shared = {
+    shared: dict[str, Any] = {
         "interval": chance.choice((1.0, 1.0, 2.0)),
         "journal_messages": chance.choice((200, 1_000)),
-        "retention": chance.choice((None, None, 20.0)),
+        **chance.choice(({}, {}, _ACTIONS)),
         "recovery": chance.choice((0.2, 1.0, 3.0)),
     }
     instances = [
