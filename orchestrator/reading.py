@@ -5,15 +5,18 @@ A part may be ``None``, which means unknown. Nothing here may take unknown for f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 
 class ReadingModel(BaseModel):
-    """The base of readings and of the items in them."""
+    """The base of readings and of the items in them. ``opposites``: fields of which only one can be true, and neither is
+    while some parts are the one and some the other."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    opposites: ClassVar[Mapping[str, str]] = {}
 
 
 def all_of(states: Sequence[bool | None]) -> bool | None:

@@ -17,7 +17,8 @@ set_proxied_transfer   state: enabled | disabled             proxied transfer of
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from orchestrator.reading import ReadingModel, all_of, none_of, sum_of
 
@@ -54,6 +55,7 @@ class Transport(ReadingModel):
 class Transports(ReadingModel):
     """``transports``: every incoming transport of the instance; ``open`` and ``closed`` speak of those for clients."""
 
+    opposites: ClassVar[Mapping[str, str]] = {"open": "closed", "closed": "open"}
     kind: Literal["transports"] = "transports"
     items: tuple[Transport, ...] = ()
 
@@ -185,6 +187,7 @@ class Queue(ReadingModel):
 class Queues(ReadingModel):
     """``queues``: every queue of the instance; None as a whole when they could not be told."""
 
+    opposites: ClassVar[Mapping[str, str]] = {"proxied": "unproxied", "unproxied": "proxied"}
     kind: Literal["queues"] = "queues"
     items: tuple[Queue, ...] | None = None
 

@@ -11,6 +11,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import decide
 from orchestrator.readings import Fence, NodeFence
+from orchestrator.readings_amps import Transport, Transports
 from orchestrator.state import Stage
 from tests.core.builders import (
     ACTIVATE,
@@ -314,3 +315,20 @@ def test_half_an_effect_is_a_change(ups: tuple[bool, ...], partly: bool, ends: b
     expected = ev.LaneEnded if ends else ev.RevertStarted
     assert isinstance(event, expected)
     assert getattr(event, "undo", ("fence",)) == ("fence",)
+
+
+@pytest.mark.parametrize(("enabled", "ends"), [((True, False), "abort.declined"), ((False, False), "lane.ended")])
+def test_half_an_effect_is_seen_also_where_nothing_takes_it_back(enabled: tuple[bool, ...], ends: str) -> None:
+    """One door of two is open past which there is no way back: nobody calls that unchanged."""
+    letting_in = {
+        "id": "open",
+        "title": "The target lets clients in",
+        "point_of_no_return": True,
+        "do": {"on": "target", "action": "set_client_transports", "state": "enabled"},
+        "expect": [{"on": "target", "reading": "transports", "where": {"open": True}}],
+    }
+    plan = a_plan(letting_in)
+    doors = tuple(Transport(name=f"t{number}", enabled=one) for number, one in enumerate(enabled))
+    lane = see(proving(Effect.DOUBTFUL), seen("target", Transports(items=doors), T0 + 5), at=T0 + 5)
+    lane = after(lane, decide(plan, lane, T0 + 5, attended=False), T0 + 5)
+    assert kinds(decide(plan, replace(lane, abort=ABORT), T0 + 60, attended=False)) == [ends]

@@ -83,7 +83,7 @@ class AmpsDraw:
             services=services[:1] if chance.random() < 0.3 else services,
             prelude=prelude,
             wait=wait,
-            faults=draw_faults(chance, layout),
+            faults=draw_faults(chance, layout, kind),
         )
 
 

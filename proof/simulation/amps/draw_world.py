@@ -30,7 +30,7 @@ _EITHER: frozenset[Kind] = frozenset({"amps/restore", "amps/restore-bootstrap", 
 # What instances do by themselves: old journals are removed, a link that is behind is downgraded, and upgraded again.
 _ACTIONS: Mapping[str, Any] = {
     "retention": 20.0,
-    "downgrade": DowngradeLayout(age=3.0, upgrade_age=2.0, every=1.0),
+    "downgrade": DowngradeLayout(age=1.5, upgrade_age=1.0, every=0.5),
 }
 
 
