@@ -8,9 +8,10 @@ is spoken to through its driver.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Protocol, cast
+from operator import itemgetter
+from typing import Any, ClassVar, Protocol, cast
 
 import sqlalchemy as sa
 
@@ -45,12 +46,15 @@ class Transaction(Protocol):
 class Database:
     """One database, by its URL, with all tables in it. ``reader``: the engine for those who only read."""
 
+    # By the kind of database: what is compiled for one serves all of its kind.
+    _prepared: ClassVar[dict[tuple[str, Statement], _Prepared]] = {}
+
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
-        self.is_embedded = self.engine.dialect.name == "sqlite"
-        self._prepared: dict[Statement, _Prepared] = {}
+        self._kind = self.engine.dialect.name
+        self.is_embedded = self._kind == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -89,9 +93,10 @@ class Database:
 
     def prepare(self, statement: Statement, values: Values) -> _Prepared:
         """The statement as this database has it; it is always given the same values by name."""
-        found = self._prepared.get(statement)
+        key = (self._kind, statement)
+        found = self._prepared.get(key)
         if found is None:
-            found = self._prepared[statement] = _Prepared(statement, self.engine.dialect, list(values))
+            found = self._prepared[key] = _Prepared(statement, self.engine.dialect, list(values))
         return found
 
 
@@ -101,11 +106,16 @@ class _Prepared:
     def __init__(self, statement: Statement, dialect: sa.Dialect, names: Sequence[str]) -> None:
         compiled = statement.compile(dialect=dialect, column_keys=names)
         self.text = str(compiled)
-        self._order = getattr(compiled, "positiontup", None)
+        self.bind = _binder(getattr(compiled, "positiontup", None))
 
-    def bind(self, values: Values) -> Any:
-        """``values`` as the driver wants them: by position or by name."""
-        return values if self._order is None else tuple(values[name] for name in self._order)
+
+def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
+    """From values by name to what the driver wants: the same, or the values in ``order``."""
+    if order is None:
+        return lambda values: values
+    if len(order) > 1:
+        return itemgetter(*order)  # a tuple, as the driver wants it
+    return lambda values: tuple(values[name] for name in order)
 
 
 class _Direct:
@@ -169,7 +179,9 @@ def _make_tables(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":
             # Two processes that find no tables would both make them; there the second one fails.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
-        METADATA.create_all(connection)
+        # One question instead of one for each table: whoever opens a journal waits for it.
+        known = set(sa.inspect(connection).get_table_names())
+        METADATA.create_all(connection, [table for table in METADATA.sorted_tables if table.name not in known])
 
 
 def _sqlite_connect(connection: Any, _: Any) -> None:

@@ -31,7 +31,7 @@ By = Literal["watch", "check"]
 # The readings whose course over time says something; of what `check` reads, the others are verdicts of one moment.
 KEPT = ("replication_queue", "replication", "links")
 # How long a look is kept, and how often it is looked for older ones, seconds.
-KEPT_S = 14 * 86_400.0
+KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
 _NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl(?:\.unfinished)?")
 

@@ -5,18 +5,19 @@ A part may be ``None``, which means unknown. Nothing here may take unknown for f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 
 class ReadingModel(BaseModel):
-    """The base of readings and of the items in them. ``opposites``: fields of which only one can be true, and neither is
-    while some parts are the one and some the other."""
+    """The base of readings and of the items in them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    opposites: ClassVar[Mapping[str, str]] = {}
+
+    def is_mixed(self) -> bool:
+        """Do its parts say different things, as when one node of two has obeyed? Never said of what has no parts."""
+        return False
 
 
 def all_of(states: Sequence[bool | None]) -> bool | None:

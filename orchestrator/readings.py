@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -158,7 +158,6 @@ class Fence(ReadingModel):
     makes it unknown (facts/solace.md section 3.9: the flag is not config-synced, so each node is read).
     """
 
-    opposites: ClassVar[Mapping[str, str]] = {"closed": "open", "open": "closed"}
     kind: Literal["fence"] = "fence"
     nodes: tuple[NodeFence, ...] = ()
 
@@ -176,6 +175,10 @@ class Fence(ReadingModel):
     def idle(self) -> bool | None:
         """No service has activity here: whoever comes in is served by nobody. The door is that of all services."""
         return all_of([None if node.active is None else node.active == 0 for node in self.nodes])
+
+    def is_mixed(self) -> bool:
+        """Neither shut nor open."""
+        return self.closed is False and self.open is False
 
 
 class ExternalFence(ReadingModel):
@@ -296,12 +299,6 @@ class Bounds(BaseModel):
 
 WhereValue = Scalar | Bounds | tuple[Scalar, ...]
 Where = Mapping[str, WhereValue]
-
-
-def opposite(reading: str, where: Where) -> Where:
-    """What holds of a reading if nothing of ``where`` does, as far as its fields have opposites; else empty."""
-    known = READINGS[reading].opposites if reading in READINGS else {}
-    return {known[field]: value for field, value in where.items()} if where.keys() <= known.keys() else {}
 
 
 def field_names(reading: str) -> frozenset[str]:

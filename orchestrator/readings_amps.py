@@ -17,8 +17,7 @@ set_proxied_transfer   state: enabled | disabled             proxied transfer of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from orchestrator.reading import ReadingModel, all_of, none_of, sum_of
 
@@ -55,7 +54,6 @@ class Transport(ReadingModel):
 class Transports(ReadingModel):
     """``transports``: every incoming transport of the instance; ``open`` and ``closed`` speak of those for clients."""
 
-    opposites: ClassVar[Mapping[str, str]] = {"open": "closed", "closed": "open"}
     kind: Literal["transports"] = "transports"
     items: tuple[Transport, ...] = ()
 
@@ -68,6 +66,10 @@ class Transports(ReadingModel):
     def closed(self) -> bool | None:
         """Every client transport is disabled; unknown when there is none."""
         return all_of([None if one.enabled is None else not one.enabled for one in self._for_clients])
+
+    def is_mixed(self) -> bool:
+        """Some transports are enabled, others are not."""
+        return self.closed is False and self.open is False
 
     @property
     def _for_clients(self) -> list[Transport]:
@@ -187,7 +189,6 @@ class Queue(ReadingModel):
 class Queues(ReadingModel):
     """``queues``: every queue of the instance; None as a whole when they could not be told."""
 
-    opposites: ClassVar[Mapping[str, str]] = {"proxied": "unproxied", "unproxied": "proxied"}
     kind: Literal["queues"] = "queues"
     items: tuple[Queue, ...] | None = None
 
@@ -210,6 +211,10 @@ class Queues(ReadingModel):
     def unproxied(self) -> bool | None:
         """Is proxied transfer off for every queue?"""
         return None if self.items is None else none_of(one.proxied for one in self.items)
+
+    def is_mixed(self) -> bool:
+        """Proxied transfer is on for some queues, and off for others."""
+        return self.proxied is False and self.unproxied is False
 
 
 class TransactionLog(ReadingModel):

@@ -9,7 +9,12 @@ import typer
 
 Vpn = Annotated[
     list[str] | None,
-    typer.Option("--vpn", "--service", metavar="NAME", help="A service to move; repeat for several."),
+    typer.Option(
+        "--vpn",
+        "--service",
+        metavar="NAME",
+        help="A message VPN, or the clients of an AMPS instance; repeat for several.",
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every service of the pair.")]
 PairName = Annotated[
@@ -97,10 +102,10 @@ RunbookName = Annotated[
 ]
 RunName = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the unfinished one)."),
+    typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last' (default: the unfinished one)."),
 ]
 PastRunName = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: the newest one)."),
+    typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last' (default: the newest one)."),
 ]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; recorded with the run.")]

@@ -30,6 +30,7 @@ class KindName(StrEnum):
     AMPS_FAILBACK = "amps/failback"
     AMPS_FAILBACK_ASYNC = "amps/failback-async"
     AMPS_PROXIED_TRANSFER = "amps/proxied-transfer"
+    AMPS_GUARD = "amps/guard"
 
 
 def register(app: typer.Typer) -> None:

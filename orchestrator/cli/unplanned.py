@@ -47,7 +47,9 @@ Examples:
   failover uncontrolled --service orders --failed ny --yes --attest "host is off, J. Doe" --accept-loss "DR, head of desk"
 """
 _RESTORE = """\
-Bring a lost site back as standby: its clients stay out until it is, and it is synchronised again.
+Bring a lost site back as standby.
+
+Its clients stay out until it is standby; then it is synchronised again.
 
 \b
 Examples:
@@ -56,7 +58,9 @@ Examples:
   failover restore --service orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
-Give activity back to a restored site, once that is shown to be safe.
+Give activity back, once that is shown to be safe.
+
+It goes to a restored site, and step by step as in a planned move.
 
 \b
 Examples:

@@ -1,4 +1,4 @@
-"""``failover watch``: the replication queue of the acting site, for as long as its mate is away."""
+"""``failover watch``: the replication queue of the acting site, or AMPS instances, for as long as the mate is away."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def watch(
     readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
-    """Follow the replication queue of the acting site: usage, rate, time until it is full, the high mark.
+    """Follow the replication queue of the acting site.
 
-    It says when replication should be suspended, and with --suspend-at does it, as a recorded run that `failover
-    restore` takes back. Changes nothing otherwise. Goes on until Ctrl-C.
+    Usage, rate, time until it is full, the high mark. It says when replication should be suspended, and with
+    --suspend-at does it, as a recorded run that `failover restore` takes back. Of AMPS, both instances: their links,
+    and the room for journals; nothing can be suspended there. Changes nothing otherwise. Goes on until Ctrl-C.
 
     \b
     Examples:
@@ -45,6 +46,7 @@ def watch(
       failover watch --all --interval 30s --json
       failover watch --vpn Trading_VPN --suspend-at 80%
       failover watch --all --readings readings
+      failover watch --service orders --inventory amps.yaml
     """
     from orchestrator.cli.watching import Wish, watch_queues
     from orchestrator.cli.wiring import tools as tools_of

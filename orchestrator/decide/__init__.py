@@ -25,7 +25,6 @@ from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, 
 from orchestrator.decide.items import each
 from orchestrator.decide.moves import IDLE, Ask, Next, Observe, Request, say
 from orchestrator.decide.wait import only_if, require, wait
-from orchestrator.readings import opposite
 from orchestrator.runbook import Check, Step
 from orchestrator.state import Lane, Stage
 
@@ -73,11 +72,8 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
 
 
 def _before(step: Step) -> tuple[Check, ...]:
-    """What holds if the step did nothing: what taking it back would lead to, or the opposite of what it is to show."""
-    if step.undo is not None:
-        return step.undo.expect
-    turned = ((check, opposite(check.reading, check.where)) for check in step.expect)
-    return tuple(check.model_copy(update={"where": where}) for check, where in turned if where)
+    """What holds if the step did nothing: what taking it back would lead to."""
+    return () if step.undo is None else step.undo.expect
 
 
 def _to_be_proven(plan: ev.Plan, lane: Lane) -> bool:

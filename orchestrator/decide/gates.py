@@ -5,11 +5,23 @@ from __future__ import annotations
 from orchestrator import events as ev
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.moves import IDLE, Ask, Next, say
-from orchestrator.runbook import Choice
+from orchestrator.runbook import Approval, Choice, GuardBreak, Stall
 from orchestrator.state import Lane, Stage
 
 FAILURE_GATE = "step-failed"
 UNDO_GATE = "undo-failed"
+_WAYS_OUT: tuple[Choice, ...] = ("revert", "escalate")
+Opening = GuardBreak | Stall | Approval
+
+
+def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | None = None) -> ev.GateOpened:
+    """The gate of ``rule``. Where there is no way back none is offered, nor can what was given up be given up again."""
+    choices, unattended = rule.choices, rule.unattended
+    if lane.status != "running":
+        choices = tuple(choice for choice in choices if choice not in _WAYS_OUT)
+        unattended = "stop" if unattended in _WAYS_OUT else unattended
+        choices = choices if unattended in choices else (*choices, unattended)
+    return ev.GateOpened(gate=rule.gate, step=step, choices=choices, unattended=unattended, why=why, at_risk=at_risk)
 
 
 def answer(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE) -> Next:
@@ -51,20 +63,6 @@ def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) ->
             return (decided, ev.StepRetried(step=gate.step))
         case _:
             return (decided,)
-
-
-def offered(lane: Lane, choices: tuple[Choice, ...], unattended: Choice) -> tuple[tuple[Choice, ...], Choice]:
-    """What a wait may ask of a lane, and what holds unattended: the runbook's words, as far as they lead forward from
-    where the lane is.
-
-    Once it cannot turn back it may stop instead. After an escalation, what the wait stands on may be gone for good:
-    it may be waived, by name.
-    """
-    if lane.status == "running":
-        return choices, unattended
-    waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" else ()
-    forward = (*(one for one in choices if one in ("wait", "retry")), *waive, "stop")
-    return forward, unattended if unattended in forward else "stop"
 
 
 def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:

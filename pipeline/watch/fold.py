@@ -19,7 +19,7 @@ from pipeline.watch.course import Course, Read, Rules
 
 Key = tuple[str, str]
 # A reading that is older than the file it stands in by less than nothing: so much may two clocks be apart, seconds.
-_AHEAD_S = 60.0
+_AHEAD_S = 600.0
 
 
 class Row(Protocol):

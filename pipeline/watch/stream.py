@@ -31,7 +31,7 @@ from pipeline.watch.fold import Folded, Key, fold
 
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
 BATCH_BYTES = 16 << 20
-# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Twice
+# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Four times
 # orchestrator.looks.KEPT_S: by then it is gone.
 _REMEMBERED = "28d"
 _LOOK_S = 0.2

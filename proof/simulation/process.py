@@ -7,7 +7,7 @@ answer for a device, or change what is written.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -42,7 +42,7 @@ class Onlooker(Protocol):
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
-    def omits(self, reading: str, field: str) -> bool: ...
+    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]: ...
 
     @property
     def lagging(self) -> Lagging: ...
@@ -201,8 +201,8 @@ class NightAdapter:
         """The answer as this family gives it: some leave out what others tell."""
         if isinstance(answer, Failure):
             return answer
-        left_out = {name: None for name in type(answer).model_fields if self._onlooker.omits(reading, name)}
-        return answer.model_copy(update=left_out) if left_out else answer
+        left_out = self._onlooker.omits(reading, type(answer).model_fields)
+        return answer.model_copy(update=dict.fromkeys(left_out)) if left_out else answer
 
 
 class _WatchedPermit:
@@ -222,8 +222,11 @@ class Omissions:
     def __init__(self, omissions: Sequence[Omission]) -> None:
         self._by_name = {(one.reading, one.field): [one.skip, one.times] for one in omissions}
 
-    def omits(self, reading: str, field: str) -> bool:
-        """Is it left out this time?"""
+    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]:
+        """Which of ``fields`` are left out this time?"""
+        return [field for field in fields if self._omits(reading, field)] if self._by_name else ()
+
+    def _omits(self, reading: str, field: str) -> bool:
         left = self._by_name.get((reading, field))
         if left is None:
             return False

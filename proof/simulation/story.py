@@ -35,6 +35,7 @@ Kind = Literal[
     "amps/failback",
     "amps/failback-async",
     "amps/proxied-transfer",
+    "amps/guard",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Layout = WorldLayout | FabricLayout

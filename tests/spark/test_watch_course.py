@@ -142,6 +142,16 @@ def test_late_readings_are_told() -> None:
     assert replace(course, late=0) == without.courses[KEY]
 
 
+def test_how_long_a_reading_is_waited_for() -> None:
+    """Law: one that comes just before its time is over counts in its place, and one that comes just after it is late."""
+    course = Course()
+    told = []
+    for number, after in enumerate([0.0, 14.0, 40.0, 10.5, 44.0, 13.9]):
+        told += [event.kind for event in course.arrive(read(Seen(after, 5), str(number)), RULES)]
+    assert told == ["reading.late"]
+    assert [one.at - START for one in (*course.taken, *course.waiting)] == [0.0, 10.5, 14.0, 40.0, 44.0]
+
+
 def test_the_same_look_twice() -> None:
     """Law: a look that came under two names counts once, and the other is counted."""
     files = [file_of([one]) for one in draining(10, 6_000, until=300)]
@@ -184,6 +194,14 @@ def test_what_is_no_queue_is_counted() -> None:
     line = Seen(0.0, 5).line("x").model_copy(update={"replication_queue": None})
     found = fold_all([File("x.jsonl", 0.0, line.encoded().decode())])
     assert (found.others, found.courses, found.alerts) == (1, {}, [])
+
+
+def test_a_task_that_is_tried_again() -> None:
+    """Law: a fold changes nothing of what it was given, so that a worker may do its part twice."""
+    before = fold_all(night()[:50]).courses
+    first, second = (fold_all(night()[50:], before=before) for _ in range(2))
+    assert (first.alerts, first.courses) == (second.alerts, second.courses)
+    assert before == fold_all(night()[:50]).courses
 
 
 def test_it_stays_small() -> None:
@@ -230,7 +248,8 @@ def oracle(seen: Sequence[Seen], rules: Rules) -> list[tuple[float, str]]:
     return told
 
 
-seconds = st.integers(0, 1_500).map(float)
+# Some far apart, some so close that many overtake each other.
+seconds = (st.integers(0, 1_500) | st.integers(0, 60)).map(float)
 courses = st.builds(
     lambda times, depths, role: [
         Seen(after, depth, role=role) for after, depth in zip(sorted(times), depths, strict=False)

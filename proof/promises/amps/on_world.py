@@ -57,6 +57,8 @@ def _wanted(case: Case, lane: LaneFacts, both: Plain) -> dict[str, str]:
         return {}
     if case.runbook in LOSSLESS:
         return {source: "closed", target: "open"}
+    if case.runbook == "amps/guard":
+        return {source: "closed"}
     if case.runbook == "amps/proxied-transfer":
         return {target: "proxied"}
     if "restore" in case.runbook:

@@ -27,7 +27,8 @@ class AmpsDraw:
         "amps/restore-bootstrap": 2,
         "amps/failback": 2,
         "amps/failback-async": 2,
-        "amps/proxied-transfer": 2,
+        "amps/proxied-transfer": 1,
+        "amps/guard": 1,
     }
     choices: Mapping[str, Sequence[Choice]] = {
         "reopened": ("wait", "revert"),
@@ -150,6 +151,7 @@ _PRELUDES: Mapping[Kind, Callable[[Random, FabricLayout, str, str], Before]] = {
     "amps/proxied-transfer": _dark,
     "amps/restore": _returns,
     "amps/restore-bootstrap": _returns_empty,
+    "amps/guard": _returns,
     "amps/failback": _came_back,
     "amps/failback-async": _came_back,
 }

@@ -25,7 +25,9 @@ SITES = ("ny", "ldn")
 _SERVICES = ("orders", "trades")
 # In an async pair only one instance may let clients in; its mate starts without them.
 _ASYNC: frozenset[Kind] = frozenset({"amps/controlled-async", "amps/uncontrolled-async", "amps/failback-async"})
-_EITHER: frozenset[Kind] = frozenset({"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer"})
+_EITHER: frozenset[Kind] = frozenset(
+    {"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer", "amps/guard"}
+)
 
 # What instances do by themselves: old journals are removed, a link that is behind is downgraded, and upgraded again.
 _ACTIONS: Mapping[str, Any] = {
