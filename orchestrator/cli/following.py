@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.clock import Clock
+from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from pipeline.watch.checkpoint import State
@@ -60,6 +61,8 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 state = batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
+        if state is None:
+            raise ComputationFailed("stopped before Spark had started", hint="start it again: it goes on from there")
         return _end(state, rules, as_json=as_json)
 
 
@@ -81,12 +84,10 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
         say(f"  {batch.state.totals.lines:,} readings, {batch.state.totals.alerts:,} alerts")
 
 
-def _end(state: State | None, rules: Rules, *, as_json: bool) -> int:
+def _end(last: State, rules: Rules, *, as_json: bool) -> int:
     """How it stood at last, and the exit code."""
     from pipeline.watch.alerts import standing_of
-    from pipeline.watch.checkpoint import State
 
-    last = state or State()
     courses = last.courses
     is_alarming = last.totals.unusable > 0 or any(course.alarms for course in courses.values())
     code = FINDINGS if is_alarming else 0
@@ -119,13 +120,13 @@ _COUNTED = {
 }
 
 
-def _show_services(state: State, keys: Iterable[Key], rules: Rules) -> None:
-    """A line for each service, or for those with an alarm and the number of the others."""
+def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
+    """A line for each service, or for those with an alarm; and how many others there are."""
     from pipeline.watch.alerts import standing_line
 
-    all_keys = list(keys)
-    shown = all_keys if len(all_keys) <= _SHOWN_MAX else [key for key in all_keys if state.courses[key].alarms]
-    for key in shown[:_SHOWN_MAX]:
+    alarming = [key for key in keys if state.courses[key].alarms]
+    shown = (keys if len(keys) <= _SHOWN_MAX else alarming)[:_SHOWN_MAX]
+    for key in shown:
         show(standing_line(state.courses[key], *key, rules))
-    if len(all_keys) > len(shown[:_SHOWN_MAX]):
-        show(f"{len(all_keys) - len(shown[:_SHOWN_MAX]):,} more services; {len(shown):,} have an alarm")
+    if len(shown) < len(keys):
+        show(f"{len(keys) - len(shown):,} more services; {len(alarming):,} of all have an alarm")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.together import Command, together
+
 if TYPE_CHECKING:
     from pipeline.session import SparkSettings
-
-Command = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +45,5 @@ class SparkWish:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``.
-
-    typer takes the options from a signature, so this one is put together here; it calls with keywords only.
-    """
-    options = inspect.signature(SparkWish, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True)
-
-    @wraps(command)
-    def with_options(**given: object) -> None:
-        chosen = {name: given.pop(name) for name in options}
-        command(**given, spark=SparkWish(**chosen))  # type: ignore[arg-type]  # typer checked them by this signature
-
-    shown = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in own.parameters.items()
-        for option in (options.values() if name == "spark" else (parameter,))
-    ]
-    with_options.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-    return with_options
+    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``."""
+    return together(spark=SparkWish)(command)

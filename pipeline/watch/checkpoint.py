@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
 from orchestrator.looks import write_private
+from orchestrator.runbook import format_duration
 from pipeline.watch.alerts import Alert
 from pipeline.watch.course import Course, Rules
 from pipeline.watch.fold import Folded, Key
@@ -188,8 +189,6 @@ def _about(path: Path, readings: str, rules: Rules) -> _About:
 
 
 def _words(rules: Rules) -> str:
-    from orchestrator.runbook import format_duration
-
     told: Mapping[str, float] = {
         "--window": rules.window_s,
         "--stall": rules.stall_s,

@@ -16,6 +16,8 @@ from pipeline.watch.checkpoint import checkpoint_at
 from pipeline.watch.course import Rules
 from pipeline.watch.stream import Batch, follow
 
+_PATTERN = frozenset("*?[]{}\\")
+
 
 def watch(
     readings: str,
@@ -38,6 +40,10 @@ def watch(
     if not place.is_directory():
         hint = "`failover watch --readings DIR` makes it, and fills it"
         raise DefinitionError(f"there is no directory {readings}", hint=hint)
+    if set(place.path) & _PATTERN:
+        raise DefinitionError(
+            f"{readings} has a sign that Spark takes for a pattern: one of {' '.join(sorted(_PATTERN))}"
+        )
     with checkpoint_at(checkpoint, place.for_spark, rules, out) as held:
         say("starting Spark")
         with spark_session(settings) as spark, spark_faults(), stopping() as stop:

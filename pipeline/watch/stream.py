@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orchestrator.clock import Clock
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import ComputationFailed, DefinitionError
 from pipeline.faults import fault_of
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert
@@ -74,24 +74,25 @@ def follow(
     batches = _Batches(spark, checkpoint, rules, before)
     query = _start(lines_of(_looks(spark, readings, batch_bytes)), checkpoint, batches, every_s)
     heard_at = clock.now()
-    is_silent = False
+    is_silent = is_over = False
     try:
-        while not stop.is_set():
-            is_over = not query.isActive  # asked first: what was written before the end is in the queue
+        while not is_over and not stop.is_set():
+            is_over = not query.isActive  # asked first: what was written before the end is among what comes now
             for batch in batches.written():
                 heard_at, is_silent = clock.now(), False
                 yield batch
-            if is_over:
-                break
             if every_s is not None and not is_silent and clock.now() - heard_at > _SILENT_S:
                 is_silent = True
                 say(f"no new readings in {readings.name} for {_SILENT_S:.0f}s: does `failover watch` still run?")
-            stop.wait(_LOOK_S)
+            if not is_over:
+                stop.wait(_LOOK_S)
     finally:
         _end(query, batches)
     yield from batches.written()
-    if not stop.is_set():
+    if is_over:
         batches.complain(query)
+    elif every_s is None:
+        raise ComputationFailed("stopped before everything was read", hint="start it again: it goes on from there")
 
 
 class _Batches:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
+from orchestrator.errors import ComputationFailed, DefinitionError, LeaseHeld, OutputLost
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert
 from pipeline.watch.checkpoint import Checkpoint, State, checkpoint_at
@@ -69,12 +69,11 @@ class Watch:
         for one in files:
             one.write(self.readings)
 
-    def run(self, *, batch_bytes: int = SMALL) -> list[Batch]:
+    def run(self, *, stop: threading.Event | None = None) -> list[Batch]:
         """Follow what is there, as a new process would; one that is killed says so."""
         place = Place.of(str(self.readings))
         with checkpoint_at(self.checkpoint, place.for_spark, RULES, None) as held:
             mortal = Mortal(held.path, held.id, held.alerts, self.dies_at, self.is_after, [])
-            clock, stop = VirtualClock(), threading.Event()
             return list(
                 follow(
                     self.spark,
@@ -82,10 +81,10 @@ class Watch:
                     mortal,
                     RULES,
                     every_s=None,
-                    clock=clock,
-                    stop=stop,
+                    clock=VirtualClock(),
+                    stop=stop or threading.Event(),
                     say=print,
-                    batch_bytes=batch_bytes,
+                    batch_bytes=SMALL,
                 )
             )
 
@@ -205,6 +204,17 @@ def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:
                 stop.set()
     assert brief(watch.alerts()) == NIGHT
     assert list(watch.spark.streams.active) == []
+
+
+def test_stopped_before_everything_was_read(watch: Watch) -> None:
+    """Law: asked for what is there, and stopped, it says that this was not all; the next one has the rest."""
+    watch.bring(night())
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(ComputationFailed, match="stopped before everything was read"):
+        watch.run(stop=stop)
+    watch.run()
+    assert brief(watch.alerts()) == NIGHT
 
 
 def test_silence_is_told(watch: Watch) -> None:
