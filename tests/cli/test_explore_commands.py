@@ -67,7 +67,7 @@ def test_lint_knows_the_family_by_the_words(shell: Shell) -> None:
     told = shell("runbook", "lint", str(path))
     assert told.code == 4
     assert f"{path}: error: the move is done, and the source still owns queue messages [queues-left]" in told.out
-    assert "  6. read source clients (count 0): step clients-gone is done, step caught-up begins" in told.out
+    assert "  7. read source clients (count 0): step clients-gone is done, step caught-up begins" in told.out
 
 
 def test_lint_of_a_shipped_runbook_is_clean(shell: Shell) -> None:

@@ -112,8 +112,8 @@ def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
     (found,) = (one for one in walk(without(MOVE, step(MOVE, "queues")), 0).found if one.rule == "queues-left")
     assert story(found)[1:] == [
         "read source transports (open yes, closed no); target transports (open no, closed yes); source queues (owned "
-        "10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins, "
-        "set_client_transports disabled at the source is to be sent",
+        "10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins",
+        "read target transports (open no, closed yes): set_client_transports disabled at the source is to be sent",
         "set_client_transports at the source: obeyed",
         "read source transports (open no, closed yes): step close is done, step clients-gone begins",
         "the last client of the source is gone",

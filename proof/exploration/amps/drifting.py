@@ -48,11 +48,8 @@ def _lives(pair: Pair) -> Iterator[Move[Pair]]:
 
 
 def died(pair: Pair) -> Pair:
-    """The process of the source is gone; what is on disk stays. If the target serves, clients go on there at once: what
-    is missing then is given up by nobody's action."""
-    told = pair.told[SOURCE] and not pair.takes(TARGET)
-    dead = pair._replace(life="dead", clients=with_side(pair.clients, SOURCE, False))
-    return settled(dead._replace(told=with_side(pair.told, SOURCE, told)))
+    """The process of the source is gone; what is on disk stays."""
+    return settled(pair._replace(life="dead", clients=with_side(pair.clients, SOURCE, False)))
 
 
 def started(pair: Pair) -> Pair:

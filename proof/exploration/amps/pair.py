@@ -94,6 +94,9 @@ def settled(pair: Pair) -> Pair:
         pair.takes(TARGET) or (pair.clients[TARGET] and not pair.outside[TARGET]),
     )
     pair = pair._replace(clients=clients)
+    if pair.life == "dead" and pair.takes(TARGET):
+        # Clients go on there: from then on what is missing is given up, and by no later action.
+        pair = pair._replace(told=with_side(pair.told, SOURCE, False))
     for side in (SOURCE, TARGET):
         pair = _published(pair, side)
     return pair
