@@ -48,7 +48,7 @@ class SparkWish:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``.
+    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``; a signal ends it in order.
 
     typer takes the options from a signature, so this one is put together here; it calls with keywords only.
     """
@@ -57,8 +57,11 @@ def on_spark(command: Command) -> Command:
 
     @wraps(command)
     def with_options(**given: object) -> None:
+        from orchestrator.cli.stopping import stopped_in_order
+
         chosen = {name: given.pop(name) for name in options}
-        command(**given, spark=SparkWish(**chosen))  # type: ignore[arg-type]  # typer checked them by this signature
+        with stopped_in_order():
+            command(**given, spark=SparkWish(**chosen))  # type: ignore[arg-type]  # typer checked them by this signature
 
     shown = [
         option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
