@@ -23,7 +23,8 @@ from pipeline.ask import Ask
 from pipeline.generator import Shape, TwoSites, write_large
 from pipeline.reconcile import reconcile
 from pipeline.session import SparkSettings, spark_session
-from pipeline.sides import NUMBERS_A_BUCKET_LOG2, Side, both
+from pipeline.sides import Side, rows_of_both
+from pipeline.width import numbers_log2
 
 ROWS = 1_000_000
 ROUNDS = 3
@@ -88,16 +89,19 @@ def _ways(spark: SparkSession, sides: tuple[Side, Side]) -> dict[str, Callable[[
 
 
 def _scan(spark: SparkSession, sides: tuple[Side, Side]) -> Found:
-    """The columns that a fingerprint needs, read once and folded by endpoint."""
-    rows = both(spark, *sides, buckets.READ)
-    rows.groupBy("service", "endpoint", "kind", "side").agg(
-        F.count("*"),
-        F.bit_xor(F.xxhash64("stream", "sequence", "digest")),
-        *[fold("position") for fold in (F.min, F.max)],
-        *[fold("spooled_at") for fold in (F.min, F.max)],
-        F.sum("size"),
-        F.count(F.when(F.col("replicated") == "replicated", 1)),
-    ).collect()
+    """The columns that a fingerprint needs, read once and folded by endpoint, each side by itself."""
+    left, right = (
+        rows.groupBy("service", "endpoint", "kind").agg(
+            F.count("*"),
+            F.bit_xor(F.xxhash64("stream", "sequence", "digest")),
+            *[fold("position") for fold in (F.min, F.max)],
+            *[fold("spooled_at") for fold in (F.min, F.max)],
+            F.sum("size"),
+            F.count(F.when(F.col("replicated") == "replicated", 1)),
+        )
+        for rows in rows_of_both(spark, *sides, buckets.READ, 0)
+    )
+    left.union(right).collect()
     return {}
 
 
@@ -137,14 +141,15 @@ def _named(rows: DataFrame, letter: str) -> DataFrame:
 def _duckdb(sides: tuple[Side, Side]) -> Found:
     """Fingerprints by bucket, a closer look where they differ, and the order there, on the same files."""
     with duckdb.connect() as connection:
+        width = numbers_log2(*sides)
         for number, side in enumerate(sides):
             files = [f"{side.place.path}/{file.path}" for file in side.manifest.files]
             connection.execute(
                 f"CREATE VIEW side{number} AS SELECT {number} AS side, service, endpoint, kind, stream, sequence,"
-                f" sequence >> {NUMBERS_A_BUCKET_LOG2} AS bucket, message_id, position, digest"
+                f" sequence >> {width} AS bucket, message_id, position, digest"
                 f" FROM read_parquet({files!r}, hive_partitioning = true)"
             )
-        connection.execute(_FINGERPRINTS)
+        connection.execute(_FINGERPRINTS.format(width=width))
         row = connection.execute(_DRILL).fetchone()
     assert row is not None
     return dict(zip((*_SEEN, "displaced"), row, strict=True))
@@ -156,7 +161,7 @@ WITH folded AS (
     SELECT side, service, endpoint, kind, stream, bucket, count(*) AS n, bit_xor(h) AS x, sum(h::HUGEINT) AS s,
         sum((position - low)::HUGEINT * (h % 4294967296)::HUGEINT) AS placed
     FROM (
-        SELECT *, hash(stream, sequence, digest) AS h, 4 * (bucket << 12) AS low
+        SELECT *, hash(stream, sequence, digest) AS h, 4 * (bucket << {width}) AS low
         FROM (SELECT * FROM side0 UNION ALL SELECT * FROM side1)
     )
     GROUP BY ALL

@@ -8,8 +8,7 @@ got here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -372,8 +371,7 @@ def event_from_json(text: str | bytes) -> Event:
     return _EVENTS.validate_json(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """An event with its place: ``seq`` counts from 1 within the run; ``at`` is seconds since the epoch."""
 
     run: str

@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +26,11 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
+from orchestrator.database import Database, Row, Transaction
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
-from orchestrator.tables import CLAIMS as CLAIMS
-from orchestrator.tables import EVENTS, METADATA, SIGNATURES
-from orchestrator.tables import RUNS as RUNS
 
 if TYPE_CHECKING:
     from orchestrator.signing import Signer
-
-_BATCH = 1000
-# How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
-_IDLE_MS = 15_000
-_TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +78,8 @@ class Journal:
         self._scrub = scrub
         self._signer = signer
         with mapped_errors("be opened"):
-            self.engine = _engine(url)
-            _make_tables(self.engine)
-        self.reader = self.engine.execution_options(reading=True)
-        self._move_head = sql.Prepared(sql.MOVE_HEAD, self.engine.dialect, ("seq", "head"))
-        self._sign = sql.Prepared(sql.ADD_SIGNATURE, self.engine.dialect, SIGNATURES.columns.keys())
-        self._insert = sql.Prepared(sql.ADD_EVENTS, self.engine.dialect, EVENTS.columns.keys())
-        self._epoch = sql.Prepared(sql.RUN_EPOCH, self.engine.dialect)
+            self.database = Database(url)
+        self.engine, self.reader = self.database.engine, self.database.reader
         self._writing: sa.Connection | None = None
 
     @classmethod
@@ -109,7 +98,7 @@ class Journal:
 
     def create(
         self,
-        connection: sa.Connection,
+        transaction: Transaction,
         run: str,
         created: ev.RunCreated,
         at: float,
@@ -120,10 +109,10 @@ class Journal:
         """The first record of a run, inside the transaction that also claims its services."""
         row, head = self._chain(run, 1, at, None, created, GENESIS)
         first = {"run": run, "created_at": at, "seq": 1, "head": head, "epoch": 1}
-        connection.execute(sql.ADD_RUN, {**first, "holder": holder, "expires_at": expires_at})
-        connection.execute(sql.ADD_EVENTS, [row])
-        for signature in self._signed(run, 1, head):
-            connection.execute(sql.ADD_SIGNATURE, [signature])
+        transaction.run(sql.ADD_RUN, [{**first, "holder": holder, "expires_at": expires_at}])
+        transaction.run(sql.ADD_EVENTS, [row])
+        if signed := self._signed(run, 1, head):
+            transaction.run(sql.ADD_SIGNATURE, signed)
         return Writer(run, 1, 1, head)
 
     def append(
@@ -151,30 +140,24 @@ class Journal:
     ) -> None:
         """One transaction: this is what a device waits for."""
         signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
-        with self._connected() as connection, connection.begin():
-            moved = connection.exec_driver_sql(self._move_head.text, self._move_head.bind(move))
-            if moved.rowcount != 1:
+        with self.database.writing(self._kept()) as commit:
+            if commit.run(sql.MOVE_HEAD, [move]) != 1:
                 raise LeaseLost(
                     f"run {run} is led by another process now",
                     hint=f"this one stopped; see `failover runs show {run}`",
                 )
             if rows:
-                connection.exec_driver_sql(self._insert.text, [self._insert.bind(row) for row in rows])
-            for signature in signed:
-                connection.exec_driver_sql(self._sign.text, self._sign.bind(signature))
+                commit.run(sql.ADD_EVENTS, rows)
+            if signed:
+                commit.run(sql.ADD_SIGNATURE, signed)
             if taken:
-                connection.execute(sql.TAKE_REQUESTS, {"b_numbers": taken})
+                commit.run(sql.TAKE_REQUEST, [{"b_number": number} for number in taken])
 
-    @contextmanager
-    def _connected(self) -> Iterator[sa.Connection]:
-        """Where to write: the connection to a file is kept; one to a server may be lost, and comes from the pool."""
-        if self.engine.dialect.name != "sqlite":
-            with self.engine.connect() as connection:
-                yield connection
-            return
-        if self._writing is None:
+    def _kept(self) -> sa.Connection | None:
+        """Where to write: the connection to a file is kept; one to a server may be lost, and is lent."""
+        if self._writing is None and self.database.is_embedded:
             self._writing = self.engine.connect()
-        yield self._writing
+        return self._writing
 
     def _chain(
         self, run: str, seq: int, at: float, lane: str | None, event: ev.Event, before: str
@@ -194,29 +177,29 @@ class Journal:
 
     def runs(self) -> list[RunRow]:
         """All runs, newest first."""
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            return [_run_row(row) for row in connection.execute(sql.RUN_ROWS)]
+        with mapped_errors("be read"), self.database.reading() as read:
+            return [_run_row(sql.Head(*row)) for row in read.ask(sql.HEADS, {})]
 
     def row(self, run: str) -> RunRow:
         """One run's line. Raises ``NoSuchRun``."""
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            return _run_row(_head(connection, run))
+        with mapped_errors("be read"), self.database.reading() as read:
+            return _run_row(head_of(read, run))
 
     def epoch(self, run: str) -> int:
         """The epoch under which ``run`` is led now. Any thread may ask; it is asked before each command leaves.
 
         Raises ``NoSuchRun``, ``JournalUnavailable``.
         """
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            found = connection.exec_driver_sql(self._epoch.text, self._epoch.bind({"b_run": run})).scalar()
-        if found is None:
+        with mapped_errors("be read"), self.database.reading() as read:
+            found = read.ask(sql.EPOCH, {"b_run": run})
+        if not found:
             raise NoSuchRun(f"there is no run {run}")
-        return int(found)
+        return int(found[0][0])
 
     def writer(self, run: str) -> Writer:
         """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            found = _head(connection, run)
+        with mapped_errors("be read"), self.database.reading() as read:
+            found = head_of(read, run)
         return Writer(run, found.epoch, found.seq, found.head)
 
     def records(self, run: str, *, after: int = 0) -> Iterator[ev.Record]:
@@ -231,17 +214,17 @@ class Journal:
 
     def links(self, run: str, *, after: int = 0) -> Iterator[Link]:
         """The stored records as they are, in order, with the chain checked on the way, up to the run's own row."""
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            head = _head(connection, run)
-            seq, place = after, {"b_run": run, "b_seq": after}
-            with connection.execute(sql.LINKS_AFTER, place, execution_options={"yield_per": _BATCH}) as stored:
-                for link in follow(stored, run, after=after, before=self._hash_at(connection, run, after)):
+        with mapped_errors("be read"), self.database.reading() as read:
+            head, seq = head_of(read, run), after
+            with closing(read.stream(sql.LINKS_FROM, {"b_run": run, "b_seq": after})) as stored:
+                before = _hash_of(next(stored, None), run, after) if after else GENESIS
+                for link in follow(stored, run, after=after, before=before):
                     seq = link.seq
                     if seq == head.seq and link.hash != head.head:
                         raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
                     yield link
             # A process may be writing meanwhile: more than there was is right if the run's own row has moved as well.
-            known = head.seq if seq <= head.seq else _head(connection, run).seq
+            known = head.seq if seq <= head.seq else head_of(read, run).seq
         if seq < head.seq:
             raise JournalCorrupt(f"run {run}: records {seq + 1} to {head.seq} are missing at the end")
         if seq > known:
@@ -249,84 +232,38 @@ class Journal:
 
     def signatures(self, run: str, *, only_last: bool = False) -> list[Signature]:
         """Those over the heads of ``run``, newest first; empty for a run that is not signed."""
-        query = sql.SIGNATURES_OF.limit(1) if only_last else sql.SIGNATURES_OF
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            found = connection.execute(query, {"b_run": run})
-            return [Signature(row.seq, row.key, row.value) for row in found]
-
-    def _hash_at(self, connection: sa.Connection, run: str, seq: int) -> str:
-        if not seq:
-            return GENESIS
-        found = connection.execute(sql.HASH_AT, {"b_run": run, "b_seq": seq}).scalar_one_or_none()
-        if found is None:
-            raise JournalCorrupt(f"run {run}: record {seq} is missing")
-        return str(found)
+        with mapped_errors("be read"), self.database.reading() as read:
+            stored = read.stream(sql.SIGNATURES_OF, {"b_run": run})
+            with closing(stored):
+                return [Signature(*row) for row in islice(stored, 1 if only_last else None)]
 
     # --- the inbox ------------------------------------------------------------------------------------------------
 
     def ask(self, run: str, request: Mapping[str, str]) -> None:
         """Leave a request for the process that leads ``run``."""
         body = self._scrub(json.dumps(request, sort_keys=True))
-        with mapped_errors("be written"), self.engine.begin() as connection:
-            connection.execute(sql.ADD_REQUEST, {"run": run, "body": body, "taken": False})
+        with mapped_errors("be written"), self.database.writing() as commit:
+            commit.run(sql.ADD_REQUEST, [{"run": run, "body": body, "taken": False}])
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         """The requests that are not used up yet, oldest first, each with its number for ``append``."""
-        with mapped_errors("be read"), self.reader.connect() as connection:
-            return [(row.id, json.loads(row.body)) for row in connection.execute(sql.REQUESTS, {"b_run": run})]
+        with mapped_errors("be read"), self.database.reading() as read:
+            return [(number, json.loads(body)) for number, body in read.ask(sql.REQUESTS, {"b_run": run})]
 
 
-def _head(connection: sa.Connection, run: str) -> Any:
-    found = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
-    if found is None:
+def _hash_of(row: Row | None, run: str, seq: int) -> str:
+    link = None if row is None else Link(*row)
+    if link is None or link.seq != seq:
+        raise JournalCorrupt(f"run {run}: record {seq} is missing")
+    return link.hash
+
+
+def head_of(read: Transaction, run: str) -> sql.Head:
+    found = read.ask(sql.HEAD, {"b_run": run})
+    if not found:
         raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
-    return found
+    return sql.Head(*found[0])
 
 
-def _run_row(row: Any) -> RunRow:
-    return RunRow(row.run, row.created_at, row.seq, row.epoch, row.holder, row.expires_at)
-
-
-def _engine(url: str) -> sa.Engine:
-    # What a server ended while nothing was written is noticed before it is used, not by a failing append.
-    engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _sqlite_connect)
-        sa.event.listen(engine, "begin", _sqlite_begin)
-    if engine.dialect.name == "postgresql":
-        sa.event.listen(engine, "connect", _postgresql_connect)
-    return engine
-
-
-def _make_tables(engine: sa.Engine) -> None:
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            # Two processes that find no tables would both make them; there the second one fails.
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
-        METADATA.create_all(connection)
-
-
-def _sqlite_connect(connection: Any, _: Any) -> None:
-    # The driver must not begin transactions by itself: ours begin IMMEDIATE, or two writers could deadlock.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA busy_timeout=5000")
-    cursor.close()
-
-
-def _postgresql_connect(connection: Any, _: Any) -> None:
-    # A process that is stopped in the middle of a commit must not keep its run from whoever takes over.
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE_MS}")
-        cursor.execute(f"SET lock_timeout = {_IDLE_MS * 2}")
-    connection.commit()
-
-
-def _sqlite_begin(connection: sa.Connection) -> None:
-    # A reader takes no lock, so that it never holds up the process that leads a run.
-    reading = connection.get_execution_options().get("reading")
-    driver = connection.connection.driver_connection
-    assert driver is not None  # a transaction begins on a connection that is open
-    driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+def _run_row(head: sql.Head) -> RunRow:
+    return RunRow(head.run, head.created_at, head.seq, head.epoch, head.holder, head.expires_at)

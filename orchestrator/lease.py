@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -22,8 +23,9 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.clock import Clock
-from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost, NoSuchRun
-from orchestrator.journal import Journal, RunRow, Writer, mapped_errors
+from orchestrator.database import Transaction
+from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost
+from orchestrator.journal import Journal, RunRow, Writer, head_of, mapped_errors
 from orchestrator.site import Site
 
 LEASE_SECONDS = 15.0
@@ -37,6 +39,7 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{pid} {_identity(pid)}".strip()
 
 
+@lru_cache(maxsize=1)  # none of it changes; a process that was forked off has another number
 def _identity(pid: int) -> str:
     """Where a process of ours is known by its number, and since when: ``boot/namespace/start``, or empty."""
     try:
@@ -151,14 +154,16 @@ class Lease:
 
     def _set_expiry(self, expires_at: float) -> None:
         change = {"b_run": self.run, "b_epoch": self.epoch, "new_expires_at": expires_at}
-        with mapped_errors("be written"), self._journal.engine.begin() as connection:
-            if connection.execute(sql.SET_EXPIRY, change).rowcount != 1:
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            if commit.run(sql.SET_EXPIRY, [change]) != 1:
                 raise LeaseLost(f"run {self.run} is led by another process now")
 
     def release_claims(self, keys: Sequence[str]) -> None:
         """Services whose lanes ended for good are free for other runs."""
-        with mapped_errors("be written"), self._journal.engine.begin() as connection:
-            connection.execute(sql.RELEASE_CLAIMS, {"b_run": self.run, "b_services": keys})
+        if not keys:
+            return
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in keys])
 
 
 def create_run(
@@ -172,32 +177,33 @@ def create_run(
     now = clock.now()
     expires_at = now + LEASE_SECONDS
     keys = {service_key(created.plan, service): service for service in created.plan.services}
-    with mapped_errors("be written"), journal.engine.begin() as connection:
+    with mapped_errors("be written"), journal.database.writing() as commit:
         if key is not None:
-            _use_up(journal, connection, key, run)
-        _claim(connection, run, keys, now)
-        writer = journal.create(connection, run, created, now, holder=holder_name(), expires_at=expires_at)
-        hooks = [{"run": run, "hook": hook.name, "seq": 0} for hook in created.plan.inventory.hooks]
+            _use_up(journal, commit, key, run)
+        _claim(commit, run, keys, now)
+        writer = journal.create(commit, run, created, now, holder=holder_name(), expires_at=expires_at)
+        hooks = [{"run": run, "hook": hook.name, "seq": 0, "failed": ""} for hook in created.plan.inventory.hooks]
         if hooks:
-            connection.execute(sql.ADD_DELIVERIES, hooks)
+            commit.run(sql.ADD_DELIVERIES, hooks)
     return Lease(journal, clock, run, writer.epoch, expires_at), writer
 
 
 def run_of_key(journal: Journal, key: str) -> str | None:
     """The run that ``key`` began, or None."""
-    with mapped_errors("be read"), journal.reader.connect() as connection:
-        return _run_of_key(connection, key)
+    with mapped_errors("be read"), journal.database.reading() as read:
+        return _run_of_key(read, key)
 
 
-def _run_of_key(connection: sa.Connection, key: str) -> str | None:
-    return connection.execute(sql.RUN_OF_KEY, {"b_key": key}).scalar_one_or_none()
+def _run_of_key(read: Transaction, key: str) -> str | None:
+    found = read.ask(sql.RUN_OF_KEY, {"b_key": key})
+    return str(found[0][0]) if found else None
 
 
-def _use_up(journal: Journal, connection: sa.Connection, key: str, run: str) -> None:
-    first = _run_of_key(connection, key)
+def _use_up(journal: Journal, commit: Transaction, key: str, run: str) -> None:
+    first = _run_of_key(commit, key)
     if first is None:
         try:
-            connection.execute(sql.ADD_KEY, {"key": key, "run": run})
+            commit.run(sql.ADD_KEY, [{"key": key, "run": run}])
             return
         except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
             first = run_of_key(journal, key)
@@ -211,21 +217,18 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
     """
     now = clock.now()
     expires_at = now + LEASE_SECONDS
-    with mapped_errors("be written"), journal.engine.begin() as connection:
-        row = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
-        if row is None:
-            raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
+    with mapped_errors("be written"), journal.database.writing() as commit:
+        row = head_of(commit, run)
         if row.expires_at > now and not holder_is_dead(row.holder):
             raise LeaseHeld(
                 f"run {run} is led by {row.holder.split()[0]}",
                 hint=f"if that process is gone, its lease ends by itself in {row.expires_at - now:.0f}s",
             )
-        held = set(connection.execute(sql.CLAIMS_OF, {"b_run": run}).scalars())
+        held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         missing = {key: name for key, name in services.items() if key not in held}
-        _claim(connection, run, missing, now)
+        _claim(commit, run, missing, now)
         heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "new_expires_at": expires_at}
-        moved = connection.execute(sql.TAKE_LEASE, {"b_run": run, "b_epoch": row.epoch, **heir})
-        if moved.rowcount != 1:
+        if commit.run(sql.TAKE_LEASE, [{"b_run": run, "b_epoch": row.epoch, **heir}]) != 1:
             raise LeaseHeld(f"another process took run {run} at the same moment")
         writer = Writer(run, row.epoch + 1, row.seq, row.head)
     return Lease(journal, clock, run, writer.epoch, expires_at), writer
@@ -238,16 +241,21 @@ def is_led(row: RunRow, now: float) -> bool:
 
 def claims(journal: Journal) -> dict[str, str]:
     """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
-    with mapped_errors("be read"), journal.reader.connect() as connection:
-        return {row.service: row.run for row in connection.execute(sql.CLAIMS_ALL)}
+    with mapped_errors("be read"), journal.database.reading() as read:
+        return dict(_claimed(read))
 
 
-def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: float) -> None:
-    _refuse_claimed(connection, keys, now)
+def _claimed(read: Transaction) -> list[tuple[str, str]]:
+    """Every claim: the key of a service, and its run."""
+    return [(key, run) for key, run in read.ask(sql.CLAIMED, {})]
+
+
+def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -> None:
+    _refuse_claimed(commit, keys, now)
     if not keys:
         return
     try:
-        connection.execute(sql.ADD_CLAIMS, [{"service": key, "run": run} for key in keys])
+        commit.run(sql.ADD_CLAIMS, [{"service": key, "run": run} for key in keys])
     except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
         names = ", ".join(keys.values())
         raise LeaseHeld(
@@ -255,17 +263,17 @@ def _claim(connection: sa.Connection, run: str, keys: Mapping[str, str], now: fl
         ) from error
 
 
-def _refuse_claimed(connection: sa.Connection, keys: Mapping[str, str], now: float) -> None:
+def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) -> None:
     if not keys:
         return
     # One by one would be a thousand queries for a thousand services; the table holds only unfinished runs.
-    claimed = {row.service: row.run for row in connection.execute(sql.CLAIMS_ALL) if row.service in keys}
+    claimed = {key: run for key, run in _claimed(commit) if key in keys}
     if not claimed:
         return
     key, run = next(iter(claimed.items()))
-    row = connection.execute(sql.RUN_ROW, {"b_run": run}).one_or_none()
-    led = row is not None and row.expires_at > now and not holder_is_dead(row.holder)
-    state = f"which {row.holder.split()[0]} leads" if row is not None and led else "unfinished, and led by nobody"
+    found = [sql.Head(*row) for row in commit.ask(sql.HEAD, {"b_run": run})]
+    led = [row for row in found if row.expires_at > now and not holder_is_dead(row.holder)]
+    state = f"which {led[0].holder.split()[0]} leads" if led else "unfinished, and led by nobody"
     raise LeaseHeld(
         f"{keys[key]} belongs to run {run}, {state}",
         hint=f"wait for it, or: `failover resume {run}`, `failover abort {run}`",

@@ -31,7 +31,7 @@ By = Literal["watch", "check"]
 # The readings whose course over time says something; of what `check` reads, the others are verdicts of one moment.
 KEPT = ("replication_queue", "replication", "links")
 # How long a look is kept, and how often it is looked for older ones, seconds.
-KEPT_S = 14 * 86_400.0
+KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
 _NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl(?:\.unfinished)?")
 
@@ -143,7 +143,7 @@ class LookFolder:
         scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            written = _write_private(self.path, f"{look}.jsonl", b"".join(line.encoded() for line in scrubbed))
+            written = write_private(self.path, f"{look}.jsonl", b"".join(line.encoded() for line in scrubbed))
             if self._pruned_at is None or at - self._pruned_at >= _PRUNED_EVERY_S:
                 self._pruned_at = at
                 _prune(self.path, _compact(at - KEPT_S))
@@ -160,9 +160,13 @@ def _compact(at: float) -> str:
     return iso(max(0.0, at)).replace("-", "").replace(":", "")
 
 
-def _write_private(folder: Path, name: str, data: bytes) -> Path:
-    """A file of ours alone that is there whole or not at all, also after a power cut. Raises ``OSError``."""
+def write_private(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file of ours alone that is there whole or not at all, also after a power cut. Raises ``OSError``.
+
+    Only one process at a time may write one name.
+    """
     beside, target = folder / f".{name}.unfinished", folder / name
+    beside.unlink(missing_ok=True)  # of a killed process
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:

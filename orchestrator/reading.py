@@ -15,6 +15,10 @@ class ReadingModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def is_mixed(self) -> bool:
+        """Do its parts say different things, as when one node of two has obeyed? Never said of what has no parts."""
+        return False
+
 
 def all_of(states: Sequence[bool | None]) -> bool | None:
     """Three-valued and: False if one is, unknown if one is or there is none, else True."""

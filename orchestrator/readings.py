@@ -176,6 +176,10 @@ class Fence(ReadingModel):
         """No service has activity here: whoever comes in is served by nobody. The door is that of all services."""
         return all_of([None if node.active is None else node.active == 0 for node in self.nodes])
 
+    def is_mixed(self) -> bool:
+        """Neither shut nor open."""
+        return self.closed is False and self.open is False
+
 
 class ExternalFence(ReadingModel):
     """``external_fence``: are clients kept off this site by a means outside of its devices? The word of the check that

@@ -67,6 +67,10 @@ class Transports(ReadingModel):
         """Every client transport is disabled; unknown when there is none."""
         return all_of([None if one.enabled is None else not one.enabled for one in self._for_clients])
 
+    def is_mixed(self) -> bool:
+        """Some transports are enabled, others are not."""
+        return self.closed is False and self.open is False
+
     @property
     def _for_clients(self) -> list[Transport]:
         return [one for one in self.items if one.replication is not True]
@@ -207,6 +211,10 @@ class Queues(ReadingModel):
     def unproxied(self) -> bool | None:
         """Is proxied transfer off for every queue?"""
         return None if self.items is None else none_of(one.proxied for one in self.items)
+
+    def is_mixed(self) -> bool:
+        """Proxied transfer is on for some queues, and off for others."""
+        return self.proxied is False and self.unproxied is False
 
 
 class TransactionLog(ReadingModel):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -25,16 +26,26 @@ from orchestrator.readings import WhereValue
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
+_NO_DURATION = "a duration is a number with a unit: 100ms, 60s, 5m, 2h"
 
 
 def parse_duration(value: object) -> float:
     """Seconds of ``"60s"``, ``"5m"``, ``"100ms"``, ``"1.5h"``; a bare number has no unit and is refused."""
-    found = _DURATION.match(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        raise ValueError(_NO_DURATION)
+    return _parse_duration(value)
+
+
+# Every record of a plan holds its runbook, and all runbooks together have few different durations.
+@lru_cache(maxsize=256)
+def _parse_duration(text: str) -> float:
+    found = _DURATION.match(text)
     if found is None:
-        raise ValueError("a duration is a number with a unit: 100ms, 60s, 5m, 2h")
+        raise ValueError(_NO_DURATION)
     return float(found[1]) / 1000 if found[2] == "ms" else float(found[1]) * _UNITS[found[2]]
 
 
+@lru_cache(maxsize=256)
 def format_duration(seconds: float) -> str:
     """The shortest exact form that ``parse_duration`` reads back."""
     for unit in ("d", "h", "m", "s"):

@@ -1,13 +1,12 @@
 """What the journal and the leases say to their database, built once.
 
-Building a statement costs a multiple of carrying it out, so none is built where it is used; what differs from call to
-call are the parameters, by the names given here.
+Building a statement takes longer than carrying it out, so none is built where it is used. What differs from call to
+call are its values, by name: an insertion's are the columns, all others are in ``bindparam``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -20,9 +19,23 @@ _AT_SEQ: sa.BindParameter[int] = sa.bindparam("b_seq")
 
 # --- runs: b_run, b_epoch, b_seq say which ----------------------------------------------------------------------------
 
-RUN_ROW = sa.select(RUNS).where(RUNS.c.run == _OF_RUN)
-RUN_ROWS = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
-RUN_EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == _OF_RUN)
+
+class Head(NamedTuple):
+    """The row of a run: ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``."""
+
+    run: str
+    created_at: float
+    seq: int
+    head: str
+    epoch: int
+    holder: str
+    expires_at: float
+
+
+_HEADS = sa.select(*(RUNS.c[name] for name in Head._fields))
+HEAD = _HEADS.where(RUNS.c.run == _OF_RUN)
+HEADS = _HEADS.order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
+EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == _OF_RUN)
 ADD_RUN = sa.insert(RUNS)
 # Of a writer's own place only: no row matches once another process took the lease, or wrote.
 MOVE_HEAD = (
@@ -47,14 +60,17 @@ TAKE_LEASE = (
 
 # --- events and signatures --------------------------------------------------------------------------------------------
 
-LINKS_AFTER = (
+LINKS_FROM = (
     sa.select(*(EVENTS.c[name] for name in Link._fields))
-    .where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq > _AT_SEQ)
+    .where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq >= _AT_SEQ)
     .order_by(EVENTS.c.seq)
 )
-HASH_AT = sa.select(EVENTS.c.hash).where(EVENTS.c.run == _OF_RUN, EVENTS.c.seq == _AT_SEQ)
 ADD_EVENTS = sa.insert(EVENTS)
-SIGNATURES_OF = sa.select(SIGNATURES).where(SIGNATURES.c.run == _OF_RUN).order_by(SIGNATURES.c.seq.desc())
+SIGNATURES_OF = (
+    sa.select(SIGNATURES.c.seq, SIGNATURES.c.key, SIGNATURES.c.value)
+    .where(SIGNATURES.c.run == _OF_RUN)
+    .order_by(SIGNATURES.c.seq.desc())
+)
 ADD_SIGNATURE = sa.insert(SIGNATURES)
 
 # --- the inbox --------------------------------------------------------------------------------------------------------
@@ -63,31 +79,14 @@ REQUESTS = (
     sa.select(INBOX.c.id, INBOX.c.body).where(INBOX.c.run == _OF_RUN, INBOX.c.taken.is_(False)).order_by(INBOX.c.id)
 )
 ADD_REQUEST = sa.insert(INBOX)
-TAKE_REQUESTS = sa.update(INBOX).where(INBOX.c.id.in_(sa.bindparam("b_numbers", expanding=True))).values(taken=True)
+TAKE_REQUEST = sa.update(INBOX).where(INBOX.c.id == sa.bindparam("b_number")).values(taken=sa.true())
 
 # --- claims, hooks, keys ----------------------------------------------------------------------------------------------
 
-CLAIMS_ALL = sa.select(CLAIMS)
+CLAIMED = sa.select(CLAIMS.c.service, CLAIMS.c.run)
 CLAIMS_OF = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == _OF_RUN)
 ADD_CLAIMS = sa.insert(CLAIMS)
-RELEASE_CLAIMS = sa.delete(CLAIMS).where(
-    CLAIMS.c.run == _OF_RUN, CLAIMS.c.service.in_(sa.bindparam("b_services", expanding=True))
-)
+RELEASE_CLAIM = sa.delete(CLAIMS).where(CLAIMS.c.run == _OF_RUN, CLAIMS.c.service == sa.bindparam("b_service"))
 ADD_DELIVERIES = sa.insert(DELIVERIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
-
-
-class Prepared:
-    """A statement compiled once for a database, for where even looking up what it was compiled to is too much."""
-
-    def __init__(
-        self, statement: sa.Update | sa.Insert | sa.Select[Any], dialect: sa.Dialect, names: Sequence[str] = ()
-    ) -> None:
-        compiled = statement.compile(dialect=dialect, column_keys=names)
-        self.text = str(compiled)
-        self._order = getattr(compiled, "positiontup", None)
-
-    def bind(self, values: Mapping[str, Any]) -> Any:
-        """``values`` as the driver wants them: by position or by name."""
-        return values if self._order is None else tuple(values[name] for name in self._order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.report import SideName
-from pipeline.sides import NUMBERS_A_BUCKET_LOG2, Side
+from pipeline.sides import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,7 @@ class Ask:
     the brokers' clocks may be apart from ours. ``interval_s``: width of the intervals around the fail-over.
     ``everything_above``: share of rows to be looked at closer from which on nothing is left out first.
     ``equal_duplicates``: also seek ids that both sites hold several times, which needs every row.
+    ``numbers_log2``: how wide a bucket of fingerprints is (default: as ``pipeline.width`` judges).
     """
 
     active: SideName | None = None
@@ -25,7 +26,7 @@ class Ask:
     interval_s: float = 60.0
     everything_above: float = 0.5
     equal_duplicates: bool = False
-    numbers_log2: int = NUMBERS_A_BUCKET_LOG2
+    numbers_log2: int | None = None
 
 
 def failover_of(left: Side, right: Side, ask: Ask) -> float | None:

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from pipeline.rows import NOT_REPLICATED
-from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT, together
 
 COLLISION = 2.0**-64
 STREAM = (*KEY, "stream")
@@ -31,43 +31,41 @@ _ENDS = (("first_l", F.min), ("first_r", F.min), ("last_l", F.max), ("last_r", F
 _COUNTS = frozenset({"n", "sum", "xor", "placed", "bytes", "local", "undigested"})
 
 
-def table_of_buckets(rows: DataFrame, *, with_digests: bool) -> DataFrame:
-    """One row for each bucket of ``rows`` (columns ``READ``): values ``*_l`` and ``*_r`` of both sides, ``differs``,
-    ``cluster`` and ``is_drilled``."""
-    return _with_decision(_with_clusters(_paired(_pass(rows, with_digests))))
+def table_of_buckets(left: DataFrame, right: DataFrame, pieces: int, *, with_digests: bool) -> DataFrame:
+    """One row for each bucket of the rows of both sides (columns ``READ``): values ``*_l`` and ``*_r``, ``differs``,
+    ``cluster``, ``is_drilled``, ``is_apart`` and ``is_in_question``. ``pieces``: of work, after the pass."""
+    hashed = F.xxhash64("stream", "sequence", *(["digest"] if with_digests else [])).alias("hash")
+    values = _values()
+    folded = [rows.select("*", hashed).groupBy(*BUCKET).agg(*values) for rows in (left, right)]
+    return _with_decision(_with_clusters(_paired(together(*folded), pieces)))
 
 
-def _pass(rows: DataFrame, with_digests: bool) -> DataFrame:
-    """The only reading of all rows."""
-    identity = ["stream", "sequence", *(["digest"] if with_digests else [])]
+def _values() -> list[Column]:
+    """What is folded over the rows of one bucket, in the only reading of all rows."""
     is_local = F.coalesce(F.col("replicated") == NOT_REPLICATED, F.lit(False))
     spooled = F.unix_micros("spooled_at")
-    return (
-        rows.withColumn("hash", F.xxhash64(*identity))
-        .groupBy(*BUCKET, "side")
-        .agg(
-            F.count(F.lit(1)).alias("n"),
-            F.sum("hash").alias("sum"),
-            F.bit_xor("hash").alias("xor"),
-            F.sum(F.col("position") * F.col("hash")).alias("placed"),
-            F.min("position").alias("first"),
-            F.max("position").alias("last"),
-            F.min(F.when(~is_local, spooled)).alias("oldest"),
-            F.max(spooled).alias("newest"),
-            F.sum("size").alias("bytes"),
-            F.count(F.when(is_local, 1)).alias("local"),
-            F.count(F.when(F.col("digest").isNull(), 1)).alias("undigested"),
-        )
-    )
+    return [
+        F.count(F.lit(1)).alias("n"),
+        F.sum("hash").alias("sum"),
+        F.bit_xor("hash").alias("xor"),
+        F.sum(F.col("position") * F.col("hash")).alias("placed"),
+        F.min("position").alias("first"),
+        F.max("position").alias("last"),
+        F.min(F.when(~is_local, spooled)).alias("oldest"),
+        F.max(spooled).alias("newest"),
+        F.sum("size").alias("bytes"),
+        F.count(F.when(is_local, 1)).alias("local"),
+        F.count(F.when(F.col("digest").isNull(), 1)).alias("undigested"),
+    ]
 
 
-def _paired(table: DataFrame) -> DataFrame:
+def _paired(table: DataFrame, pieces: int) -> DataFrame:
     """One row for each bucket, with the values of both sides beside each other; a stream's buckets are together, so
     that nothing after this moves rows again."""
     # What the position of the first message adds to every product, taken away again: a shift alone is no difference.
     moved = table.withColumn("placed", F.col("placed") - F.col("first") * F.col("sum"))
     values = [_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES]
-    return moved.repartition(*STREAM).groupBy(*BUCKET).agg(*values)
+    return moved.repartition(pieces, *STREAM).groupBy(*BUCKET).agg(*values)
 
 
 def _of_side(name: str, side: int) -> Column:
@@ -82,37 +80,49 @@ def on(name: str, side: int) -> str:
 
 def _with_clusters(table: DataFrame) -> DataFrame:
     """Adds ``differs``; ``has_both``: only such a bucket has an order to compare; ``cluster``: its number."""
+    along = _along()
     pairs = [(F.col(on(name, LEFT)), F.col(on(name, RIGHT))) for name in ("n", "sum", "xor", "placed")]
-    along = Window.partitionBy(*STREAM, "has_both").orderBy("first_l", "bucket")
     begins = F.col("first_l") > F.max("last_l").over(along.rowsBetween(Window.unboundedPreceding, -1))
     return (
-        table.withColumn("differs", reduce(or_, (left != right for left, right in pairs)))
-        .withColumn("has_both", (F.col("n_l") > 0) & (F.col("n_r") > 0))
+        table.select(
+            "*",
+            reduce(or_, (left != right for left, right in pairs)).alias("differs"),
+            ((F.col("n_l") > 0) & (F.col("n_r") > 0)).alias("has_both"),
+        )
         .withColumn("begins", F.coalesce(begins.cast("int"), F.lit(1)))
         .withColumn("cluster", F.sum("begins").over(along))
     )
 
 
+def _along() -> WindowSpec:
+    return Window.partitionBy(*STREAM, "has_both").orderBy("first_l", "bucket")
+
+
 def _with_decision(table: DataFrame) -> DataFrame:
-    """Adds ``is_drilled``: a cluster is looked at closer as a whole, or not at all; and ``is_apart``: the first bucket
-    of a cluster that, at the right, does not follow the one before it."""
+    """Adds ``is_drilled``: a cluster is looked at closer as a whole, or not at all; ``is_apart``: the first bucket of
+    a cluster that, at the right, does not follow the one before it; ``is_in_question``: the order of its stream is."""
     cluster = Window.partitionBy(*STREAM, "has_both", "cluster")
-    along = Window.partitionBy(*STREAM, "has_both").orderBy("cluster", "first_l", "bucket")
     shift = F.col("first_l") - F.col("first_r")
     is_rigid = F.min(shift).over(cluster) == F.max(shift).over(cluster)
-    any_differs = F.max(F.col("differs").cast("int")).over(cluster) == 1
-    steps_back = F.lag("ends_r").over(along) > F.col("begins_r")
+    any_differs = F.max("differs").over(cluster)
+    steps_back = F.lag("ends_r").over(_along()) > F.col("begins_r")
+    is_questionable = F.col("is_apart") | (F.col("is_drilled") & F.col("has_both"))
     return (
-        table.withColumn("is_drilled", ~F.col("has_both") | any_differs | ~is_rigid)
-        .withColumn("begins_r", F.min("first_r").over(cluster))
-        .withColumn("ends_r", F.max("last_r").over(cluster))
+        table.select(
+            "*",
+            (~F.col("has_both") | any_differs | ~is_rigid).alias("is_drilled"),
+            F.min("first_r").over(cluster).alias("begins_r"),
+            F.max("last_r").over(cluster).alias("ends_r"),
+        )
         .withColumn("is_apart", F.col("has_both") & (F.col("begins") == 1) & F.coalesce(steps_back, F.lit(False)))
+        .withColumn("is_in_question", F.max(is_questionable).over(Window.partitionBy(*STREAM)))
     )
 
 
 def ends_of_clusters(table: DataFrame) -> DataFrame:
-    """First and last position at both sides of every cluster that is not looked at closer."""
-    clusters = table.where(~F.col("is_drilled")).groupBy(*STREAM, "cluster")
+    """First and last position at both sides of every cluster that is not looked at closer, in a stream whose order is
+    in question."""
+    clusters = table.where("is_in_question AND NOT is_drilled").groupBy(*STREAM, "cluster")
     ends = clusters.agg(*[fold(name).alias(name) for name, fold in _ENDS])
     return ends.drop("cluster")
 

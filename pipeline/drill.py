@@ -1,41 +1,92 @@
 """Looks closer at the buckets that differ: which messages are missing, extra, duplicate, changed, out of order.
 
-Only rows of these buckets are read: Parquet leaves out the other endpoints, a broadcast of the buckets leaves out the
-rest, and what remains is grouped by message id. When most rows would remain, nothing is left out first; the result is
-the same. A full join is never made.
+Only rows of these buckets are read: Parquet leaves out other endpoints and other numbers by the statistics of its row
+groups and pages, a broadcast of the buckets leaves out the rest, and what remains is grouped by message id. When most
+rows would remain, nothing is left out first; the result is the same. A full join is never made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.buckets import STREAM, ends_of_clusters, on
 from pipeline.order import steps_back
-from pipeline.rows import NOT_REPLICATED, PENDING
-from pipeline.sides import BUCKET, KEY, LEFT, RIGHT
+from pipeline.rows import NOT_REPLICATED, OPAQUE, PENDING
+from pipeline.sides import BUCKET, HASHED_LOG2, KEY, LEFT, RIGHT
 
 READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "digest", "replicated")
 # Besides these there is `local`: a message that is not replicated, and at one site by design.
 CLASSES = ("missing", "extra", "duplicate", "changed")
 
-# Endpoints are left out by name up to so many; a longer list costs more than it saves.
+# Rows are left out by endpoint and by number while they are read, as long as that is told in few words. Each range of
+# numbers adds 150 bytes to a method that the JVM compiles only below 8,000: with 64 ranges, reading took six times as
+# long as without any. What is then still too much is left out by its bucket.
 _NAMED_MAX = 500
+RANGES_MAX = 16
+_LISTED_MAX = 10_000
 
 
-def rows_to_drill(rows: DataFrame, table: DataFrame, endpoints: Collection[str], *, everything: bool) -> DataFrame:
-    """The rows (columns ``READ``) of the buckets to be looked at closer. ``endpoints``: the names they are in."""
-    if everything:
-        return rows
-    if len(endpoints) <= _NAMED_MAX:
-        rows = rows.where(F.col("endpoint").isin(list(endpoints)))
-    wanted = table.where("is_drilled").select(*BUCKET)
-    return rows.join(F.broadcast(wanted), list(BUCKET), "left_semi")
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The buckets to be looked at closer. ``table`` has a row for each; the rest is None where it would be too long:
+    ``endpoints``, the names they are in; ``ranges``, lowest and highest number of neighbouring ones."""
+
+    table: DataFrame
+    endpoints: Collection[str] | None
+    ranges: Sequence[tuple[int, int]] | None
 
 
-def by_message(rows: DataFrame) -> DataFrame:
+def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int) -> Wanted:
+    """What ``table`` (of buckets) says is to be drilled."""
+    buckets = table.where("is_drilled").select(*BUCKET)
+    some = buckets.limit(_LISTED_MAX + 1).collect()
+    if len(some) > _LISTED_MAX:
+        return Wanted(buckets, None, None)
+    names = {row["endpoint"] for row in some}
+    ranges = [_numbers(row["bucket"], HASHED_LOG2 if row["stream"] == OPAQUE else numbers_log2) for row in some]
+    return Wanted(
+        _as_table(spark, some) if some else buckets,
+        names if len(names) <= _NAMED_MAX else None,
+        merged(ranges, RANGES_MAX),
+    )
+
+
+def _as_table(spark: SparkSession, some: Sequence[Row]) -> DataFrame:
+    """What was collected, given back: Spark need not find it a second and a third time, once for each side."""
+    return spark.createDataFrame(pa.table(dict(zip(BUCKET, zip(*some, strict=True), strict=True))))
+
+
+def _numbers(bucket: int, bits: int) -> tuple[int, int]:
+    return bucket << bits, (bucket + 1 << bits) - 1
+
+
+def merged(ranges: Iterable[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """At most so many ranges (both ends included) that cover the given ones; the narrowest gaps are filled."""
+    ordered = sorted(ranges)
+    highest = list(accumulate((high for _, high in ordered), max))
+    gaps = sorted((ordered[n + 1][0] - highest[n], n) for n in range(len(ordered) - 1))
+    cuts = sorted(n for gap, n in gaps[::-1][: most - 1] if gap > 1)
+    edges = [-1, *cuts, len(ordered) - 1]
+    return [(ordered[before + 1][0], highest[last]) for before, last in pairwise(edges) if ordered]
+
+
+def rows_to_drill(rows: DataFrame, wanted: Wanted) -> DataFrame:
+    """The rows (columns ``READ``) of one side that are in these buckets."""
+    if wanted.ranges is not None:
+        ranges = [f"sequence BETWEEN {low}L AND {high}L" for low, high in wanted.ranges]
+        rows = rows.where(" OR ".join(ranges) or "false")
+    if wanted.endpoints is not None:
+        rows = rows.where(F.col("endpoint").isin(list(wanted.endpoints)))
+    return rows.join(F.broadcast(wanted.table), list(BUCKET), "left_semi")
+
+
+def by_message(rows: DataFrame, pieces: int) -> DataFrame:
     """One row for each message id of an endpoint, with the values of both sides beside each other."""
     # 64 bits of the digest are compared: what the fingerprints are made of, and of fixed width.
     hashed = F.when(F.col("digest").isNotNull(), F.xxhash64("digest"))
@@ -50,7 +101,8 @@ def by_message(rows: DataFrame) -> DataFrame:
         state.alias("state"),
     )
     values = [value for side in (LEFT, RIGHT) for value in _of_side(side)]
-    return prepared.groupBy(*STREAM, "message_id").agg(*values)
+    apart = prepared.repartition(pieces, *STREAM, "message_id")
+    return apart.groupBy(*STREAM, "message_id").agg(*values)
 
 
 def _of_side(side: int) -> list[Column]:
@@ -114,22 +166,20 @@ def sums() -> list[Column]:
     ]
 
 
-def breaks_of_order(messages: DataFrame, table: DataFrame) -> DataFrame:
+def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:
     """Columns ``KEY`` and ``breaks``: how often, along the left side's order, the right side steps back.
 
     Judged for each stream by itself over the messages that both sides have: across publishers order may differ
-    legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back.
+    legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back. ``table``: the
+    buckets; None when all messages are looked at.
     """
     common = messages.where((F.col("n_l") > 0) & (F.col("n_r") > 0))
     places = (F.col("place_l").alias("along"), F.col("place_r").alias("value"), F.col("place_r").alias("to_value"))
     rows = common.select(*STREAM, *places)
-    # A cluster that is not looked at closer keeps its order inside, and its two ends stand for it.
-    ends = ends_of_clusters(table.join(F.broadcast(_streams_in_question(table)), list(STREAM), "left_semi"))
-    values = (F.col("first_r").alias("value"), F.col("last_r").alias("to_value"))
-    marks = ends.select(*STREAM, F.col("first_l").alias("along"), *values)
-    steps = steps_back(rows.unionByName(marks), STREAM)
+    if table is not None:
+        # A cluster that is not looked at closer keeps its order inside, and its two ends stand for it.
+        values = (F.col("first_r").alias("value"), F.col("last_r").alias("to_value"))
+        marks = ends_of_clusters(table).select(*STREAM, F.col("first_l").alias("along"), *values)
+        rows = rows.unionByName(marks)
+    steps = steps_back(rows, STREAM)
     return steps.groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
-
-
-def _streams_in_question(table: DataFrame) -> DataFrame:
-    return table.where("(is_drilled AND has_both) OR is_apart").select(*STREAM).distinct()

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from pipeline.buckets import on
 from pipeline.layout import MICROS
@@ -41,20 +41,22 @@ class Setting:
     failover_at: float | None
 
 
-_SCHEMA = T.StructType(
+_SCHEMA = pa.schema(
     [
-        *(T.StructField(name, T.StringType()) for name in KEY),
-        *(T.StructField(on("first_common", side), T.LongType()) for side in (LEFT, RIGHT)),
-        *(T.StructField(on(name, side), T.LongType()) for side in (LEFT, RIGHT) for name in ("from", "to", "begins")),
-        T.StructField("active", T.IntegerType()),
-        T.StructField("failover", T.LongType()),
+        *(pa.field(name, pa.string()) for name in KEY),
+        *(pa.field(on("first_common", side), pa.int64()) for side in (LEFT, RIGHT)),
+        *(pa.field(on(name, side), pa.int64()) for side in (LEFT, RIGHT) for name in ("from", "to", "begins")),
+        pa.field("active", pa.int32()),
+        pa.field("failover", pa.int64()),
     ]
 )
 
 
 def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Setting], skew_s: float) -> DataFrame:
     """Adds ``why`` (for missing and extra) and ``is_before`` (spooled until the fail-over; None when not known)."""
-    table = spark.createDataFrame([_row(setting) for setting in settings], _SCHEMA)
+    # By way of Arrow, which needs no Python on the workers.
+    columns = zip(*map(_row, settings), strict=True)
+    table = spark.createDataFrame(pa.table(list(map(pa.array, columns, _SCHEMA.types)), schema=_SCHEMA))
     joined = differences.join(F.broadcast(table), list(KEY), "left")
     skew = F.lit(round(skew_s * MICROS))
     spooled = F.coalesce("spooled_l", "spooled_r")
@@ -62,7 +64,7 @@ def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Se
         F.col("class") == "extra", _why(RIGHT, LEFT, skew)
     )
     is_before = spooled <= F.col("failover") + skew
-    return joined.withColumn("why", why).withColumn("is_before", is_before).withColumn("spooled", spooled)
+    return joined.select("*", why.alias("why"), is_before.alias("is_before"), spooled.alias("spooled"))
 
 
 def _row(setting: Setting) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -21,11 +22,15 @@ from pipeline.assemble import assemble, settings_of
 from pipeline.explain import explained
 from pipeline.report import Interval, Report, Sample, Work
 from pipeline.rows import EndpointKey
-from pipeline.sides import KEY, Side, both, check_pair
+from pipeline.sides import KEY, Side, check_pair, rows_of_both, together
 from pipeline.tally import Tally, key_of
-from pipeline.timeline import intervals
+from pipeline.timeline import Scale, intervals
+from pipeline.width import MESSAGES_A_BUCKET_LOG2, numbers_log2
 
 _SAMPLES_A_CLASS = 5
+_FEW = 1_000
+_BUCKETS_A_PIECE = 8_192
+_MESSAGES_A_PIECE = 65_536
 Say = Callable[[str], None]
 
 
@@ -60,11 +65,14 @@ class _Reconciliation:
         self._services = sorted(
             {one.name for one in left.manifest.services} & {one.name for one in right.manifest.services}
         )
+        self._numbers_log2 = numbers_log2(left, right) if ask.numbers_log2 is None else ask.numbers_log2
 
     def run(self) -> Outcome:
         self._say("comparing fingerprints of both sides")
         with_digests = self._left.has_digests and self._right.has_digests
-        table = self._hold(buckets.table_of_buckets(self._rows(buckets.READ), with_digests=with_digests))
+        rows = self._left.manifest.messages + self._right.manifest.messages
+        pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
+        table = self._hold(buckets.table_of_buckets(*self._rows(buckets.READ), pieces, with_digests=with_digests))
         tallies = {key_of(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
         differences: DataFrame | None = None
@@ -73,17 +81,20 @@ class _Reconciliation:
         if work.plan != "fingerprints":
             self._say(f"looking closer at {work.rows_drilled:,} of {work.rows:,} messages")
             differences = self._drill(table, tallies, work)
-            origin = failover_of(self._left, self._right, self._ask)
-            spans = intervals(differences, list(tallies.values()), origin, self._ask.interval_s)
-            seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
-            samples = self._samples(differences, seen)
+            spans = self._count(differences, tallies)
+            samples = self._samples(differences, tallies)
         report = assemble(self._left, self._right, self._ask, tallies, work, self._clock.now())
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, differences, self._release)
 
-    def _rows(self, columns: Sequence[str]) -> DataFrame:
-        rows = both(self._spark, self._left, self._right, columns, numbers_log2=self._ask.numbers_log2)
-        return rows.where(F.col("service").isin(self._services))
+    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
+        rows = rows_of_both(self._spark, self._left, self._right, columns, self._numbers_log2)
+        left, right = (side.where(F.col("service").isin(self._services)) for side in rows)
+        return left, right
+
+    def _pieces(self, rows: int, each: int) -> int:
+        """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
+        return min(int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1), 1 + rows // each)
 
     def _hold(self, table: DataFrame) -> DataFrame:
         """Computed once, kept in memory as far as that goes, then on disk."""
@@ -114,27 +125,49 @@ class _Reconciliation:
         )
 
     def _drill(self, table: DataFrame, tallies: dict[EndpointKey, Tally], work: Work) -> DataFrame:
-        """The differences, one row each; what they amount to goes into ``tallies``."""
+        """The differences, one row each; what is counted by endpoint goes into ``tallies``."""
         everything = work.plan == "everything"
-        names = {key.name for key, tally in tallies.items() if tally.buckets_drilled}
-        rows = drill.rows_to_drill(self._rows(drill.READ), table, names, everything=everything)
-        messages = self._hold(drill.judged(drill.by_message(rows)))
-        for row in messages.groupBy(*KEY).agg(*drill.sums()).collect():
+        left, right = self._rows(drill.READ)
+        if not everything:
+            wanted = drill.wanted(self._spark, table, self._numbers_log2)
+            left, right = (drill.rows_to_drill(rows, wanted) for rows in (left, right))
+        pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
+        messages = self._hold(drill.judged(drill.by_message(together(left, right), pieces)))
+        # Both in one query: what is held is then computed once, while both go on.
+        sums = messages.groupBy(*KEY).agg(*drill.sums())
+        breaks = drill.breaks_of_order(messages, None if everything else table)
+        for row in sums.unionByName(breaks, allowMissingColumns=True).collect():
             tallies[key_of(row)].add_messages(row, is_all=everything)
-        decided = table.withColumn("is_drilled", F.lit(True)) if everything else table
-        for row in drill.breaks_of_order(messages, decided).collect():
-            tallies[key_of(row)].order_breaks = row["breaks"]
         found = messages.where(F.col("class").isNotNull())
         settings = settings_of(self._left, self._right, self._ask, tallies)
-        differences = self._hold(explained(self._spark, found, settings, self._ask.clock_skew_s))
-        alone = differences.where(F.col("class").isin("missing", "extra"))
-        for row in alone.groupBy(*KEY, "class", "why", "is_before").count().collect():
-            tallies[key_of(row)].add_uncommon(row)
-        return differences
+        return self._hold(explained(self._spark, found, settings, self._ask.clock_skew_s))
 
-    def _samples(self, differences: DataFrame, classes: Sequence[str]) -> tuple[Sample, ...]:
-        some = [differences.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in classes]
-        return tuple(_sample(row) for row in reduce(DataFrame.union, some).collect()) if some else ()
+    def _count(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Interval, ...]:
+        """The intervals; what is explained goes into ``tallies``."""
+        scale = Scale.of(tallies.values(), failover_of(self._left, self._right, self._ask), self._ask.interval_s)
+        by_why, by_time = [*KEY, "class", "why", "is_before"], ["service", "class", "number"]
+        counts = (
+            differences.select(*by_why, scale.number().alias("number"))
+            .groupingSets([by_why, by_time], *by_why, "number")
+            .agg(F.count(F.lit(1)).alias("count"), F.grouping("number").alias("is_by_why"))
+            .collect()
+        )
+        for row in counts:
+            if row["is_by_why"] and row["class"] in ("missing", "extra"):
+                tallies[key_of(row)].add_uncommon(row)
+        return intervals([row for row in counts if not row["is_by_why"]], scale)
+
+    def _samples(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Sample, ...]:
+        """A few of each class. Where there are few in all, they are picked from these."""
+        columns = differences.select("class", "service", "endpoint", "message_id", "spooled", "why")
+        if sum(tally.differences for tally in tallies.values()) <= _FEW:
+            rows = columns.collect()
+        else:
+            seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
+            some = [columns.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in seen]
+            rows = reduce(DataFrame.union, some).collect() if some else []
+        picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in drill.CLASSES)
+        return tuple(_sample(row) for some in picked for row in some)
 
 
 def _sample(row: Row) -> Sample:

@@ -64,6 +64,8 @@ class SparkSettings:
         """Everything as Spark's own names."""
         here = {
             "spark.ui.enabled": "false",
+            # Less of two cores goes into collecting garbage than with Java's own choice.
+            "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(self.partitions or 8),
@@ -79,6 +81,10 @@ class SparkSettings:
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.sql.catalogImplementation": "in-memory",
             "spark.ui.showConsoleProgress": "false",
+            # Generated code is kept: a reconciliation has more than the 100 pieces that Spark keeps by itself.
+            "spark.sql.codegen.cache.maxEntries": "1000",
+            # Else every expression first asks Python's stack where it was written.
+            "spark.python.sql.dataFrameDebugging.enabled": "false",
             **(here if self.is_local else elsewhere),
             **_RELIED_ON,
             **self.options,

@@ -1,4 +1,4 @@
-"""Opens the two exports that are compared, as one table with the column ``side``: 0 is left, 1 is right."""
+"""Opens the two exports that are compared. In one table of both, the column ``side`` is 0 for left and 1 for right."""
 
 from __future__ import annotations
 
@@ -20,11 +20,8 @@ LEFT, RIGHT = 0, 1
 KEY = ("service", "endpoint", "kind")
 BUCKET = (*KEY, "stream", "bucket")
 
-# So many neighbouring numbers of a stream are compared as one. Fewer make the table of buckets larger, more make the
-# rows around a difference more; facts measured with 4,096.
-NUMBERS_A_BUCKET_LOG2 = 12
-# An id without a number is in one of this many buckets of its endpoint, by its hash.
-_HASHED_BUCKETS_LOG2 = 12
+# An id without a number is in one of 4,096 buckets of its endpoint, by the first bits of its hash; so many are left out.
+HASHED_LOG2 = 64 - 12
 
 # Spark looks for patterns in the names of what it shall read, and these characters would be some.
 _GLOB = re.compile(r"[\[\]{}*?\\]")
@@ -88,22 +85,23 @@ def check_pair(left: Side, right: Side) -> None:
         raise DefinitionError("the two exports have no service in common", hint="collect the same services at both")
 
 
-def both(
-    spark: SparkSession,
-    left: Side,
-    right: Side,
-    columns: Sequence[str],
-    *,
-    numbers_log2: int = NUMBERS_A_BUCKET_LOG2,
-) -> DataFrame:
-    """These columns of both sides, with ``side`` and ``bucket``."""
-    parts = [
-        side.rows(spark).select(*columns, F.lit(number).alias("side"))
-        for number, side in ((LEFT, left), (RIGHT, right))
-    ]
-    return parts[0].unionByName(parts[1]).withColumn("bucket", _bucket(numbers_log2))
+def rows_of_both(
+    spark: SparkSession, left: Side, right: Side, columns: Sequence[str], numbers_log2: int
+) -> tuple[DataFrame, DataFrame]:
+    """These columns of each side, with ``bucket``: which run of 2**``numbers_log2`` neighbouring numbers it is in.
+
+    Two tables, and not one with a column for the side: Spark folds rows while it reads them, but not behind a union.
+    """
+    bucket = _bucket(numbers_log2).alias("bucket")
+    left_rows, right_rows = (side.rows(spark).select(*columns, bucket) for side in (left, right))
+    return left_rows, right_rows
+
+
+def together(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Both as one table with the column ``side``."""
+    return left.withColumn("side", F.lit(LEFT)).unionByName(right.withColumn("side", F.lit(RIGHT)))
 
 
 def _bucket(numbers_log2: int) -> Column:
-    hashed = F.shiftright("sequence", 64 - _HASHED_BUCKETS_LOG2)
+    hashed = F.shiftright("sequence", HASHED_LOG2)
     return F.when(F.col("stream") == OPAQUE, hashed).otherwise(F.shiftright("sequence", numbers_log2))

@@ -25,6 +25,7 @@ class Tally:
     rows_drilled: int
     first_common_l: int | None
     first_common_r: int | None
+    differences: int = 0
     surplus_l: int = 0
     surplus_r: int = 0
     copies_at_both: int = 0
@@ -60,7 +61,12 @@ class Tally:
         return self.left.messages + self.right.messages
 
     def add_messages(self, row: Row, *, is_all: bool) -> None:
-        """From the sums over the messages that were looked at closer (``drill.sums``). ``is_all``: that was each."""
+        """From the sums over the messages that were looked at closer (``drill.sums``), or the breaks of order among
+        them, in a row of its own. ``is_all``: all messages were looked at."""
+        if row["breaks"] is not None:
+            self.order_breaks = row["breaks"]
+            return
+        self.differences = row["differences"]
         self.surplus_l, self.surplus_r = row["surplus_l"], row["surplus_r"]
         self.copies_at_both = row["copies_at_both"]
         self.changed = row["changed"]
@@ -74,7 +80,7 @@ class Tally:
             self.first_common_r = _lower(self.first_common_r, row["common_r"])
 
     def add_uncommon(self, row: Row) -> None:
-        """So many messages of one class, explained in one way."""
+        """So many messages of one class (missing or extra), explained in one way."""
         self.by_why[row["class"]][row["why"]] += row["count"]
         if row["is_before"]:
             self.before[row["class"]][row["why"]] += row["count"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from pipeline.layout import MICROS
@@ -16,33 +18,45 @@ _INTERVALS_MAX = 120
 _WIDER = (2, 5, 10, 15, 30, 60, 120, 240, 720, 1440)
 
 
-def intervals(
-    differences: DataFrame, tallies: Sequence[Tally], origin: float | None, width_s: float
-) -> tuple[Interval, ...]:
-    """What differs, counted by when it was spooled. ``origin``: an interval begins there (seconds since the epoch)."""
-    spans = [tally.span for tally in tallies if tally.span is not None]
-    if not spans:
-        return ()
-    start, end = min(first for first, _ in spans), max(last for _, last in spans)
-    width = round(_width(end - start, width_s) * MICROS)
-    zero = round((origin or 0.0) * MICROS)
-    number = F.floor((F.col("spooled") - zero) / width).cast("long")
-    classes = [
-        F.count(F.when(F.col("class") == name, 1)).alias(name)
-        for name in ("missing", "extra", "duplicate", "changed")
-    ]
-    rows = differences.withColumn("number", number).groupBy("service", "number").agg(*classes)
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where an interval begins, and how wide each is, in microseconds."""
+
+    zero: int
+    width: int
+
+    @classmethod
+    def of(cls, tallies: Iterable[Tally], origin: float | None, width_s: float) -> Scale:
+        """``origin``: an interval begins there (seconds since the epoch). ``width_s``: the width that is wanted."""
+        spans = [tally.span for tally in tallies if tally.span is not None]
+        whole = max((last for _, last in spans), default=0.0) - min((first for first, _ in spans), default=0.0)
+        return cls(round((origin or 0.0) * MICROS), round(_width(whole, width_s) * MICROS))
+
+    def number(self) -> Column:
+        """Which interval a difference was spooled in."""
+        return F.floor((F.col("spooled") - self.zero) / self.width).cast("long")
+
+    def start(self, number: int) -> float:
+        """Seconds since the epoch."""
+        return (self.zero + number * self.width) / MICROS
+
+
+def intervals(rows: Sequence[Row], scale: Scale) -> tuple[Interval, ...]:
+    """``rows``: how many differences of each ``class`` each ``service`` has in each interval (``number``)."""
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for row in rows:
+        counts.setdefault((row["service"], row["number"]), Counter())[row["class"]] += row["count"]
     return tuple(
         Interval(
-            service=row["service"],
-            start=(zero + row["number"] * width) / MICROS,
-            end=(zero + (row["number"] + 1) * width) / MICROS,
-            missing=row["missing"],
-            extra=row["extra"],
-            duplicates=row["duplicate"],
-            changed=row["changed"],
+            service=service,
+            start=scale.start(number),
+            end=scale.start(number + 1),
+            missing=found["missing"],
+            extra=found["extra"],
+            duplicates=found["duplicate"],
+            changed=found["changed"],
         )
-        for row in rows.orderBy("service", "number").collect()
+        for (service, number), found in sorted(counts.items())
     )
 
 

@@ -7,8 +7,8 @@ It must not know what passes: what happens in a stretch of time is the world's o
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Kept:
         self.moment = 0.0  # world time as far as events have been let happen
         self._lock = threading.RLock()
         self._depth = 0
+        self._request = _Request(self)
         self._obeyed = False
         self._file = None if path is None else WorldFile(path)
         self._base, self._base_clock = 0.0, clock.now()
@@ -53,25 +54,39 @@ class Kept:
         """The clock of every site, in seconds since the Unix epoch."""
         return self._base_clock + self.now() - self._base
 
-    @contextmanager
-    def request(self) -> Iterator[None]:
+    def request(self) -> AbstractContextManager[None]:
         """Hold the world still, brought up to now; on leaving, what was seen and done is on file.
 
         Raises ``Unreachable`` for a file that cannot be used, ``ConnectionLost`` for one that cannot be written.
         """
-        with self._lock:
-            outermost = self._depth == 0
-            if outermost:
+        return self._request
+
+    def hold(self) -> None:
+        """Begin a request, perhaps within another one; for ``request`` alone."""
+        self._lock.acquire()
+        try:
+            if not self._depth:
                 self._enter()
-            self._depth += 1
-            try:
-                if outermost:
-                    self._pass_until(self._running_time())
-                yield
-            finally:
-                self._depth -= 1
-                if outermost:
-                    self._leave()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._depth += 1
+        if self._depth > 1:
+            return
+        try:
+            self._pass_until(self._running_time())
+        except BaseException:
+            self.let_go()
+            raise
+
+    def let_go(self) -> None:
+        """End a request."""
+        self._depth -= 1
+        try:
+            if not self._depth:
+                self._leave()
+        finally:
+            self._lock.release()
 
     def remember(self) -> None:
         """A command was obeyed: what is written next must survive a loss of power."""
@@ -155,3 +170,16 @@ class Kept:
         """Time since another process wrote the file counts, for we ran; time before we ran does not."""
         now = self.clock.now()
         return max(0.0, min(now - stamp, now - self._base_clock))
+
+
+class _Request:
+    """A world held still. Every question to a node is one, often within another, so it is made once for each world."""
+
+    def __init__(self, world: Kept) -> None:
+        self._world = world
+
+    def __enter__(self) -> None:
+        self._world.hold()
+
+    def __exit__(self, *_: object) -> None:
+        self._world.let_go()

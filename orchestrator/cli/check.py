@@ -25,10 +25,11 @@ def check(
     readings: Readings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Could every pair be moved now? Roles, bridges, queues, mates, accounts, versions, fence plans, clocks.
+    """Look whether every pair could be moved now.
 
-    Changes nothing. What was found is stored with its time; `failover controlled` says how old the last good check
-    is. A check that could not be made is unknown, never ok. Exit code 4 when anything beyond a note was found.
+    Roles, bridges, queues, mates, accounts, versions, fence plans, clocks. Changes nothing. What was found is stored
+    with its time; `failover controlled` says how old the last good check is. A check that could not be made is
+    unknown, never ok. Exit code 4 when anything beyond a note was found.
 
     \b
     Examples:

@@ -23,7 +23,12 @@ def register(app: typer.Typer) -> None:
 
 @_RUNBOOK.command("list")
 def list_runbooks() -> None:
-    """The runbooks that come with the product."""
+    """The runbooks that come with the product.
+
+    \b
+    Example:
+      failover runbook list
+    """
     from orchestrator.cli.documents import print_runbooks
 
     print_runbooks()
@@ -31,7 +36,13 @@ def list_runbooks() -> None:
 
 @_RUNBOOK.command("show")
 def show_runbook(source: _Source) -> None:
-    """A runbook's steps in words."""
+    """A runbook's steps in words.
+
+    \b
+    Examples:
+      failover runbook show solace/controlled
+      failover runbook show own.yaml
+    """
     from orchestrator.cli.documents import print_runbook
 
     print_runbook(source)
@@ -44,7 +55,8 @@ def lint_runbook(
         list[str] | None,
         typer.Option(
             "--adapter",
-            help="Whose readings and actions it is checked against, as often as a site has; default: mock.",
+            help="Whose readings and actions it is checked against, as often as a site has; default: those of simulated "
+            "sites of the family whose words it has.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -52,11 +64,16 @@ def lint_runbook(
     """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
 
     What it says is read, and then explored for a few seconds: the shortest way to a broken promise is printed step by
-    step. How much was looked at is said; words of other families are not explored, and named.
+    step. How much was looked at is said; with a word that no model of a pair knows nothing is explored, and it is named.
+
+    \b
+    Examples:
+      failover runbook lint own.yaml
+      failover runbook lint own.yaml --adapter solace-semp --adapter solace-cli
     """
     from orchestrator.cli.documents import lint_runbook_file
 
-    raise typer.Exit(lint_runbook_file(source, adapter or ["mock"], as_json=as_json))
+    raise typer.Exit(lint_runbook_file(source, adapter or [], as_json=as_json))
 
 
 @_RUNBOOK.command("explore")
@@ -68,10 +85,10 @@ def explore_runbook(
     states: Annotated[int, typer.Option(min=1, help="States to look at, at most.")] = 200_000,
     as_json: AsJson = False,
 ) -> None:
-    """Every way a runbook can go: outcomes, decisions, kills, mishaps, over a model of a pair. No device is asked.
+    """Every way a runbook can go, over a model of a pair.
 
-    Prints the counts, and the shortest way to each broken promise. Exit code 4 if there is one, or if the runbook has
-    words that the model does not know.
+    Outcomes, decisions, kills and mishaps; no device is asked. Prints the counts, and the shortest way to each broken
+    promise. Exit code 4 if there is one, or if the runbook has words that the model does not know.
 
     \b
     Examples:
@@ -85,7 +102,12 @@ def explore_runbook(
 
 @_RUNBOOK.command("graph")
 def graph_runbook(source: _Source) -> None:
-    """A runbook as a Mermaid flowchart."""
+    """A runbook as a Mermaid flowchart.
+
+    \b
+    Example:
+      failover runbook graph solace/controlled > controlled.mmd
+    """
     from orchestrator.cli.documents import print_graph
 
     print_graph(source)
@@ -93,7 +115,12 @@ def graph_runbook(source: _Source) -> None:
 
 @_RUNBOOK.command("schema")
 def runbook_schema() -> None:
-    """The JSON Schema of runbooks."""
+    """The JSON Schema of runbooks, for an editor.
+
+    \b
+    Example:
+      failover runbook schema > runbook.schema.json
+    """
     from orchestrator.cli.documents import print_schema
 
     print_schema("runbook")
@@ -101,7 +128,12 @@ def runbook_schema() -> None:
 
 @_INVENTORY.command("show")
 def show_inventory(file: _File) -> None:
-    """An inventory: sites, devices, pairs."""
+    """An inventory: sites, devices, pairs. References to secrets, never secrets.
+
+    \b
+    Example:
+      failover inventory show sites.yaml
+    """
     from orchestrator.cli.documents import print_inventory
 
     print_inventory(file)
@@ -109,7 +141,12 @@ def show_inventory(file: _File) -> None:
 
 @_INVENTORY.command("lint")
 def lint_inventory(file: _File, as_json: AsJson = False) -> None:
-    """Check an inventory. Exit code 2 if it cannot be read, 4 if it has an error."""
+    """Check an inventory. Exit code 2 if it cannot be read, 4 if it has an error.
+
+    \b
+    Example:
+      failover inventory lint sites.yaml
+    """
     from orchestrator.cli.documents import lint_inventory_file
 
     raise typer.Exit(lint_inventory_file(file, as_json=as_json))
@@ -117,7 +154,12 @@ def lint_inventory(file: _File, as_json: AsJson = False) -> None:
 
 @_INVENTORY.command("schema")
 def inventory_schema() -> None:
-    """The JSON Schema of inventories."""
+    """The JSON Schema of inventories, for an editor.
+
+    \b
+    Example:
+      failover inventory schema > inventory.schema.json
+    """
     from orchestrator.cli.documents import print_schema
 
     print_schema("inventory")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from orchestrator.cli.exploring import as_data, explored, extent, steps_of
+from orchestrator.cli.exploring import as_data, explored, extent, simulated_for, steps_of
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
@@ -38,12 +38,14 @@ def print_runbook(source: str) -> None:
 
 
 def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) -> int:
-    """Print what is found in a runbook for a site with these adapters. Returns 0, 2 (unreadable) or 4 (an error)."""
+    """Print what is found in a runbook for a site with these adapters; none: the simulated ones of its family. Returns 0,
+    2 (unreadable) or 4 (an error)."""
     definition = read_runbook(source)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
     registry = Registry()
-    declared = compose([registry.get(name) for name in adapters])
+    names = adapters or simulated_for(definition.value)
+    declared = compose([registry.get(name) for name in names])
     found = lint(
         definition.value,
         with_reachability(declared.readings),

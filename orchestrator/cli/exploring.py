@@ -12,19 +12,20 @@ from orchestrator.findings import Finding, Level
 from orchestrator.loader import load_runbook
 from orchestrator.registry import Registry
 from orchestrator.runbook import Runbook
-from proof.exploration.judge import RULES
+from proof.exploration.families import fitting
+from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
 
 # What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
-LINT_STATES, LINT_DISTURBANCES = 12_000, 1
+LINT_STATES, LINT_DISTURBANCES = 20_000, 1
 _WARNINGS = frozenset({"waits-unattended"})
 
 
 def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
     """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
     runbook = load_runbook(source)
-    found = explore(runbook, _declared(), states_max=states, disturbances_max=disturbances)
+    found = explore(runbook, _declared(runbook), states_max=states, disturbances_max=disturbances)
     if as_json:
         show_json(as_data(found))
     else:
@@ -33,17 +34,22 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
     return 4 if found.found or found.unexplored else 0
 
 
-def _declared() -> Mapping[str, ActionSpec]:
-    """The actions that the model knows, as the built-in adapters declare them."""
+def _declared(runbook: Runbook) -> Mapping[str, ActionSpec]:
+    """The actions that the model knows, as the built-in adapters of the runbook's family declare them."""
     registry = Registry()
-    return compose([registry.get("mock"), registry.get("local")]).actions
+    return compose([registry.get(name) for name in simulated_for(runbook)]).actions
+
+
+def simulated_for(runbook: Runbook) -> Sequence[str]:
+    """The adapters of a simulated site of the runbook's family, with commands of the operator's own."""
+    return (fitting(runbook).adapter, "local")
 
 
 def explored(
     runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None
 ) -> tuple[Exploration, list[Finding]]:
     """A walk of a few seconds, and its findings as those of lint; what was not looked at is a finding of its own."""
-    known = {**_declared(), **actions}
+    known = {**_declared(runbook), **actions}
     found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
     return found, [*_unexplored(found, file), *(_finding(one, file) for one in found.found)]
 

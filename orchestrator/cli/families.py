@@ -68,12 +68,3 @@ def only_for(family: str, wanted: str, option: str) -> None:
     if family != wanted:
         names = {AMPS: "AMPS", SOLACE: "message VPNs"}
         raise DefinitionError(f"{option} means something for {names[wanted]} only", hint="leave it out")
-
-
-def see_message_vpns(tools: Tools, site: Site, command: str) -> None:
-    """Raise ``DefinitionError`` when ``command``, which follows replication queues and roles, is asked of AMPS."""
-    if family_of(tools, site) == AMPS:
-        raise DefinitionError(
-            f"`failover {command}` is for message VPNs: an AMPS instance has no role and no replication queue",
-            hint="`failover status` and `failover check` look at AMPS instances",
-        )

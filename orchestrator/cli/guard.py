@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, PairName, Vpn, Yes
-from orchestrator.cli.watch import Interval, LinesAsJson, seconds_of
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Vpn, Yes
+from orchestrator.cli.watch import Interval, seconds_of
 
 
 def register(app: typer.Typer) -> None:
@@ -29,11 +29,12 @@ def guard(
     ] = "the failed site is guarded",
     as_json: LinesAsJson = False,
 ) -> None:
-    """Wait for a failed site; the moment it answers, shut its doors and make it standby, without asking again.
+    """Wait for a failed site, and make it safe once it answers.
 
-    Asks once, at the start, unless --yes is given. What it does is a recorded run, and only while the other site says
-    that it is active. Ends when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Default:
-    every service of the pair.
+    The moment it answers, its doors are shut and it is made standby, without asking again. Asks once, at the start,
+    unless --yes is given. What it does is a recorded run, and only while the other site says that it is active. Ends
+    when the site is standby and fenced, or restored by somebody, or with Ctrl-C. Of AMPS, the client transports of the
+    instance are disabled whenever they are enabled, until it is restored. Default: every service of the pair.
 
     \b
     Examples:

@@ -1,7 +1,6 @@
-"""Watches a failed site, and has it fenced and demoted by recorded runs once it answers.
+"""Watches a failed site, and has its clients kept away by recorded runs once it answers.
 
-Looks through sessions that can only read; ``reports.standing`` judges what they say. What changes something is a run of
-``solace/guard``, or of ``solace/guard-standby`` where the site's doors cannot, or must not, be shut.
+Looks through sessions that can only read, and judges what they say by a ``posts.Post``, which each family has its own of.
 """
 
 from __future__ import annotations
@@ -14,27 +13,25 @@ from pathlib import Path
 import typer
 
 from orchestrator import events as ev
-from orchestrator.cli.families import see_message_vpns
+from orchestrator.cli.families import AMPS, family_of
 from orchestrator.cli.leading import lead_again, lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
+from orchestrator.cli.posts import Beat, Post
+from orchestrator.cli.posts_amps import InstancePost
+from orchestrator.cli.posts_appliances import AppliancePost
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
-from orchestrator.cli.watching import reading_only
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.contract import Adapter
-from orchestrator.errors import DefinitionError, FailoverError, NotStarted
+from orchestrator.errors import DefinitionError, FailoverError
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
-from orchestrator.probing import REACHABILITY, probe
-from orchestrator.readings import Fence, Reachability, ReplicationStatus, Role
 from orchestrator.reports.history import last_outage, restored_by
-from orchestrator.reports.standing import Sight, Standing, standing
-from orchestrator.site import Inventory, Pair
+from orchestrator.reports.standing import Standing
+from orchestrator.site import Inventory
 from orchestrator.state import fold
 
-FENCING, STANDBY_ONLY = "solace/guard", "solace/guard-standby"
 # How soon a run that stopped half-way is gone on with, seconds.
 _AGAIN_AFTER = 30.0
 _REFUSED, _NEEDS_OPERATOR = 3, 6
@@ -62,16 +59,18 @@ def guard_site(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     """Guard until the site is safe, or somebody stops it. Returns the exit code."""
     inventory = tools.inventory(wish.inventory)
     pair_name = wish.pair or _pair_of(inventory, wish.site)
-    services, pair = services_of(inventory, wish.plan(FENCING, wish.services, pair_name))
-    see_message_vpns(tools, inventory.sites[pair.sites[0]], "guard")
+    services, pair = services_of(inventory, wish.plan("", wish.services, pair_name))
     if wish.site not in pair.sites:
         one, other = pair.sites
         raise DefinitionError(f"{wish.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")
-    guard = _Guard(tools, inventory, pair, services, wish, as_json=as_json)
-    with until_stopped(), ExitStack() as stack:
-        guard.connect(stack)
-        guard.begin()
-        guard.go_on()
+    mate = next(name for name in pair.sites if name != wish.site)
+    beat = Beat(inventory, pair, tuple(services), wish.site, mate)
+    kind = InstancePost if family_of(tools, inventory.sites[wish.site]) == AMPS else AppliancePost
+    with ExitStack() as stack:
+        guard = _Guard(tools, beat, kind(tools, beat, stack), wish, as_json=as_json)
+        with until_stopped():
+            guard.begin()
+            guard.go_on()
     return guard.end()
 
 
@@ -89,44 +88,32 @@ def _pair_of(inventory: Inventory, site: str) -> str | None:
 class _Guard:
     """One guard, from its beginning to its end."""
 
-    def __init__(
-        self, tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wish: Wish, *, as_json: bool
-    ) -> None:
-        self._tools, self._inventory, self._pair, self._services = tools, inventory, pair, services
-        self._wish, self._as_json = wish, as_json
-        self._site, self._mate = wish.site, next(name for name in pair.sites if name != wish.site)
-        self._simulated = tools.is_simulated(inventory)
-        declared = tools.registry.declarations(inventory.sites[wish.site])
-        self._can_fence = "set_backbone" in declared.actions and "fence" in declared.readings
+    def __init__(self, tools: Tools, beat: Beat, post: Post, wish: Wish, *, as_json: bool) -> None:
+        self._tools, self._wish, self._as_json = tools, wish, as_json
+        self._pair, self._services, self._site, self._mate = beat.pair, beat.services, beat.site, beat.mate
+        self._simulated = tools.is_simulated(beat.inventory)
+        self._post = post
         self._since = tools.clock.now()
         self._said: tuple[str, str] | None = None
-        self._fence_refused = False
         self._tried_at: float | None = None
+        self._searched_at = tools.clock.now()
         self._code = 0
         self._ending = "stopped; nobody guards the site any more"
-        self._here: Adapter | None = None
-        self._there: Adapter | None = None
-
-    def connect(self, stack: ExitStack) -> None:
-        """The sessions to look through; no device is spoken to yet."""
-        self._here = stack.enter_context(reading_only(self._tools, self._inventory.sites[self._site]))
-        self._there = stack.enter_context(reading_only(self._tools, self._inventory.sites[self._mate]))
 
     # The beginning
 
     def begin(self) -> None:
         """See that there is something to guard, and ask once. Raises ``NotStarted``, ``DefinitionError``."""
-        seen = self._look()
-        self._see_lost(standing(seen), seen)
-        if not self._can_fence:
-            self._tell("fence", f"the adapter of {self._site} cannot shut its doors: it will be made standby only")
+        self._see_lost(self._post.look())
+        if self._post.notice():
+            self._tell("fence", self._post.notice())
         if not self._wish.yes:
             self._confirm()
         names = ", ".join(self._services[:3]) + (f" and {len(self._services) - 3} more" if self._services[3:] else "")
         self._tell("guarding", f"guarding {self._site} for {names}; Ctrl-C ends it")
 
-    def _see_lost(self, now: Standing, seen: Sight) -> None:
-        """Refuse to guard a site that serves, or one that is a healthy standby: nothing may be taken from these."""
+    def _see_lost(self, now: Standing) -> None:
+        """Refuse to guard a site that serves, or one that is well: nothing may be taken from these."""
         with closing(self._tools.journal()) as journal:
             outages = [last_outage(journal, service, self._mate) for service in self._services]
             known = [outage.at for outage in outages if outage is not None]
@@ -136,27 +123,13 @@ class _Guard:
                 restored = self._restored(journal)
                 # An outage that is over does not count: what restores the present one is yet to come.
                 self._since = begun if restored else self._since
-        if now.kind == "leave":
-            raise NotStarted(
-                f"{self._site} answers, and {self._mate} does not say that it is active: guarding {self._site} could "
-                "end the service",
-                hint="look with `failover status`; guard a site that has failed, not one that serves",
-            )
-        is_standby = all(one.role is Role.STANDBY for one in seen.here.values())
-        if is_standby and now.kind == "act" and (restored or not known):
-            why = f"it was restored by run {restored}" if restored else "no record says that it failed"
-            raise NotStarted(
-                f"{self._site} is standby and connected, and {why}: guarding it would cut off a healthy standby",
-                hint="nothing needs to be guarded; if it did fail, make it standby and fence it by `failover restore`",
-            )
+        self._post.see_lost(now, failed=bool(known), restored=restored)
 
     def _confirm(self) -> None:
         if not is_attended() or self._as_json:
             raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
-        fence = "shut its doors on every node and make it" if self._can_fence else "make it"
         marker = "SIMULATED  " if self._simulated else ""
-        when = f"The moment {self._site} answers while {self._mate} is active"
-        say(f"{marker}{when}, this will {fence} standby, without asking again, and record it.")
+        say(f"{marker}{self._post.promise()}")
         try:
             agreed = typer.confirm(f"{marker}Guard {self._site} now?", default=False, err=True)
         except (typer.Abort, KeyboardInterrupt):
@@ -171,52 +144,20 @@ class _Guard:
     def go_on(self) -> None:
         """Look, act, wait, until the site is safe."""
         while True:
-            now = standing(self._look())
-            if now.kind == "safe" and self._is_settled():
-                self._ending = f"{self._site}: {now.why}"
-                self._code = _NEEDS_OPERATOR if self._fence_refused else 0
+            now = self._post.look()
+            if now.kind == "safe" and self._is_settled() and self._is_over(now):
                 return
             self._tell(now.kind, now.why)
             if now.kind == "act" and self._act(now):
                 return
             self._tools.clock.sleep(self._wish.interval_s)
 
-    def _look(self) -> Sight:
-        assert self._here is not None
-        assert self._there is not None
-        told = probe(self._here, REACHABILITY, self._all_here)
-        here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
-        if not any(one.answers for one in here.values()):
-            return Sight({name: here[name] for name in self._services}, {})
-        mate = probe(self._there, "replication", self._pair.services)
-        roles = {name: one.role if isinstance(one, ReplicationStatus) else None for name, one in mate.items()}
-        doors = probe(self._here, "fence", self._all_here[:1])[self._all_here[0]] if self._can_fence else None
-        return Sight(
-            here={name: here[name] for name in self._services},
-            there={name: roles[name] for name in self._services},
-            fence=doors if isinstance(doors, Fence) else None,
-            others=[
-                name
-                for name, one in here.items()
-                if roles.get(name) is not Role.ACTIVE and one.role is not Role.STANDBY
-            ],
-            can_fence=self._can_fence and not self._fence_refused,
-        )
-
-    @property
-    def _all_here(self) -> list[str]:
-        """Every service at the guarded site: its doors are theirs too."""
-        mine = [pair for pair in self._inventory.pairs if self._site in pair.sites]
-        return list(dict.fromkeys((*self._services, *(name for pair in mine for name in pair.services))))
-
     # Acting
 
     def _act(self, now: Standing) -> bool:
         """Have it done, or go on with what was begun. Whether guarding is over."""
         with closing(self._tools.journal()) as journal:
-            restored = self._restored(journal)
-            if restored:
-                self._ending = f"{self._site} was restored by run {restored}"
+            if self._see_restored(journal):
                 return True
             plan = self._plan(now)
             owners = self._owners(journal, plan)
@@ -230,11 +171,30 @@ class _Guard:
         except FailoverError as error:
             self._fail(error)
             return False
-        if self._code == _REFUSED and now.fence:
-            self._fence_refused, self._tried_at = True, None
-            self._tell("fence", f"{self._site} could not be fenced; its role is what is left to change")
+        instead = self._post.refused(now) if self._code == _REFUSED else ""
+        if instead:
+            self._tried_at = None
+            self._tell("fence", instead)
         stop_with_its_run(self._tools, plan)
         return False
+
+    def _is_over(self, now: Standing) -> bool:
+        """Is nothing left to guard? What does not last is guarded until it is restored, which is looked for at times."""
+        if self._post.lasts:
+            self._ending = f"{self._site}: {now.why}"
+            self._code = _NEEDS_OPERATOR if self._post.is_short else 0
+            return True
+        if self._tools.clock.now() - self._searched_at < _AGAIN_AFTER:
+            return False
+        self._searched_at = self._tools.clock.now()
+        with closing(self._tools.journal()) as journal:
+            return self._see_restored(journal)
+
+    def _see_restored(self, journal: Journal) -> bool:
+        restored = self._restored(journal)
+        if restored:
+            self._ending, self._code = f"{self._site} was restored by run {restored}", 0
+        return restored is not None
 
     def _is_settled(self) -> bool:
         """Is no run of a guard left half-way? One that is, is gone on with: it holds the services."""
@@ -271,7 +231,7 @@ class _Guard:
         self._tried_at = self._tools.clock.now() if code else None
 
     def _plan(self, now: Standing) -> ev.Plan:
-        wish = self._wish.plan(FENCING if now.fence else STANDBY_ONLY, now.services, self._pair.name)
+        wish = self._wish.plan(self._post.runbook(now), now.services, self._pair.name)
         note = f"{self._site} came back: {now.why}"
         return make_plan(self._tools, wish).model_copy(update={"notes": (note,)})
 
@@ -319,7 +279,7 @@ class _Guard:
         return self._code
 
     def _next(self) -> Iterator[str]:
-        if self._fence_refused:
+        if self._post.is_short:
             yield "  what to do: keep its clients away by another means, then `failover restore`"
         elif self._code:
             yield "  what to do: `failover runs show` says where it stands; `failover guard` goes on with it"
@@ -329,4 +289,4 @@ class _Guard:
 
 def _is_ours(journal: Journal, run: str) -> bool:
     """Is it the run of a guard?"""
-    return fold(journal.records(run)).plan.runbook.runbook in (FENCING, STANDBY_ONLY)
+    return fold(journal.records(run)).plan.runbook.runbook in AppliancePost.runbooks | InstancePost.runbooks

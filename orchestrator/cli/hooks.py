@@ -10,7 +10,7 @@ from orchestrator.cli.options import AsJson
 
 _APP = typer.Typer(help="Hooks: what they are still to be told of; tell them.", no_args_is_help=True)
 _Run = Annotated[
-    str | None, typer.Argument(metavar="[RUN]", help="Its name, a beginning of it, or 'last' (default: all runs).")
+    str | None, typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last' (default: all runs).")
 ]
 
 
@@ -21,7 +21,13 @@ def register(app: typer.Typer) -> None:
 
 @_APP.command("list")
 def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
-    """Events that hooks have not taken yet, and what kept them from it."""
+    """Events that hooks have not taken yet, and what kept them from it.
+
+    \b
+    Examples:
+      failover hooks list
+      failover hooks list last --json
+    """
     from orchestrator.cli.hook_outbox import print_owed
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -50,7 +56,14 @@ def drop_hooks(
     hook: Annotated[str | None, typer.Option("--hook", metavar="NAME", help="Default: every hook of it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give up what a run still owes: for a receiver that is no more, or that refuses an event for ever."""
+    """Give up what a run still owes its hooks.
+
+    For a receiver that is no more, or that refuses an event for ever.
+
+    \b
+    Example:
+      failover hooks drop last --hook pager
+    """
     from orchestrator.cli.hook_outbox import drop_owed
     from orchestrator.cli.wiring import tools as tools_of
 

@@ -17,7 +17,7 @@ class LabAdapter(StrEnum):
     cli = "solace-cli"
 
 
-_APP = typer.Typer(help="The simulated sites: serve them on real ports, reset them.", no_args_is_help=True)
+_APP = typer.Typer(help="Simulated sites: serve them on real ports, reset them.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -56,9 +56,10 @@ def up(
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
     ] = None,
 ) -> None:
-    """Serve both simulated sites as Solace appliances over SSH and SEMP on loopback ports, until Ctrl-C.
+    """Serve both simulated sites on loopback ports, until Ctrl-C.
 
-    The inventory moves services over SEMP, and over SSH what SEMP cannot do.
+    As Solace appliances, over SSH and SEMP; its inventory moves services over SEMP, and over SSH what SEMP cannot do.
+    Or, with --amps, as AMPS instances with their administration interface.
 
     \b
     Examples, each in two terminals:
@@ -116,10 +117,10 @@ def reset(
         Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
     ] = None,
 ) -> None:
-    """Start the embedded simulated pair anew: New York active, New Jersey standby.
+    """Start the embedded simulated pair anew.
 
-    With --directory, the sites of a lab instead, appliances or AMPS instances, whether or not it is up. Their shape
-    stays; faults that it was given are forgotten.
+    New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
+    instances, whether or not it is up. Their shape stays; faults that it was given are forgotten.
 
     \b
     Examples:

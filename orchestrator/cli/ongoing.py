@@ -27,7 +27,9 @@ def resume(
     on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
 ) -> None:
-    """Go on with a run that was interrupted, killed, or needs an operator.
+    """Go on with a run that is not at its end.
+
+    It was interrupted or killed, or needs an operator.
 
     \b
     Examples:
@@ -44,7 +46,9 @@ def resume(
 
 
 def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:
-    """Give activity back to the source, as long as a service is before its point of no return.
+    """Give activity back to the source, while that is possible.
+
+    A service that is past its point of no return, or may be, goes on to its end or stops.
 
     \b
     Example:
@@ -70,7 +74,9 @@ def decide(
     vpn: Annotated[
         str | None, typer.Option("--vpn", metavar="NAME", help="Default: every lane it is open for.")
     ] = None,
-    item: Annotated[str | None, typer.Option("--item", metavar="XID", help="For a question about one item.")] = None,
+    item: Annotated[
+        str | None, typer.Option("--item", metavar="XID", help="For a question about one transaction.")
+    ] = None,
     as_json: EventsAsJson = False,
 ) -> None:
     """Answer a question of a run that another process leads.
@@ -99,7 +105,9 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Agree, from an account of your own, to the plan of a run that waits for it.
+    """Agree to the plan of a run that waits for it.
+
+    From an account of your own: the word of the requester does not count.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli import pipeline_watch
 from orchestrator.cli.options import AsJson
 from orchestrator.cli.spark_options import SparkWish, on_spark
 
@@ -25,6 +26,7 @@ Skew = Annotated[float, typer.Option("--clock-skew", metavar="SECONDS", min=0, h
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
+    pipeline_watch.register(_APP)
     app.add_typer(_APP, name="pipeline")
 
 

@@ -9,11 +9,11 @@ import typer
 from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName, Vpn, Yes
 
 _HELP = """\
-Rehearse a fail-over: the real runbook, screens and decisions, on a simulated copy of the inventory's pair.
+Rehearse a fail-over on a simulated copy of the pair.
 
-Appliances are not spoken to. AMPS instances that answer are looked at first, to make the copy; --offline leaves them
-alone. Every other option of the rehearsed command is understood too, such as --xa, --on-bridge-loss or --attest. Exit
-codes are those of the rehearsed command.
+The runbook, the screens and the decisions are the real ones. Appliances are not spoken to. AMPS instances that answer
+are looked at first, to make the copy; --offline leaves them alone. Every other option of the rehearsed command is
+understood too, such as --xa, --on-bridge-loss or --attest. Exit codes are those of the rehearsed command.
 
 \b
 Examples:
@@ -34,7 +34,8 @@ def register(app: typer.Typer) -> None:
 def rehearse(
     context: typer.Context,
     kind: Annotated[
-        Literal["controlled", "uncontrolled", "restore", "failback"], typer.Argument(help="What is rehearsed.")
+        Literal["controlled", "uncontrolled", "restore", "failback"],
+        typer.Argument(metavar="KIND", help="What is rehearsed."),
     ],
     vpn: Vpn = None,
     everything: All = False,

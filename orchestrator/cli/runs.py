@@ -10,9 +10,7 @@ import typer
 from orchestrator.cli.options import AsJson, PastRunName
 from orchestrator.errors import DefinitionError
 
-_APP = typer.Typer(
-    help="The record of runs: list, show, report, export, verify, keygen, schema.", no_args_is_help=True
-)
+_APP = typer.Typer(help="The record: list, show, report, export, verify, keygen.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +24,12 @@ def list_runs(
     as_json: AsJson = False,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The newest so many.")] = 20,
 ) -> None:
-    """All runs, newest first. Exit code 4 if the record of one cannot be read."""
+    """All runs, newest first. Exit code 4 if the record of one cannot be read.
+
+    \b
+    Example:
+      failover runs list --limit 5
+    """
     from orchestrator.cli.records import print_list
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -35,7 +38,9 @@ def list_runs(
 
 @_APP.command("show")
 def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = False) -> None:
-    """One run: its lanes, steps, decisions, open questions and what to do next.
+    """One run: how it stands, and what to do next.
+
+    Its lanes, steps, decisions and open questions.
 
     \b
     Examples:
@@ -50,7 +55,12 @@ def show_run(context: typer.Context, run: PastRunName = None, as_json: AsJson = 
 
 @_APP.command("schema")
 def run_schema() -> None:
-    """The JSON Schema of what `failover runs show --json` prints."""
+    """The JSON Schema of what `failover runs show --json` prints.
+
+    \b
+    Example:
+      failover runs schema > run.schema.json
+    """
     from orchestrator.cli.documents import print_schema
 
     print_schema("run")
@@ -58,7 +68,12 @@ def run_schema() -> None:
 
 @_APP.command("report")
 def report_run(context: typer.Context, run: PastRunName = None) -> None:
-    """Everything that happened in one run, a line an event, in order."""
+    """Everything that happened in one run, a line an event.
+
+    \b
+    Example:
+      failover runs report last
+    """
     from orchestrator.cli.records import print_story
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -75,7 +90,9 @@ def export_run(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="With --parquet: every run.")] = False,
 ) -> None:
-    """The records of one run as JSON Lines, with their hashes, for `failover runs verify FILE`; or as Parquet.
+    """The records of one run as JSON Lines; or as Parquet.
+
+    JSON Lines have their hashes with them, for `failover runs verify FILE`.
 
     \b
     Examples:
@@ -100,7 +117,7 @@ def export_run(
 def verify_run(
     context: typer.Context,
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN|FILE]", help="A run, or an exported file; default: all runs.")
+        str | None, typer.Argument(metavar="RUN|FILE", help="A run, or an exported file; default: all runs.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All runs, which is the default.")] = False,
     file: Annotated[Path | None, typer.Option("--file", metavar="EXPORT", help="An exported file.")] = None,
@@ -136,11 +153,13 @@ def verify_run(
 def make_key(
     context: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="The private key; default: in the state directory.")
+        Path | None, typer.Argument(metavar="FILE", help="The private key; default: in the state directory.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a pair of keys to sign the record with: FILE, and the public FILE.pub.
+    """Make a pair of keys to sign the record with.
+
+    FILE is the private one, FILE.pub the public one.
 
     \b
     Examples:

@@ -45,9 +45,10 @@ def snapshot(
     inventory: InventoryFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Page through every endpoint of a site and write what is there as Parquet. Reads only; can be gone on with.
+    """Write what every endpoint of a site holds, as Parquet.
 
-    Of AMPS instances it reads dumps that were copied here, and no instance.
+    It reads only, page by page; what was broken off can be gone on with. Of AMPS instances it reads dumps that were
+    copied here, and no instance.
 
     \b
     Examples:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.together import Command, together
+
 if TYPE_CHECKING:
     from pipeline.session import SparkSettings
-
-Command = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +46,13 @@ class SparkWish:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``; a signal ends it in order.
-
-    typer takes the options from a signature, so this one is put together here; it calls with keywords only.
-    """
-    options = inspect.signature(SparkWish, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True)
+    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``; a signal ends it in order."""
 
     @wraps(command)
-    def with_options(**given: object) -> None:
+    def in_order(**given: object) -> None:
         from orchestrator.cli.stopping import stopped_in_order
 
-        chosen = {name: given.pop(name) for name in options}
         with stopped_in_order():
-            command(**given, spark=SparkWish(**chosen))  # type: ignore[arg-type]  # typer checked them by this signature
+            command(**given)
 
-    shown = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in own.parameters.items()
-        for option in (options.values() if name == "spark" else (parameter,))
-    ]
-    with_options.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-    return with_options
+    return together(spark=SparkWish)(in_order)

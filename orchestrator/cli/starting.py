@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,63 +11,61 @@ from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
     from orchestrator import events as ev
-    from orchestrator.cli.approving import Eyes
+    from orchestrator.cli.beginning import Beginning
     from orchestrator.cli.wiring import Tools
+    from orchestrator.site import ApprovedCommand
 
 
-def start(
-    tools: Tools,
-    plan: ev.Plan,
-    eyes: Eyes,
-    *,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-    fault: Sequence[str] | None = None,
-    key: str | None = None,
-    no_wait: bool = False,
-) -> int:
+def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginning) -> int:
     """Lead a run of ``plan``, or only preview it, with the approvals that it takes. Returns the process exit code.
 
-    With a ``key`` that has begun a run already, that run's result is printed instead, and its exit code returned.
-    With ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
+    ``command`` is what the inventory's policy on approvals calls it. With a key that has begun a run already, that
+    run's result is printed instead, and its exit code returned. With ``no_wait`` the run is left to a process of its
+    own; one that has begun already is shown as it stands.
     """
-    from orchestrator.cli.approving import with_approval
+    from orchestrator.cli.approving import Eyes, with_approval
 
-    plan = with_approval(tools, plan, eyes)
-    if key is not None and not dry_run:
+    if begin.dry_run and begin.fault:
+        raise DefinitionError(
+            "--dry-run changes nothing, not even the simulated pair, so --fault does not go with it"
+        )
+    as_json, key, glass = begin.as_json, begin.key, begin.break_glass
+    plan = _in_waves(plan, begin)
+    plan = with_approval(tools, plan, Eyes(command, begin.approve_by, begin.approve_within, glass))
+    if key is not None and not begin.dry_run:
         from orchestrator.cli.once import checked_key, first_result
 
-        code = first_result(tools, plan, checked_key(key), wait=not no_wait, as_json=as_json)
+        code = first_result(tools, plan, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
-    if dry_run:
+    if begin.dry_run:
         from orchestrator.cli.preview import show_preview
 
         return show_preview(tools, plan, as_json=as_json)
-    if not yes:
+    if not begin.yes:
         _confirm(tools, plan, as_json)
-    if fault:
+    if begin.fault:
         from orchestrator.cli.simulation import script_faults
 
-        script_faults(tools, plan, fault)
+        script_faults(tools, plan, begin.fault)
     try:
-        if no_wait:
-            from orchestrator.cli.background import begin
+        if begin.no_wait:
+            from orchestrator.cli.background import begin as begin_elsewhere
 
-            return begin(tools, plan, as_json=as_json, key=key, break_glass=eyes.break_glass)
+            return begin_elsewhere(tools, plan, as_json=as_json, key=key, break_glass=glass)
         from orchestrator.cli.leading import lead_new
 
-        return lead_new(tools, plan, as_json=as_json, key=key, break_glass=eyes.break_glass)
+        return lead_new(tools, plan, as_json=as_json, key=key, break_glass=glass)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it
-        code = first_result(tools, plan, key, wait=not no_wait, as_json=as_json)
+        code = first_result(tools, plan, key, wait=not begin.no_wait, as_json=as_json)
         assert code is not None  # since that run is recorded
         return code
 
 
-def in_waves(plan: ev.Plan, wave: int | None, canary: str | None, max_failed: int) -> ev.Plan:
+def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
     """The plan with its services in waves; as it is when neither a wave nor a canary is asked for."""
+    wave, canary = begin.wave, begin.canary
     if wave is None and canary is None:
         return plan
     from orchestrator.plan import Waves
@@ -76,7 +73,7 @@ def in_waves(plan: ev.Plan, wave: int | None, canary: str | None, max_failed: in
     if canary is not None and canary not in plan.services:
         raise DefinitionError(f"the canary {canary!r} is not among the services of this run")
     size = wave or len(plan.services)
-    return plan.model_copy(update={"waves": Waves(size=size, canary=canary, max_failed=max_failed)})
+    return plan.model_copy(update={"waves": Waves(size=size, canary=canary, max_failed=begin.max_failed)})
 
 
 def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:

@@ -23,9 +23,10 @@ def status(
     interval: Interval = "2s",
     as_json: AsJson = False,
 ) -> None:
-    """Show every service of every pair: roles, bridge, replication queue, prepared transactions.
+    """Show every service of every pair, read now from both ends.
 
-    Exit code 4 when one is not as it should be, or could not be read; with --watch, at the last look.
+    Roles, bridge, replication queue, prepared transactions; of AMPS transports, links, lag. Exit code 4 when one is
+    not as it should be, or could not be read; with --watch, at the last look.
 
     \b
     Examples:

@@ -34,6 +34,30 @@ def until_stopped() -> Iterator[None]:
 
 
 @contextmanager
+def asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C and SIGTERM, which break into nothing within this block: what is under way ends by itself.
+
+    A second Ctrl-C breaks in.
+    """
+    asked = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def stopped_in_order() -> Iterator[None]:
     """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is said and the exit code tells the signal.
 

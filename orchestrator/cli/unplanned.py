@@ -8,29 +8,18 @@ from typing import Annotated, Literal
 
 import typer
 
+from orchestrator.cli.beginning import Beginning
 from orchestrator.cli.options import (
     All,
-    ApproveBy,
-    ApproveWithin,
-    BreakGlass,
-    Canary,
-    DryRun,
-    EventsAsJson,
-    FailFast,
-    Faults,
     InventoryFile,
-    Key,
-    MaxFailed,
-    NoWait,
     OnBridgeLoss,
     OnStall,
     PairName,
     Vpn,
-    Wave,
     Xa,
-    Yes,
 )
 from orchestrator.cli.terminal import is_attended
+from orchestrator.cli.together import together
 from orchestrator.errors import DefinitionError
 
 _UNCONTROLLED = """\
@@ -47,7 +36,9 @@ Examples:
   failover uncontrolled --service orders --failed ny --yes --attest "host is off, J. Doe" --accept-loss "DR, head of desk"
 """
 _RESTORE = """\
-Bring a lost site back as standby: its clients stay out until it is, and it is synchronised again.
+Bring a lost site back as standby.
+
+Its clients stay out until it is standby; then it is synchronised again.
 
 \b
 Examples:
@@ -56,7 +47,9 @@ Examples:
   failover restore --service orders --site ny --bootstrap --yes --attest "journal moved to /save, J. Doe"
 """
 _FAILBACK = """\
-Give activity back to a restored site, once that is shown to be safe.
+Give activity back, once that is shown to be safe.
+
+It goes to a restored site, and step by step as in a planned move.
 
 \b
 Examples:
@@ -90,6 +83,7 @@ def register(app: typer.Typer) -> None:
     app.command("failback", help=_FAILBACK)(failback)
 
 
+@together(begin=Beginning)
 def uncontrolled(
     context: typer.Context,
     failed: Failed,
@@ -102,31 +96,19 @@ def uncontrolled(
     reason: Reason = None,
     accept_loss: AcceptLoss = None,
     fence_first: FenceFirst = False,
-    dry_run: DryRun = False,
-    as_json: EventsAsJson = False,
-    yes: Yes = False,
-    fail_fast: FailFast = False,
-    fault: Faults = None,
-    wave: Wave = None,
-    canary: Canary = None,
-    max_failed: MaxFailed = 1,
-    key: Key = None,
-    no_wait: NoWait = False,
-    approve_by: ApproveBy = None,
-    approve_within: ApproveWithin = None,
-    break_glass: BreakGlass = None,
+    *,
+    begin: Beginning,
 ) -> None:
-    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
-    from orchestrator.cli.starting import in_waves, start
+    from orchestrator.cli.starting import start
     from orchestrator.cli.unplanning import accepting, unfenced_policy, with_last_known, without_waiver
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
-    policy = unfenced_policy(attest, reason, fail_fast=fail_fast, isolated=isolated)
+    policy = unfenced_policy(attest, reason, fail_fast=begin.fail_fast, isolated=isolated)
     if isolated:
         only_for(family, SOLACE, "--isolated")
     if accept_loss is not None:
@@ -134,17 +116,14 @@ def uncontrolled(
         policy = accepting(policy, {"data-loss": "accept"}, accept_loss)
     runbook = fitting(tools, "uncontrolled", "solace/uncontrolled-isolated" if isolated else when_dark(policy))
     plan = make_plan(tools, Wish(runbook, inventory, vpn or (), everything, pair, failed, policy))
-    if yes and not dry_run:
+    if begin.yes and not begin.dry_run:
         see_answered(plan)
     plan = with_instructions(without_waiver(plan) if fence_first else plan)
     plan = with_last_known(tools, plan)
-    plan = in_waves(plan, wave, canary, max_failed)
-    eyes = Eyes("uncontrolled", approve_by, approve_within, break_glass)
-    raise typer.Exit(
-        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
-    )
+    raise typer.Exit(start(tools, plan, "uncontrolled", begin))
 
 
+@together(begin=Beginning)
 def restore(
     context: typer.Context,
     site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site that comes back.")],
@@ -162,32 +141,20 @@ def restore(
         str | None,
         typer.Option("--attest", metavar="TEXT", help="AMPS: who looked at what it comes back with; recorded."),
     ] = None,
-    dry_run: DryRun = False,
-    as_json: EventsAsJson = False,
-    yes: Yes = False,
     xa: Xa = None,
-    fail_fast: FailFast = False,
-    fault: Faults = None,
-    wave: Wave = None,
-    canary: Canary = None,
-    max_failed: MaxFailed = 1,
-    key: Key = None,
-    no_wait: NoWait = False,
-    approve_by: ApproveBy = None,
-    approve_within: ApproveWithin = None,
-    break_glass: BreakGlass = None,
+    *,
+    begin: Beginning,
 ) -> None:
-    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import AMPS, SOLACE, family_of_services, fitting, only_for
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
-    from orchestrator.cli.starting import in_waves, start
+    from orchestrator.cli.starting import start
     from orchestrator.cli.unplanning import accepting, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
-    policy = policy_of(xa, None, None, fail_fast, attended=is_attended() and not as_json)
+    policy = policy_of(xa, None, None, begin.fail_fast, attended=is_attended() and not begin.as_json)
     if spool == "lost":
         only_for(family, SOLACE, "--spool lost")
     if bootstrap:
@@ -197,16 +164,13 @@ def restore(
         policy = accepting(policy, {"stale-tail": "accept", "bootstrap": "attest"}, attest)
     chosen = fitting(tools, "restore-bootstrap" if bootstrap else "restore", when_restored)
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, site, policy))
-    if yes and not dry_run:
+    if begin.yes and not begin.dry_run:
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
-    plan = in_waves(plan, wave, canary, max_failed)
-    eyes = Eyes("restore", approve_by, approve_within, break_glass)
-    raise typer.Exit(
-        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
-    )
+    raise typer.Exit(start(tools, plan, "restore", begin))
 
 
+@together(begin=Beginning)
 def failback(
     context: typer.Context,
     to: Annotated[str | None, typer.Option("--to", metavar="SITE", help="Default: the home site.")] = None,
@@ -230,32 +194,20 @@ def failback(
     evidence_age: Annotated[
         float, typer.Option("--evidence-age", metavar="SECONDS", min=0, help="How old its snapshots may be.")
     ] = 900.0,
-    dry_run: DryRun = False,
-    as_json: EventsAsJson = False,
-    yes: Yes = False,
     xa: Xa = None,
     on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
-    fail_fast: FailFast = False,
-    fault: Faults = None,
-    wave: Wave = None,
-    canary: Canary = None,
-    max_failed: MaxFailed = 1,
-    key: Key = None,
-    no_wait: NoWait = False,
-    approve_by: ApproveBy = None,
-    approve_within: ApproveWithin = None,
-    break_glass: BreakGlass = None,
+    *,
+    begin: Beginning,
 ) -> None:
-    from orchestrator.cli.approving import Eyes
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
-    from orchestrator.cli.starting import in_waves, start
+    from orchestrator.cli.starting import start
     from orchestrator.cli.unplanning import site_to_leave, with_evidence, with_outage
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    policy = policy_of(xa, on_bridge_loss, on_stall, fail_fast, attended=is_attended() and not as_json)
+    policy = policy_of(xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json)
     if accept_risk is not None:
         accepted = {**policy.on_gate, "unsafe-return": "accept"}
         policy = policy.model_copy(update={"on_gate": accepted, "reason": accept_risk})
@@ -266,11 +218,7 @@ def failback(
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     if evidence is not None:
         plan = with_evidence(tools, plan, evidence, evidence_age)
-    plan = in_waves(plan, wave, canary, max_failed)
-    eyes = Eyes("failback", approve_by, approve_within, break_glass)
-    raise typer.Exit(
-        start(tools, plan, eyes, dry_run=dry_run, yes=yes, as_json=as_json, fault=fault, key=key, no_wait=no_wait)
-    )
+    raise typer.Exit(start(tools, plan, "failback", begin))
 
 
 def _moment(text: str) -> float:

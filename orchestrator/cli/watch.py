@@ -1,4 +1,4 @@
-"""``failover watch``: the replication queue of the acting site, for as long as its mate is away."""
+"""``failover watch``: the replication queue of the acting site, or AMPS instances, for as long as the mate is away."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import All, InventoryFile, PairName, Readings, Vpn
+from orchestrator.cli.options import All, InventoryFile, LinesAsJson, PairName, Readings, Vpn
 from orchestrator.errors import DefinitionError
 
 Interval = Annotated[str, typer.Option("--interval", metavar="TIME", help="Between two readings, as in 5s or 2m.")]
-LinesAsJson = Annotated[bool, typer.Option("--json", help="One JSON value a line, ending in a result object.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,10 +34,11 @@ def watch(
     readings: Readings = None,
     as_json: LinesAsJson = False,
 ) -> None:
-    """Follow the replication queue of the acting site: usage, rate, time until it is full, the high mark.
+    """Follow the replication queue of the acting site.
 
-    It says when replication should be suspended, and with --suspend-at does it, as a recorded run that `failover
-    restore` takes back. Changes nothing otherwise. Goes on until Ctrl-C.
+    Usage, rate, time until it is full, the high mark. It says when replication should be suspended, and with
+    --suspend-at does it, as a recorded run that `failover restore` takes back. Of AMPS, both instances: their links,
+    and the room for journals; nothing can be suspended there. Changes nothing otherwise. Goes on until Ctrl-C.
 
     \b
     Examples:
@@ -46,6 +46,7 @@ def watch(
       failover watch --all --interval 30s --json
       failover watch --vpn Trading_VPN --suspend-at 80%
       failover watch --all --readings readings
+      failover watch --service orders --inventory amps.yaml
     """
     from orchestrator.cli.watching import Wish, watch_queues
     from orchestrator.cli.wiring import tools as tools_of
@@ -63,15 +64,15 @@ def watch(
     raise typer.Exit(watch_queues(tools_of(context), wish, as_json=as_json))
 
 
-def seconds_of(option: str, text: str) -> float:
-    """Seconds of ``10s``. Raises ``DefinitionError``."""
+def seconds_of(option: str, text: str, *, least: float | None = None) -> float:
+    """Seconds of ``10s``; nothing at all only where ``least`` is 0. Raises ``DefinitionError``."""
     from orchestrator.runbook import parse_duration
 
     try:
         seconds = parse_duration(text)
     except ValueError as error:
         raise DefinitionError(f"{option} {text}: {error}") from error
-    if seconds <= 0:
+    if seconds <= 0 and seconds != least:
         raise DefinitionError(f"{option} {text}: a time of nothing is none")
     return seconds
 

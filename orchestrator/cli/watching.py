@@ -5,24 +5,25 @@ Reads through sessions that can only look; what changes something is a recorded 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from orchestrator import events as ev
-from orchestrator.cli.families import see_message_vpns
+from orchestrator.cli.families import AMPS, family_of
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
+from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import say, say_error, show, show_json
+from orchestrator.cli.watching_amps import InstanceWatcher
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.contract import Adapter, Failure, Setting
+from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import DefinitionError, FailoverError, NotStarted
 from orchestrator.filling import HIGH_SET, Filling, Sample, crossing, filling
 from orchestrator.probing import probe
@@ -106,12 +107,28 @@ def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     """Follow the queues until somebody stops it. Returns the exit code: 0, or that of the last suspension's run."""
     inventory = tools.inventory(wish.inventory)
     services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
-    see_message_vpns(tools, inventory.sites[pair.sites[0]], "watch")
-    acting = _acting(tools, inventory, pair, services, wish.site)
-    watcher = _Watcher(tools, inventory, pair, services, acting, wish, as_json=as_json)
+    watcher: _Watcher | InstanceWatcher
+    if family_of(tools, inventory.sites[pair.sites[0]]) == AMPS:
+        watcher = _of_instances(tools, inventory, pair, services, wish, as_json=as_json)
+    else:
+        acting = _acting(tools, inventory, pair, services, wish.site)
+        watcher = _Watcher(tools, inventory, pair, services, acting, wish, as_json=as_json)
     with until_stopped():
         watcher.go_on()
     return watcher.end()
+
+
+def _of_instances(
+    tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wish: Wish, *, as_json: bool
+) -> InstanceWatcher:
+    if wish.suspend_at is not None:
+        raise DefinitionError(
+            "AMPS has nothing to suspend: journals are kept until every destination has acknowledged them",
+            hint="leave --suspend-at out; `failover watch` says how long there is room, and what helps",
+        )
+    sites = pair.sites if wish.site is None else (_named(pair, wish.site),)
+    keeping = Keeping(tools, wish.readings, "watch")
+    return InstanceWatcher(tools, inventory, pair, services, sites, wish.interval_s, keeping, as_json=as_json)
 
 
 class _Watcher:
@@ -273,22 +290,10 @@ def _rounded(value: float | None) -> float | None:
 # Sites
 
 
-@contextmanager
-def reading_only(tools: Tools, site: Site) -> Iterator[Adapter]:
-    """An adapter of ``site`` that can only look; closed afterwards."""
-    with closing(tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))) as adapter:
-        yield adapter
-
-
 def _acting(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wanted: str | None) -> str:
     """The site that serves: the named one, or the only one that says of all ``services`` that it is active."""
     if wanted is not None:
-        if wanted not in pair.sites:
-            one, other = pair.sites
-            raise DefinitionError(
-                f"{wanted!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}"
-            )
-        return wanted
+        return _named(pair, wanted)
     with ThreadPoolExecutor(2) as pool:
         active = list(pool.map(lambda name: _active_at(tools, inventory.sites[name], services), pair.sites))
     serving = [name for name, found in zip(pair.sites, active, strict=True) if found]
@@ -296,6 +301,13 @@ def _acting(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[s
         return serving[0]
     what = "both sites serve some of them" if serving else "neither site says that it is active"
     raise NotStarted(f"{what}: {', '.join(services)}", hint="look with `failover status`, or name it: --site")
+
+
+def _named(pair: Pair, site: str) -> str:
+    if site not in pair.sites:
+        one, other = pair.sites
+        raise DefinitionError(f"{site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")
+    return site
 
 
 def _active_at(tools: Tools, site: Site, services: Sequence[str]) -> list[str]:

@@ -92,13 +92,21 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         why = f"{plan.site_name(task.do.on)} refused: {last.detail}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
-        # Several nodes, or several expectations: not done is not yet as it was.
-        partly = not judge(plan, lane, task.before).holds
+        partly = _is_partly_done(plan, lane, task)
         return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
     if last.effect is Effect.ACCEPTED and age >= task.limits.within:
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return again(lane, request, now)
+
+
+def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
+    """Several nodes, or several expectations: not done is not yet as it was. A step that is never taken back does not
+    say how it was; then the reading says whether its parts differ."""
+    if task.before:
+        return not judge(plan, lane, task.before).holds
+    seen = (lane.reading(check.on, check.reading) for check in task.expect)
+    return any(one is not None and one.value is not None and one.value.is_mixed() for one in seen)
 
 
 def _proven(lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:

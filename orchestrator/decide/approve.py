@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.approval import APPROVAL_GATE, Approvals
-from orchestrator.decide.gates import answer
+from orchestrator.decide.gates import answer, opened
 from orchestrator.decide.judge import fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.failback import unsafe_reasons
@@ -25,9 +25,7 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
     gate = lane.open_gate(ask.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    return say(
-        ev.GateOpened(gate=ask.gate, step=step.id, choices=ask.choices, unattended=ask.unattended, why=ask.text)
-    )
+    return say(opened(lane, ask, step.id, why=ask.text))
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:

@@ -5,11 +5,23 @@ from __future__ import annotations
 from orchestrator import events as ev
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.moves import IDLE, Ask, Next, say
-from orchestrator.runbook import Choice
+from orchestrator.runbook import Approval, Choice, GuardBreak, Stall
 from orchestrator.state import Lane, Stage
 
 FAILURE_GATE = "step-failed"
 UNDO_GATE = "undo-failed"
+_WAYS_OUT: tuple[Choice, ...] = ("revert", "escalate")
+Opening = GuardBreak | Stall | Approval
+
+
+def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | None = None) -> ev.GateOpened:
+    """The gate of ``rule``. Where there is no way back none is offered, nor can what was given up be given up again."""
+    choices, unattended = rule.choices, rule.unattended
+    if lane.status != "running":
+        choices = tuple(choice for choice in choices if choice not in _WAYS_OUT)
+        unattended = "stop" if unattended in _WAYS_OUT else unattended
+        choices = choices if unattended in choices else (*choices, unattended)
+    return ev.GateOpened(gate=rule.gate, step=step, choices=choices, unattended=unattended, why=why, at_risk=at_risk)
 
 
 def answer(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE) -> Next:

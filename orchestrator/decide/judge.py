@@ -76,12 +76,12 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
 
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
     """Something unknown, a reading or a value in it: ask again until patience ends."""
-    if verdict.final or now - _known_at(lane) >= step.patience:
+    if verdict.final or now - known_at(lane) >= step.patience:
         return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
     return again(lane, request, now)
 
 
-def _known_at(lane: Lane) -> float:
+def known_at(lane: Lane) -> float:
     """Since when something is unknown, as far as the lane tells."""
     if any(one.failure for one in lane.seen):
         return lane.known_at

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchestrator import events as ev
-from orchestrator.decide.gates import answer, with_questions
-from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, patience
+from orchestrator.decide.gates import answer, opened, with_questions
+from orchestrator.decide.judge import Verdict, again, fresh, judge, known_at, observe, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.drain import next_look
-from orchestrator.runbook import Step
+from orchestrator.runbook import Stall, Step
 from orchestrator.state import Lane
 
 
@@ -104,39 +104,41 @@ def _guard_broken(
     if gate is None:
         return say(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
-            ev.GateOpened(
-                gate=rule.gate,
-                step=step.id,
-                choices=rule.choices,
-                unattended=rule.unattended,
-                why=guard.why,
-                at_risk=_at_risk(lane),
-            ),
+            opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane)),
         )
     return answer(plan, lane, gate, attended, polling)
 
 
 def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
-    """None while the gauge moves."""
+    """None while the gauge moves, or nobody knows whether it does."""
     rule = step.when_stalled
-    if rule is None or not lane.gauge or lane.seen_at - lane.moved_at <= rule.after:
+    if rule is None:
+        return None
+    if not lane.gauge:
+        return _on_silence(plan, lane, step, rule, now, attended)
+    if lane.seen_at - lane.moved_at <= rule.after:
         return None
     if not lane.stalled:
         return say(ev.Stalled(step=step.id, gauge=lane.gauge[-1][1]))
     gate = lane.open_gate(rule.gate)
     if gate is None:
-        return say(
-            ev.GateOpened(
-                gate=rule.gate,
-                step=step.id,
-                choices=rule.choices,
-                unattended=rule.unattended,
-                why=f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds",
-                at_risk=_at_risk(lane),
-            )
-        )
+        why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
+        return say(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane)))
+    return answer(plan, lane, gate, attended, _looking_on(lane, step, now))
+
+
+def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, attended: bool) -> Next | None:
+    """The gauge was not read since somebody resumed the lane. A question that was open then stands, and after
+    ``patience`` nothing is expected to answer it by itself."""
+    gate = lane.open_gate(rule.gate)
+    if gate is None or now - known_at(lane) < step.patience:
+        return None
+    return answer(plan, lane, gate, attended, _looking_on(lane, step, now))
+
+
+def _looking_on(lane: Lane, step: Step, now: float) -> Next:
     request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
-    return answer(plan, lane, gate, attended, again(lane, request, now, step.poll.max))
+    return again(lane, request, now, step.poll.max)
 
 
 def _at_risk(lane: Lane) -> int | None:

@@ -64,19 +64,24 @@ class Message:
 
     def cloud_event(self) -> bytes:
         """The event in structured mode, all attributes and the data in one JSON object."""
-        lane = self.data["lane"]
-        return _json(
-            {
-                "specversion": "1.0",
-                "id": self.id,
-                "source": f"/failover/runs/{quote(self.run, safe='')}",
-                "type": f"io.failover.{self.kind}",
-                **({} if lane is None else {"subject": lane}),
-                "time": iso(self.at),
-                "datacontenttype": "application/json",
-                "data": self.data,
-            }
-        )
+        source = f"/failover/runs/{quote(self.run, safe='')}"
+        return _json(envelope(self.id, source, self.kind, self.data["lane"], self.at, self.data))
+
+
+def envelope(
+    name: str, source: str, kind: str, subject: str | None, at: float, data: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A CloudEvent of this product. ``source`` and ``name`` (its ``id``) together are its identity; ``at`` is when."""
+    return {
+        "specversion": "1.0",
+        "id": name,
+        "source": source,
+        "type": f"io.failover.{kind}",
+        **({} if subject is None else {"subject": subject}),
+        "time": iso(at),
+        "datacontenttype": "application/json",
+        "data": data,
+    }
 
 
 def message_of(line: Mapping[str, Any], *, simulated: bool, scrub: ScrubData) -> Message:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import Next, Observe
 from orchestrator.runbook import Answer, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
-from proof.exploration.looking import NOW
-from proof.exploration.slices import Live, live
+from proof.exploration.family import E, Family, Live, P
+from proof.exploration.rounds import NOW
 
 SERVICE = "service"
 # A deadline is passed by this much: some are compared with "at least", others with "more than".
@@ -51,7 +51,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Generic[P, E]):
     """A canonical lane and what it waits for. ``request``: a round of readings it has asked for.
 
     ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
@@ -65,7 +65,7 @@ class Standing:
     deadlines: tuple[float, ...]
     settle: float
     looks: frozenset[str]
-    live: Live
+    live: Live[P, E]
 
     @property
     def can_resume(self) -> bool:
@@ -73,16 +73,17 @@ class Standing:
         return self.lane.status != "ready" and not self.lane.settled
 
 
-class Lanes:
+class Lanes(Generic[P, E]):
     """All canonical lanes met so far, by number."""
 
-    def __init__(self, plan: ev.Plan, decide: Decide, follow: Follow) -> None:
+    def __init__(self, family: Family[P, E], plan: ev.Plan, decide: Decide, follow: Follow) -> None:
+        self._family = family
         self._plan = plan
         self._decide = decide
         self._follow = follow
-        self.standings: list[Standing] = []
+        self.standings: list[Standing[P, E]] = []
         self._numbers: dict[object, int] = {}
-        self._places: dict[object, tuple[Ages, Live]] = {}
+        self._places: dict[object, tuple[Ages, Live[P, E]]] = {}
         self._turns: dict[tuple[int, Stimulus], Turn] = {}
 
     def begin(self) -> Turn:
@@ -172,10 +173,10 @@ class Lanes:
         request = next((one for one in move.requests if isinstance(one, Observe)), None)
         step, place = self._step(lane), (lane.status, lane.came_from, lane.step, lane.undo[-1:])
         if place not in self._places:
-            self._places[place] = (Ages.of(step), live(self._plan.runbook, lane))
+            self._places[place] = (Ages.of(step), self._family.live(self._plan.runbook, lane))
         ages, matters = self._places[place]
         lane = _canonical(lane, now, ages, is_asking=request is not None)
-        if not any(matters.held):
+        if not matters.rulings:
             lane = replace(lane, rulings={})
         asks = None if request is None else (request.asks, request.gauge)
         key = (_key(lane), asks, move.wake is not None)

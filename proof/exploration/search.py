@@ -10,17 +10,18 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from orchestrator import events as ev
 from orchestrator.contract import ActionSpec
 from orchestrator.decide import decide, follow
 from orchestrator.runbook import Runbook
 from orchestrator.site import Inventory
-from proof.exploration.judge import RULES, Judge
+from proof.exploration.families import fitting
+from proof.exploration.family import SIDE_NAMES, E, P
+from proof.exploration.judge import Judge
 from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
-from proof.exploration.pair import SIDE_NAMES, Pair
-from proof.exploration.starts import starts, unexplored
+from proof.exploration.rules import RULES
 from proof.exploration.ways import Node, Way, Ways
 
 # So many attempts stand for all: the first one, and another one.
@@ -35,7 +36,7 @@ class Bounds(NamedTuple):
     examples: int
 
 
-Arrival = tuple[int, Way]  # from which state
+Arrival = tuple[int, Way[P, E]]  # from which state
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Exploration:
     """
 
     runbook: str
+    family: str = ""
     states: int = 0
     transitions: int = 0
     depth: int = 0
@@ -82,14 +84,15 @@ def explore(
     ``actions``: their declarations; only those the model knows are looked up. ``decide`` and ``follow`` are the core's,
     unless a control breaks them.
     """
-    result = Exploration(runbook.runbook, unexplored=unexplored(runbook))
+    family = fitting(runbook)
+    result = Exploration(runbook.runbook, family=family.name, unexplored=family.unexplored(runbook))
     if result.unexplored:
         result.is_exhausted = False
         return result
     plan = _plan(runbook)
     bounds = Bounds(states_max, disturbances_max, examples_max)
-    walk = _Walk(Ways(Lanes(plan, decide, follow), Judge(runbook, actions)), result, bounds)
-    walk.run(starts(runbook))
+    ways = Ways(family, Lanes(family, plan, decide, follow), Judge(family, runbook, actions))
+    _Walk(ways, result, bounds).run(family.starts(runbook))
     return result
 
 
@@ -107,15 +110,15 @@ def _plan(runbook: Runbook) -> ev.Plan:
     )
 
 
-class _Walk:
+class _Walk(Generic[P, E]):
     """One walk and its book-keeping."""
 
-    def __init__(self, ways: Ways, result: Exploration, bounds: Bounds) -> None:
+    def __init__(self, ways: Ways[P, E], result: Exploration, bounds: Bounds) -> None:
         self._ways = ways
         self._result = result
         self._bounds = bounds
-        self._nodes: dict[Node, int] = {}
-        self._list: list[Node] = []
+        self._nodes: dict[Node[P, E], int] = {}
+        self._list: list[Node[P, E]] = []
         self._from: list[tuple[int, str, tuple[ev.Event, ...]]] = []
         self._depths: array[int] = array("i")
         self._edges: dict[str, tuple[array[int], array[int]]] = {
@@ -125,12 +128,12 @@ class _Walk:
         self._open: set[int] = set()  # not expanded: what lies behind is not known
         self._ended: list[int] = []
 
-    def run(self, beginnings: Iterable[tuple[str, Pair]]) -> None:
+    def run(self, beginnings: Iterable[tuple[str, P]]) -> None:
         """Everything with no disturbance first, then with one, then with two: the fewest make the best example."""
         queue: deque[int] = deque()
         for name, pair in beginnings:
             self._arrive(queue, -1, self._ways.begin(name, pair))
-        disturbed: deque[Arrival] = deque()
+        disturbed: deque[Arrival[P, E]] = deque()
         while queue and not self._is_full:
             self._spread(queue, disturbed)
             if self._is_full:
@@ -154,7 +157,7 @@ class _Walk:
     def _is_last(self) -> bool:
         return self._result.disturbances == self._bounds.disturbances
 
-    def _spread(self, queue: deque[int], disturbed: deque[Arrival]) -> None:
+    def _spread(self, queue: deque[int], disturbed: deque[Arrival[P, E]]) -> None:
         """Go on from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
         is_last = self._result.disturbances + 1 == self._bounds.disturbances
         while queue and not self._is_full:
@@ -166,7 +169,7 @@ class _Walk:
                 else:
                     self._arrive(queue, number, way)
 
-    def _arrive(self, queue: deque[int], origin: int, way: Way) -> None:
+    def _arrive(self, queue: deque[int], origin: int, way: Way[P, E]) -> None:
         self._result.transitions += origin >= 0
         if way.broken:
             self._report(origin, way)
@@ -185,7 +188,7 @@ class _Walk:
             origins.append(origin)
             targets.append(number)
 
-    def _note_end(self, number: int, node: Node) -> None:
+    def _note_end(self, number: int, node: Node[P, E]) -> None:
         lane = self._ways.standing(node).lane
         if lane.ended:
             self._ended.append(number)
@@ -193,7 +196,7 @@ class _Walk:
 
     # --- what was found -------------------------------------------------------------------------------------------
 
-    def _report(self, origin: int, way: Way) -> None:
+    def _report(self, origin: int, way: Way[P, E]) -> None:
         known = {one.rule for one in self._result.found}
         for rule in dict.fromkeys(way.broken):
             if rule not in known:

@@ -10,17 +10,9 @@ from collections.abc import Iterable, Iterator
 from orchestrator import events as ev
 from orchestrator.contract import Failure
 from orchestrator.readings import Endpoints, Reading, Transactions, describe
-from proof.exploration.judge import RULES
+from proof.exploration.families import SHOWN
+from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
-
-_SHOWN = {
-    "replication": ("role", "bridge", "queue_bound"),
-    "replication_queue": ("messages", "rejects_on_discard"),
-    "health": ("spool_active",),
-    "fence": ("closed", "open", "idle"),
-    "external_fence": ("closed",),
-    "reachability": ("role",),
-}
 
 
 def story(found: Counterexample) -> list[str]:
@@ -45,7 +37,7 @@ def _value(value: Reading | None, failure: Failure | None) -> str:
         return ", ".join(str(item.state) for item in value.items) or "none"
     if isinstance(value, Endpoints):
         return ", ".join(f"{item.messages} messages" for item in value.items)
-    names = [name for name in _SHOWN[value.kind] if getattr(value, name) is not None]
+    names = [name for name in SHOWN[value.kind] if getattr(value, name) is not None]
     return f"({describe(value, names)})" if names else "unknown"
 
 

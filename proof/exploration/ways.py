@@ -6,28 +6,28 @@ The first way of each kind is the one in which nothing goes wrong. Must never le
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, land
 from proof.exploration.judge import Account, Act, Judge, act_of
 from proof.exploration.lanes import Lanes, Standing, Stimulus, Turn
-from proof.exploration.looking import Ask, rounds
-from proof.exploration.pair import SIDE_NAMES, SOURCE, Pair, drifts, land, obey, obey_half
+from proof.exploration.rounds import Ask, rounds
 
 Kind = Literal["calm", "choice", "course", "disturbance"]
 
 
-class Node(NamedTuple):
+class Node(NamedTuple, Generic[P, E]):
     """One state. ``acts``: actions under way, in the order of the lane's outstanding intents."""
 
     lane: int
-    pair: Pair
-    account: Account
+    pair: P
+    account: Account[E]
     acts: tuple[Act, ...] = ()
 
 
-class Way(NamedTuple):
+class Way(NamedTuple, Generic[P, E]):
     """One transition: what happened, where it leads, what was recorded, which rules it breaks.
 
     ``by``: ``calm`` is what happens if the world stands still, ``choice`` a decision, ``course`` the world moving on by
@@ -36,30 +36,33 @@ class Way(NamedTuple):
 
     what: str
     by: Kind
-    node: Node
+    node: Node[P, E]
     events: tuple[ev.Event, ...]
     broken: tuple[str, ...] = ()
 
 
-class Ways:
+class Ways(Generic[P, E]):
     """All transitions, made from the lanes and judged."""
 
-    def __init__(self, lanes: Lanes, judge: Judge) -> None:
+    def __init__(self, family: Family[P, E], lanes: Lanes[P, E], judge: Judge[P, E]) -> None:
+        self._family = family
         self._lanes = lanes
         self._judge = judge
-        self._seen: dict[tuple[Pair, tuple[Ask, ...]], list[tuple[str, int]]] = {}
+        self._seen: dict[tuple[P, tuple[Ask, ...]], list[tuple[str, int]]] = {}
         self._answers: dict[object, int] = {}
         self._rounds: list[tuple[ev.Seen, ...]] = []
 
-    def begin(self, name: str, pair: Pair) -> Way:
+    def begin(self, name: str, pair: P) -> Way[P, E]:
         """The way to a start."""
-        return self._way(Node(-1, pair, Account()), f"start: {name}", "calm", self._lanes.begin())
+        return self._way(
+            Node(-1, pair, Account(self._family.evidence())), f"start: {name}", "calm", self._lanes.begin()
+        )
 
-    def standing(self, node: Node) -> Standing:
+    def standing(self, node: Node[P, E]) -> Standing[P, E]:
         """What the lane of ``node`` waits for."""
         return self._lanes.standings[node.lane]
 
-    def of(self, node: Node, *, undisturbed: bool = False) -> Iterator[Way]:
+    def of(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[P, E]]:
         """Everything that may happen in ``node``, or everything that is no disturbance; nothing at an end for good."""
         standing = self._lanes.standings[node.lane]
         if standing.lane.ended:
@@ -74,7 +77,7 @@ class Ways:
         if not undisturbed:
             yield from self._interrupted(node, standing)
 
-    def _interrupted(self, node: Node, standing: Standing) -> Iterator[Way]:
+    def _interrupted(self, node: Node[P, E], standing: Standing[P, E]) -> Iterator[Way[P, E]]:
         """Calling off, kills, and going on after an end that is none for good."""
         ended = standing.lane.ended
         if not ended and standing.lane.abort is None:
@@ -86,9 +89,9 @@ class Ways:
             what = "somebody resumes it" if ended else "the process dies; another one resumes"
             yield from self._resumed(node, node.pair, node.account, what)
 
-    def _performed(self, node: Node, undisturbed: bool) -> Iterator[Way]:
+    def _performed(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[P, E]]:
         """What may come of the first action under way."""
-        act, base = node.acts[0], land(node.pair)
+        act, base = node.acts[0], land(self._family, node.pair)
         where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
         is_calm = True
         for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
@@ -100,32 +103,33 @@ class Ways:
             is_calm = False
 
     def _outcomes(
-        self, account: Account, pair: Pair, act: Act
-    ) -> Iterator[tuple[str, Effect, Pair, Account, list[str]]]:
+        self, account: Account[E], pair: P, act: Act
+    ) -> Iterator[tuple[str, Effect, P, Account[E], list[str]]]:
         """The first one is what happens when nothing goes wrong."""
-        is_dark = pair.dark and act.change.side == SOURCE and act.change.action != "set_external_fence"
-        after = None if is_dark else obey(pair, act.change)
+        is_heard = self._family.reaches(pair, act.change.side, act.change.action)
+        after = self._family.obey(pair, act.change) if is_heard else None
         if after is not None:
             booked, broken = self._judge.took_effect(account, pair, after, act)
             yield "obeyed", Effect.ACCEPTED, after, booked, broken
             yield "obeyed, and the reply is lost", Effect.DOUBTFUL, after, booked, broken
-            if after != pair:
-                late = pair._replace(late=act.change)
+            if after != pair and self._family.delays(act.change):
+                late = pair.with_late(act.change)
                 yield "accepted, and it takes effect later", Effect.ACCEPTED, late, booked, broken
                 yield "no reply, and it takes effect later", Effect.DOUBTFUL, late, booked, broken
-                half = obey_half(pair, act.change)
+            if after != pair:
+                half = self._family.obey_half(pair, act.change)
                 if half is not None and half != pair:
                     booked, broken = self._judge.took_effect(account, pair, half, act)
-                    yield "one node of two obeyed, and the reply is lost", Effect.DOUBTFUL, half, booked, broken
-        if not is_dark:
+                    yield f"{self._family.half}, and the reply is lost", Effect.DOUBTFUL, half, booked, broken
+        if is_heard:
             yield "refused", Effect.REJECTED, pair, account, []
         yield "it does not leave", Effect.NOT_SENT, pair, account, []
         yield "not obeyed, and no reply tells", Effect.DOUBTFUL, pair, account, []
 
-    def _killed(self, node: Node) -> Iterator[Way]:
+    def _killed(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
         """The process dies between record and perform, or between perform and record."""
         act = node.acts[0]
-        base = land(node.pair)
+        base = land(self._family, node.pair)
         yield from self._resumed(node, base, node.account, f"the process dies before the {act.change.action} leaves")
         for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
             if effect is Effect.DOUBTFUL and (pair, account) != (base, node.account):
@@ -133,15 +137,15 @@ class Ways:
                 yield from self._resumed(node, pair, account, named, broken)
 
     def _resumed(
-        self, node: Node, pair: Pair, account: Account, what: str, broken: Iterable[str] = ()
-    ) -> Iterator[Way]:
+        self, node: Node[P, E], pair: P, account: Account[E], what: str, broken: Iterable[str] = ()
+    ) -> Iterator[Way[P, E]]:
         reached = Node(node.lane, pair, account)
         turn = self._turn(node, ("resume",), lambda: self._lanes.resumed(node.lane, abort=False))
         yield self._way(reached, what, "disturbance", turn, broken)
         turn = self._turn(node, ("resume", "abort"), lambda: self._lanes.resumed(node.lane, abort=True))
         yield self._way(reached, f"{what}, to call it off", "disturbance", turn, broken)
 
-    def _answered(self, node: Node, undisturbed: bool) -> Iterator[Way]:
+    def _answered(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[P, E]]:
         """The round is answered, or something happens before."""
         standing = self._lanes.standings[node.lane]
         request, looks = standing.request, standing.looks
@@ -159,17 +163,24 @@ class Ways:
                 break
             is_calm = False
         asked = frozenset(name for ask in request.asks for name in _aspects(*ask))
-        for what, pair, is_course in drifts(node.pair, asked, looks):
+        for what, pair, is_course in self._moves(node.pair, asked, looks):
             if undisturbed and not is_course:
                 continue
             yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
 
-    def _answers_of(self, pair: Pair, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
+    def _moves(self, pair: P, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[P]]:
+        """What is on its way may land; whatever else the family says may happen."""
+        if pair.late is not None:
+            where = f"{pair.late.action} at the {SIDE_NAMES[pair.late.side]}"
+            yield f"the {where} takes effect late", land(self._family, pair), True
+        yield from self._family.drifts(pair, asked, looks)
+
+    def _answers_of(self, pair: P, asks: tuple[Ask, ...]) -> list[tuple[str, int]]:
         """The ways a round may be answered, as numbers: equal answers are one, whatever the pair."""
         known = self._seen.get((pair, asks))
         if known is None:
             known = self._seen[pair, asks] = []
-            for what, seen in rounds(pair, asks):
+            for what, seen in rounds(self._family, pair, asks):
                 key = tuple((one.on, one.reading, one.value, one.failure) for one in seen)
                 if key not in self._answers:
                     self._answers[key] = len(self._rounds)
@@ -177,17 +188,17 @@ class Ways:
                 known.append((what, self._answers[key]))
         return known
 
-    def _waited(self, node: Node) -> Iterator[Way]:
+    def _waited(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
         standing = self._lanes.standings[node.lane]
         if not standing.can_wait:
             return
         yield self._step(node, "a moment passes", "calm", ("wait",), lambda: self._lanes.waited(node.lane, None))
         for seconds in standing.deadlines:
-            pair = land(node.pair) if seconds >= standing.settle else node.pair
+            pair = land(self._family, node.pair) if seconds >= standing.settle else node.pair
             turn = self._turn(node, ("wait", seconds), lambda: self._lanes.waited(node.lane, seconds))  # noqa: B023
             yield self._way(node._replace(pair=pair), f"{seconds:.0f}s pass", "calm", turn)
 
-    def _decided(self, node: Node) -> Iterator[Way]:
+    def _decided(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
         lane = self._lanes.standings[node.lane].lane
         for gate in lane.gates:
             for choice in gate.choices:
@@ -203,29 +214,32 @@ class Ways:
             names = ", ".join(gate.gate for gate in lane.gates)
             yield self._way(node, f"nobody answers {names}", "calm", turn, unattended=True)
 
-    def _step(self, node: Node, what: str, by: Kind, stimulus: Stimulus, make: Callable[[], Turn]) -> Way:
+    def _step(self, node: Node[P, E], what: str, by: Kind, stimulus: Stimulus, make: Callable[[], Turn]) -> Way[P, E]:
         return self._way(node, what, by, self._turn(node, stimulus, make))
 
-    def _turn(self, node: Node, stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
+    def _turn(self, node: Node[P, E], stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
         return self._lanes.turn(node.lane, stimulus, make)
 
     def _way(
         self,
-        node: Node,
+        node: Node[P, E],
         what: str,
         by: Kind,
         turn: Turn,
         broken: Iterable[str] = (),
         *,
         unattended: bool = False,
-    ) -> Way:
+    ) -> Way[P, E]:
         """``node`` with everything that ``turn`` recorded."""
         if turn.broken:
             return Way(f"{what}: {turn.broken}", by, node, turn.events, ("core-error",))
         account, found = self._judge.recorded(node.account, node.pair, turn.events, unattended=unattended)
         acts = tuple(act_of(event) for event in turn.events if isinstance(event, ev.ActionIntended))
         matters = self._lanes.standings[turn.lane].live
-        reached = Node(turn.lane, matters.pair(node.pair), matters.account(account), (*node.acts, *acts))
+        account = account._replace(evidence=matters.evidence(account.evidence))
+        if not matters.reverts:
+            account = account._replace(changes=(), changed=False)
+        reached = Node(turn.lane, matters.pair(node.pair), account, (*node.acts, *acts))
         return Way(what, by, reached, turn.events, (*broken, *found))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from orchestrator.chain import follow_exported, parse_line
+from orchestrator.chain import follow_exported, parse_line, record_of
 from orchestrator.errors import JournalCorrupt
 from orchestrator.journal import Journal
 from orchestrator.reports.report import build
@@ -21,11 +21,11 @@ _TAMPERED_EVERY = 10  # seeds
 def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Iterator[Broken]:
     """Promises 11, 12 and 13 of a run that nobody leads any more."""
     try:
-        lines = list(journal.lines(run))
+        links = list(journal.links(run))
     except JournalCorrupt as error:
         yield Broken(11, str(error))
         return
-    records = [parse_line(line) for line in lines]
+    records = [record_of(run, link) for link in links]
     recorded = fold(records)
     # Another process may have found nothing left to do, and said so.
     if (recorded if believed.seq == len(records) else fold(records[: believed.seq])) != believed:
@@ -37,7 +37,7 @@ def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Ite
     if not report.simulated:
         yield Broken(13, "the report does not say that it was simulated")
     if seed % _TAMPERED_EVERY == 0:
-        yield from _tampering(lines, Random(seed))
+        yield from _tampering([{"run": run, **link._asdict()} for link in links], Random(seed))
 
 
 def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[Broken]:

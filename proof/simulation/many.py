@@ -15,7 +15,7 @@ from proof.simulation.night import play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind
 
-_BATCH = 25
+_BATCH = 50  # each begins with new stores
 
 
 @dataclass(frozen=True, slots=True)

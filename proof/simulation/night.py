@@ -7,7 +7,7 @@ one process does while another one is paused is played at that very instant, ins
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -257,6 +257,8 @@ class Night:
             process.lives -= 1
             if process.lives < 0:
                 raise Killed(place)
+        if not self._strikes:
+            return  # nothing more happens to processes
         call = place.rpartition(" ")[2]
         self._near[call] += 1
         for key in (("", self._instants), (call, self._near[call])):
@@ -287,9 +289,9 @@ class Night:
         self._judge.order(order, seen)
         self._judge.look(seen)
 
-    def omits(self, reading: str, field: str) -> bool:
-        """Does the family leave it out this time?"""
-        return self._omissions.omits(reading, field)
+    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]:
+        """What does the family leave out this time?"""
+        return self._omissions.omits(reading, fields)
 
     def _catch_up(self, journal: NightJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""

@@ -7,7 +7,8 @@ answer for a device, or change what is written.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -40,7 +41,7 @@ class Onlooker(Protocol):
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
-    def omits(self, reading: str, field: str) -> bool: ...
+    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]: ...
 
 
 class Process:
@@ -128,10 +129,11 @@ class NightJournal(Journal):
 
     def fill_disk(self) -> None:
         """From now on the database cannot grow, as far as this process is concerned."""
-        with self._connected() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-            connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-            connection.rollback()
+        connection = self._kept()
+        assert connection is not None  # it is a file
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        connection.rollback()
 
     def bury(self, run: str) -> None:
         """What the next process on that machine finds out by itself: the holder of the lease is dead."""
@@ -140,15 +142,10 @@ class NightJournal(Journal):
 
     def empty(self) -> None:
         """As new, for the next story."""
-        tables = self._tables()
-        with self.engine.begin() as connection:
-            for table in tables:
-                connection.exec_driver_sql(f"DELETE FROM {table}")
-
-    def _tables(self) -> list[str]:
-        with self.reader.connect() as connection:
-            found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
-            return [row[0] for row in found if not row[0].startswith("sqlite_")]
+        with closing(self.engine.raw_connection()) as connection:
+            found = connection.cursor().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            tables = [name for (name,) in found if not name.startswith("sqlite_")]
+            connection.cursor().executescript(";".join(f"DELETE FROM {table}" for table in tables))
 
 
 def _size(path: Path | None) -> int:
@@ -198,8 +195,8 @@ class NightAdapter:
         """The answer as this family gives it: some leave out what others tell."""
         if isinstance(answer, Failure):
             return answer
-        left_out = {name: None for name in type(answer).model_fields if self._onlooker.omits(reading, name)}
-        return answer.model_copy(update=left_out) if left_out else answer
+        left_out = self._onlooker.omits(reading, type(answer).model_fields)
+        return answer.model_copy(update=dict.fromkeys(left_out)) if left_out else answer
 
 
 class _WatchedPermit:
@@ -219,8 +216,11 @@ class Omissions:
     def __init__(self, omissions: Sequence[Omission]) -> None:
         self._by_name = {(one.reading, one.field): [one.skip, one.times] for one in omissions}
 
-    def omits(self, reading: str, field: str) -> bool:
-        """Is it left out this time?"""
+    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]:
+        """Which of ``fields`` are left out this time?"""
+        return [field for field in fields if self._omits(reading, field)] if self._by_name else ()
+
+    def _omits(self, reading: str, field: str) -> bool:
         left = self._by_name.get((reading, field))
         if left is None:
             return False

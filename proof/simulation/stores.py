@@ -18,6 +18,7 @@ class Stores:
     def __init__(self) -> None:
         self._memory: NightJournal | None = None
         self._folder: Path | None = None
+        self._blank = b""  # a journal without a run, as a file
 
     def memory(self) -> NightJournal:
         """The store in memory, empty."""
@@ -31,7 +32,12 @@ class Stores:
         """A new store in a file."""
         self.forget()
         self._folder = Path(tempfile.mkdtemp(prefix="failover-night-", dir=_FAST if _FAST.is_dir() else None))
-        return NightJournal(self._folder / "journal-1.db")
+        path = self._folder / "journal-1.db"
+        if not self._blank:
+            NightJournal(path).close()
+            self._blank = path.read_bytes()
+        path.write_bytes(self._blank)
+        return NightJournal(path)
 
     def forget(self) -> None:
         """Take the files away."""

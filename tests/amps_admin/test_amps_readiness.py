@@ -214,13 +214,6 @@ def test_how_it_stands(desk: Desk, change: Callable[[AmpsPair], None], code: int
     assert row["verdict"].startswith(verdict)
 
 
-@pytest.mark.parametrize("words", [("watch", "--all"), ("guard", "--site", "ny")])
-def test_what_is_for_message_vpns_says_so(desk: Desk, words: tuple[str, ...]) -> None:
-    """A usage error, not a bug: AMPS has no replication queue to follow."""
-    ended = desk.run(*words)
-    assert (ended.code, "is for message VPNs" in ended.err) == (2, True), ended.err
-
-
 def test_the_page_has_every_code() -> None:
     """docs/readiness.md has each code of AMPS once with its level."""
     page = (Path(__file__).parents[2] / "docs/readiness.md").read_text(encoding="utf-8")

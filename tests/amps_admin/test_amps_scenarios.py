@@ -226,3 +226,55 @@ def test_killed_and_resumed(pair: WorldPair, kill_at: int) -> None:
     assert ended(pair.lead("amps/controlled", source=HOME, kill_at=kill_at))[0] is Outcome.DONE
     assert list(dict.fromkeys(sent(pair))) == [CLOSE_NY, DOWN_LDN]
     assert clean(pair)
+
+
+def returned(pair: WorldPair) -> None:
+    """New York was lost, and starts again by itself, with its client transports enabled."""
+    pair.kill(HOME)
+    assert ended(pair.lead("amps/uncontrolled", source=HOME, policy=DEAD))[0] is Outcome.DONE
+    pair.start(HOME)
+
+
+@pytest.fixture
+def open_pair(tmp_path: Path, way: Way) -> Iterator[WorldPair]:
+    """As ``pair``; a restart lets clients in."""
+    yield from staged(WorldPair(tmp_path, way, starts_closed=False))
+
+
+def test_an_instance_that_came_back_is_closed(open_pair: WorldPair) -> None:
+    """By one request; it is resynchronised, and let in again, by a restore that does not notice."""
+    returned(open_pair)
+    begun = len(sent(open_pair))
+    assert ended(open_pair.lead("amps/guard", source=HOME)) == (Outcome.DONE, "")
+    assert sent(open_pair)[begun:] == [CLOSE_NY]
+    assert ended(open_pair.lead("amps/restore", source=HOME)) == (Outcome.DONE, "")
+    assert sent(open_pair)[begun + 1 :] == [CLOSE_NY, UP_LDN, OPEN_NY]
+    assert open_pair.tally.lost == 0
+
+
+def test_nobody_is_closed_out_while_the_mate_serves_nobody(open_pair: WorldPair) -> None:
+    """A guard that was put up on the wrong site changes nothing."""
+    open_pair.act(AWAY, "disable", "transports/1")
+    begun = len(sent(open_pair))
+    outcome, why = ended(open_pair.lead("amps/guard", source=HOME))
+    assert (outcome, sent(open_pair)[begun:]) == (Outcome.REFUSED, [])
+    assert "does not let clients in" in why
+
+
+@pytest.mark.parametrize("fault", ["lose reply", "lose request", "late 3s", "garbage reply"])
+def test_a_guard_whose_answer_goes_wrong(open_pair: WorldPair, fault: str) -> None:
+    """Doubt is settled by a sample taken after the request."""
+    returned(open_pair)
+    open_pair.fault(f"disable {NY}: {fault}")
+    assert ended(open_pair.lead("amps/guard", source=HOME))[0] is Outcome.DONE
+    with open_pair.world.request():
+        assert not open_pair.world.fabric.takes_clients(NY)
+
+
+@pytest.mark.parametrize("kill_at", range(2, 14, 2))
+def test_a_guard_killed_and_resumed(open_pair: WorldPair, kill_at: int) -> None:
+    """Whenever the process dies, whoever goes on closes the instance, and no other one."""
+    returned(open_pair)
+    begun = len(sent(open_pair))
+    assert ended(open_pair.lead("amps/guard", source=HOME, kill_at=kill_at))[0] is Outcome.DONE
+    assert set(sent(open_pair)[begun:]) == {CLOSE_NY}

@@ -63,6 +63,15 @@ def empty(folder: Path) -> AmpsPair:
     return pair
 
 
+def open_again(folder: Path) -> AmpsPair:
+    """ny was lost, has started again, and lets clients in."""
+    pair = lost(folder)
+    pair.lead("amps/uncontrolled", policy={"unfenced": "attest"})
+    pair.start("ny")
+    pair.ny.one("transports")["is_enabled"] = "1"
+    return pair
+
+
 def moved(folder: Path) -> AmpsPair:
     """nj serves, and ny is back."""
     pair = AmpsPair(folder)
@@ -80,6 +89,7 @@ STORIES: dict[str, tuple[Callable[[Path], AmpsPair], dict[str, object]]] = {
     "amps/proxied-transfer": (lost, {"policy": {"proxied-transfer": "accept"}}),
     "amps/restore": (back, {}),
     "amps/restore-bootstrap": (empty, {"policy": {"bootstrap": "attest"}}),
+    "amps/guard": (open_again, {}),
     "amps/failback": (moved, {"source": "nj"}),
 }
 # Its steps are those of amps/controlled-async, by ``continue_with`` or one by one.

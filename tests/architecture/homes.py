@@ -30,6 +30,7 @@ HOMES: Mapping[str, Home] = {
         (
             "orchestrator/tables.py",
             "orchestrator/statements.py",
+            "orchestrator/database.py",
             "orchestrator/journal.py",
             "orchestrator/lease.py",
             "orchestrator/checks.py",

@@ -118,6 +118,12 @@ def test_what_does_not_fit_together(shell: Shell, arguments: tuple[str, ...], se
     assert shell("runs", "list").out == ""
 
 
+@pytest.mark.parametrize("words", [("uncontrolled", "--failed", "ny"), ("restore", "--site", "ny"), ("failback",)])
+def test_no_command_disturbs_the_pair_in_a_dry_run(shell: Shell, words: tuple[str, ...]) -> None:
+    """Law: a fault is not passed over in silence either, whatever the command."""
+    complained(shell(*words, "--vpn", VPN, "--dry-run", "--fault", "drain: stall"), 2, "--dry-run changes nothing")
+
+
 def test_text_that_is_none(shell: Shell) -> None:
     """Law: bytes that are no text are refused, and never reach the record."""
     shell("controlled", "--vpn", VPN, "--yes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from orchestrator.loader import load_runbook
 from tests.cli.shell import Shell
 from tests.exploration.small import GUARD, SMALL, UNDO
+from tests.exploration.small_amps import MOVE, step
 
 
 def test_explore_prints_the_counts(shell: Shell) -> None:
@@ -42,15 +43,31 @@ def test_lint_explores(shell: Shell) -> None:
 
 
 def test_lint_says_what_it_does_not_know(shell: Shell) -> None:
-    """Law: a runbook with words of another family is linted, and its exploration is unknown, never clean."""
-    local = (
-        "runbook: own/tell\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: source, action: ensure, command: x}}\n"
-    )
-    path = shell.write("own.yaml", local)
-    told = shell("runbook", "lint", str(path), "--adapter", "local")
-    assert f"{path}: unknown: not explored: action ensure [not-explored]" in told.out
+    """Law: a runbook with a word that no model knows is linted, and its exploration is unknown, never clean."""
+    path = shell.write("own.yaml", MOVE.replace("where: {owned: 0}", "where: {depth: 0}"))
+    told = shell("runbook", "lint", str(path))
+    assert f"{path}: unknown: not explored: depth of reading queues [not-explored]" in told.out
     assert "explored 0" not in told.out
     assert shell("runbook", "explore", str(path)).code == 4
+
+
+def test_lint_knows_the_family_by_the_words(shell: Shell) -> None:
+    """Law: a runbook for AMPS is checked against what AMPS can do, and explored over a pair of its instances; a command
+    of the operator's own is a word of every family."""
+    tell = """  - id: tell
+    title: t
+    do: {on: source, action: ensure, command: tell-desk}
+"""
+    path = shell.write("own.yaml", MOVE.replace(step(MOVE, "close"), tell + step(MOVE, "close")))
+    told = shell("runbook", "lint", str(path))
+    assert told.code == 0, told.out
+    assert "[no-inverse]" in told.out
+    assert "complete with up to one disturbance" in told.out
+    path = shell.write("own.yaml", MOVE.replace(step(MOVE, "queues"), ""))
+    told = shell("runbook", "lint", str(path))
+    assert told.code == 4
+    assert f"{path}: error: the move is done, and the source still owns queue messages [queues-left]" in told.out
+    assert "  6. read source clients (count 0): step clients-gone is done, step caught-up begins" in told.out
 
 
 def test_lint_of_a_shipped_runbook_is_clean(shell: Shell) -> None:

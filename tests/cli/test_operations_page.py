@@ -66,15 +66,29 @@ def test_every_section_has_an_example_and_the_exit_codes(name: str) -> None:
     assert set(re.findall(r"\b\d\b", line[1])) <= documented
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_are_understood(example: str) -> None:
-    """Law: every command line of the page is one that the program takes: command, options, and their values."""
+def is_understood(example: str) -> None:
+    """It names a command that there is, with options that it takes."""
     program, *words = shlex.split(re.split(r" [|>] ", example)[0])
     assert program == "failover"
     command: Any = ROOT
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
     command.make_context("failover", words)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_are_understood(example: str) -> None:
+    """Law: every command line of the page is one that the program takes: command, options, and their values."""
+    is_understood(example)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_an_example_of_its_command(name: str) -> None:
+    """Law: so does each command's own help; what stands behind two blanks is a remark."""
+    examples = re.findall(r"^ *(failover .*?)(?:  .*)?$", COMMANDS[name].help, re.M)
+    assert any(example.startswith(name) for example in examples)
+    for example in examples:
+        is_understood(example)
 
 
 def test_every_exit_code_is_told() -> None:

@@ -21,11 +21,12 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import Desk, InlineFleet
-from orchestrator.journal import RUNS, Journal, Writer
+from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.readings import Reading, Role
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
+from orchestrator.tables import RUNS
 from proof.mutants.recording import ForgetsDoubt, HastyFleet, PerformsFirst
 from proof.simulation.process import Killed
 from tests.core.scripted import ScriptedPair

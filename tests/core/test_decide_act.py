@@ -293,6 +293,14 @@ SHUT: Data = {
     },
 }
 
+OPENED: Data = {
+    "id": "open",
+    "title": "Clients can come",
+    "point_of_no_return": True,
+    "do": {"on": "source", "action": "set_backbone", "state": "up"},
+    "expect": [{"on": "source", "reading": "fence", "where": {"open": True}}],
+}
+
 
 def fence(*ups: bool) -> ev.Seen:
     nodes = tuple(NodeFence(node=f"n{number}", backbone_up=up, clients=0) for number, up in enumerate(ups))
@@ -314,3 +322,15 @@ def test_half_an_effect_is_a_change(ups: tuple[bool, ...], partly: bool, ends: b
     expected = ev.LaneEnded if ends else ev.RevertStarted
     assert isinstance(event, expected)
     assert getattr(event, "undo", ("fence",)) == ("fence",)
+
+
+@pytest.mark.parametrize(
+    ("ups", "follows"), [((False, True), ["abort.declined"]), ((False, False), ["lane.ended"])], ids=["half", "none"]
+)
+def test_half_an_effect_without_an_undo_is_a_change_too(ups: tuple[bool, ...], follows: list[str]) -> None:
+    """A step that is never taken back does not say what held before. One node of two that obeyed shows in the reading
+    itself: the lane is not called unchanged, nor called off as if it were."""
+    plan = a_plan(OPENED)
+    lane = see(proving(Effect.DOUBTFUL), fence(*ups), at=T0 + 5)
+    lane = after(lane, decide(plan, lane, T0 + 5, attended=False), T0 + 5)
+    assert kinds(decide(plan, replace(lane, abort=ABORT), T0 + 60, attended=False)) == follows

@@ -237,6 +237,43 @@ def test_a_person_escalates() -> None:
     assert (lane.status, lane.step, lane.escalated_at_risk) == ("escalating", 2, 40)
 
 
+@pytest.mark.parametrize("status", ["escalating", "committed"])
+def test_where_there_is_no_way_back_none_is_offered(status: str) -> None:
+    """A lane that went on without its guarantee, or past the point of no return, neither turns back nor gives up once
+    more: no gate of a later step offers it, and unattended it stops."""
+    lane, move, now = steadily(waiting(status=status), PLAN, 40, "down", until=T0 + 100)
+    (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
+    assert (gate.choices, gate.unattended) == (("wait", "stop"), "stop")
+    end = decide(PLAN, after(lane, move, now), now, attended=False).events[-1]
+    assert isinstance(end, ev.LaneEnded)
+    assert end.outcome is ev.Outcome.NEEDS_OPERATOR
+
+
+@pytest.mark.parametrize("status", ["escalating", "committed"])
+def test_no_way_back_when_it_is_stalled_either(status: str) -> None:
+    """The same at a gate that opens because nothing moves."""
+    _, move, _ = steadily(waiting(status=status, stalled=True), PLAN, 40, "bound", until=T0 + 300)
+    (gate,) = [event for event in move.events if isinstance(event, ev.GateOpened)]
+    assert (gate.gate, gate.choices, gate.unattended) == ("drain-stalled", ("wait", "stop"), "stop")
+
+
+def test_a_question_that_nothing_read_can_answer_is_answered() -> None:
+    """A wait is stalled and the question is open; the process dies, and after the resume the source is never read again.
+    Unattended that ends after ``patience`` (30s) as the question says; a person goes on being asked."""
+    rule = DRAIN["when_stalled"]
+    plan = a_plan(DEMOTE, {key: value for key, value in DRAIN.items() if key not in ("guard", "when_guard_breaks")})
+    gate = ev.GateOpened(
+        gate=rule["gate"], step="drain", choices=rule["choices"], unattended=rule["unattended"], why="no progress"
+    )
+    lane = after(waiting(stalled=True, gates=(gate,)), Next(events=(ev.LaneResumed(by="ann"),)), T0 + 500)
+    early = see(lane, unread("source", "replication_queue", at=T0 + 520), at=T0 + 520)
+    assert kinds(decide(plan, early, T0 + 520, attended=False)) == []
+    late = see(lane, unread("source", "replication_queue", at=T0 + 531), at=T0 + 531)
+    assert kinds(decide(plan, late, T0 + 531, attended=False)) == ["gate.decided", "revert.started"]
+    asked_for = decide(plan, late, T0 + 531, attended=True).requests
+    assert [one.gate.gate for one in asked_for if isinstance(one, Ask)] == [rule["gate"]]
+
+
 def test_a_grace_of_zero_needs_a_second_reading_and_no_circle() -> None:
     """Without grace, and with a policy that waits, each round of readings is decided on once."""
     rule = {**DRAIN["when_guard_breaks"], "grace": "0s"}

@@ -15,9 +15,9 @@ from proof.exploration.search import Exploration, explore
 
 @pytest.fixture(scope="session")
 def actions() -> Mapping[str, ActionSpec]:
-    """Of a site with the simulated adapter and an operator's own commands."""
+    """Of sites with the simulated adapters and an operator's own commands."""
     registry = Registry()
-    return compose([registry.get("mock"), registry.get("local")]).actions
+    return compose([registry.get(name) for name in ("mock", "mock-amps", "local")]).actions
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.loader import load_runbook
-from proof.exploration.judge import RULES
+from proof.exploration.rules import RULES
 from proof.exploration.search import explore
 from proof.exploration.story import story
 from tests.exploration.small import ACTIVATE, CLOSE, DEMOTE, DRAIN, GUARD, ITEMS, REQUIRED, SMALL, STALL, UNDO

@@ -13,9 +13,10 @@ from orchestrator.chain import follow_exported, link_hash
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Effect
 from orchestrator.errors import JournalCorrupt, NoSuchRun
-from orchestrator.journal import EVENTS, RUNS, Journal, Writer
+from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run
 from orchestrator.state import fold
+from orchestrator.tables import EVENTS, RUNS
 from tests.core.builders import a_plan, bridge, created, depth
 
 OWN = [(None, ev.RunStarted(by="ann", epoch=1, attended=False)), ("Trading", ev.LaneStarted())]

@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import JournalUnavailable
-from orchestrator.journal import METADATA, Journal, Writer
+from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run
+from orchestrator.tables import METADATA
 from tests.core.builders import created
 
 Opener = Callable[..., Journal]

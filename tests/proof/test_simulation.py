@@ -62,6 +62,6 @@ def test_much_goes_wrong_in_these_nights() -> None:
 @pytest.mark.realtime
 def test_processes_share_the_work() -> None:
     """In two processes the same comes out as in one."""
-    shared = list(play_many(range(50), ("suspend",), jobs=2))
-    alone = list(play_many(range(50), ("suspend",)))
+    shared = list(play_many(range(60), ("suspend",), jobs=2))
+    alone = list(play_many(range(60), ("suspend",)))
     assert shared == alone

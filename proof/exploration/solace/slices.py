@@ -1,4 +1,5 @@
-"""What can still matter: parts of the model, the account and the rulings that no remaining step looks at are set aside.
+"""What can still matter of the pair for Solace: parts of it, of the evidence and of the rulings that no remaining step
+looks at are set aside.
 
 Two states that differ only in what nothing will look at any more go the same way. Without this, what a step left behind
 would multiply everything after it.
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from orchestrator.runbook import Check, Do, Runbook, Step
+from orchestrator.runbook import Check, Do, Runbook
 from orchestrator.state import Lane
-from proof.exploration.judge import Account
-from proof.exploration.pair import FLOW, SOURCE, TARGET, Pair
+from proof.exploration.family import SOURCE, TARGET
+from proof.exploration.solace.pair import FLOW, Pair
+from proof.exploration.solace.promises import Evidence
+from proof.exploration.vocabulary import conditions
 
 
 class Live(NamedTuple):
@@ -43,13 +46,19 @@ class Live(NamedTuple):
             rejects=pair.rejects or not self.rejects,
         )
 
-    def account(self, account: Account) -> Account:
-        """``account`` without what cannot matter any more."""
+    @property
+    def rulings(self) -> bool:
+        """See ``family.Live``: only transactions are decided on one by one."""
+        return any(self.held)
+
+    def evidence(self, evidence: Evidence) -> Evidence:
+        """See ``family.Live``."""
         if not self.promotes:
-            account = account._replace(standby=(None, None), gone=(False, False), fenced=(None, None), drained=False)
-        if not self.reverts:
-            account = account._replace(changes=(), changed=False)
-        return account if any(self.held) else account._replace(ruled="")
+            nothing = Evidence()
+            evidence = evidence._replace(
+                standby=nothing.standby, gone=nothing.gone, fenced=nothing.fenced, drained=nothing.drained
+            )
+        return evidence if any(self.held) else evidence._replace(ruled="")
 
 
 def live(runbook: Runbook, lane: Lane) -> Live:
@@ -57,7 +66,7 @@ def live(runbook: Runbook, lane: Lane) -> Live:
     reverts = lane.status in ("ready", "running", "reverting") or lane.came_from in ("running", "reverting")
     steps = () if lane.settled else runbook.steps[lane.step :]
     undos = [step.undo for step in runbook.steps if step.undo is not None] if reverts and not lane.settled else []
-    checks = [check for step in steps for check in _checks(step)]
+    checks = [check for step in steps for check in conditions(step)]
     checks += [check for undo in undos for check in (*undo.require, *undo.expect)]
     dos = [*(step.do for step in steps if step.do is not None), *(undo.do for undo in undos)]
     fields = {name for check in checks for name in check.where}
@@ -75,10 +84,6 @@ def live(runbook: Runbook, lane: Lane) -> Live:
         compared=any(step.compare for step in steps),
         rejects="rejects_on_discard" in fields or any(do.action == "set_reject_on_discard" for do in dos),
     )
-
-
-def _checks(step: Step) -> tuple[Check, ...]:
-    return (*step.only_if, *step.require, *step.expect, *step.until, *step.never, *step.guard)
 
 
 def _reads(checks: Iterable[Check], reading: str) -> bool:

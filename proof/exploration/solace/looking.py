@@ -1,14 +1,9 @@
-"""What the model answers: readings in the vocabulary of all families, cut down to the fields a runbook looks at.
-
-A reading shows the model as it is, or nothing, or leaves its values out. Must never know which step is asking.
-"""
+"""What the pair for Solace answers, cut down to the fields a runbook looks at. Must never know which step is asking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-from orchestrator.contract import Failure
-from orchestrator.events import Seen
 from orchestrator.readings import (
     Bridge,
     DeviceHealth,
@@ -26,11 +21,9 @@ from orchestrator.readings import (
     Transactions,
     TransactionState,
 )
-from orchestrator.runbook import Side
-from proof.exploration.pair import SIDE_NAMES, SOURCE, XID, Held, Pair
+from proof.exploration.family import SOURCE
+from proof.exploration.solace.pair import XID, Held, Pair
 
-# The readings that the model answers, and the fields it knows of each. What it does not know would read as unknown for
-# ever, which is a runbook that never gets anywhere, not one that was explored.
 FIELDS: Mapping[str, frozenset[str]] = {
     "replication": frozenset({"enabled", "role", "bridge", "remote_bridge_up", "queue_bound", "sync_eligible"}),
     "replication_queue": frozenset({"messages", "drained", "rejects_on_discard"}),
@@ -42,63 +35,17 @@ FIELDS: Mapping[str, frozenset[str]] = {
 ITEM_FIELDS: Mapping[str, frozenset[str]] = {
     "transactions": frozenset({"xid", "state", "type", "replicated", "in_state_s"})
 }
-# When everything is read, seconds: a lane in canonical form is as of this moment.
-NOW = 1_000_000_000.0
 # What the depth classes are read as.
 MESSAGES = (0, 10, 100)
 
-Ask = tuple[Side, str]
 _STATES: dict[Held, TransactionState] = {
     "prepared": TransactionState.PREPARED,
     "committed": TransactionState.COMPLETE,
     "rolled-back": TransactionState.COMPLETE,
 }
-_SILENCE = Failure(kind="Unreachable", text="no answer")
-_CLOSED = Failure(kind="AuthenticationFailed", text="the account is not accepted")
 
 
-def rounds(pair: Pair, asks: Sequence[Ask]) -> Iterator[tuple[str, tuple[Seen, ...]]]:
-    """Every way in which one round of ``asks`` may be answered; the first is the truth."""
-    yield "", tuple(_seen(ask, *_truth(pair, ask)) for ask in asks)
-    for name in dict.fromkeys(on for on, _ in asks):
-        if name == "source" and pair.dark:
-            continue
-        for what, failure in (("does not answer", _SILENCE), ("refuses the account", _CLOSED)):
-            yield (
-                f"the {name} {what}",
-                tuple(_seen(ask, *(_failed(ask, failure) if ask[0] == name else _truth(pair, ask))) for ask in asks),
-            )
-        if any(on == name and _blank(reading) is not None for on, reading in asks):
-            yield (
-                f"the {name} leaves values out",
-                tuple(_seen(ask, *(_left_out(pair, ask) if ask[0] == name else _truth(pair, ask))) for ask in asks),
-            )
-
-
-def _seen(ask: Ask, value: Reading | None, failure: Failure | None) -> Seen:
-    return Seen.model_construct(on=ask[0], reading=ask[1], asked_at=NOW, value=value, failure=failure)
-
-
-def _truth(pair: Pair, ask: Ask) -> tuple[Reading | None, Failure | None]:
-    side = SIDE_NAMES.index(ask[0])
-    # A fence outside of the appliances is read from here, and answers however dark the site is.
-    if side == SOURCE and pair.dark and ask[1] != "external_fence":
-        return _failed(ask, _SILENCE)
-    return read(pair, side, ask[1]), None
-
-
-def _failed(ask: Ask, failure: Failure) -> tuple[Reading | None, Failure | None]:
-    if ask[1] == "reachability":
-        return Reachability(answers=failure is not _SILENCE, why=failure.text), None
-    return None, failure
-
-
-def _left_out(pair: Pair, ask: Ask) -> tuple[Reading | None, Failure | None]:
-    blank = _blank(ask[1])
-    return _truth(pair, ask) if blank is None else (blank, None)
-
-
-def _blank(reading: str) -> Reading | None:
+def blank(reading: str) -> Reading | None:
     """The reading with nothing told; None where that is no case of its own."""
     match reading:
         case "replication":

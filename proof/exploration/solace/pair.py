@@ -8,31 +8,16 @@ looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
+
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, with_side
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
-Args = tuple[tuple[str, str], ...]
 
-SOURCE, TARGET = 0, 1
-SIDE_NAMES: tuple[Literal["source", "target"], Literal["source", "target"]] = ("source", "target")
 XID = "1-0a-01"
 # Depth classes of a replication queue: empty, less than before, a backlog.
 BACKLOG = 2
-
-_T = TypeVar("_T")
-
-
-class Change(NamedTuple):
-    """An action on a side, with its arguments in order of their names."""
-
-    side: int
-    action: str
-    args: Args
-
-    def arg(self, name: str) -> str:
-        """The argument, or an empty text."""
-        return dict(self.args).get(name, "")
 
 
 class Pair(NamedTuple):
@@ -60,6 +45,10 @@ class Pair(NamedTuple):
     meddled: bool = False
     late: Change | None = None
 
+    def with_late(self, change: Change | None) -> Pair:
+        """See ``family.Moment``."""
+        return self._replace(late=change)
+
     def connects(self, side: int) -> bool:
         """Can clients and the mate's bridge come in?"""
         return self.door[side] == "open" and not self.outside[side] and not (self.dark and side == SOURCE)
@@ -73,11 +62,6 @@ class Pair(NamedTuple):
         """Is this side's bridge bound to its mate's queue? It runs on the standby, towards who was active last."""
         towards = self.active[1 - side] or self.last == 1 - side
         return not self.active[side] and towards and self.link and self.connects(0) and self.connects(1)
-
-
-def with_side(both: tuple[_T, _T], side: int, value: _T) -> tuple[_T, _T]:
-    """``both`` with another value for one side."""
-    return (value, both[1]) if side == SOURCE else (both[0], value)
 
 
 # --- obeying --------------------------------------------------------------------------------------------------------
@@ -142,22 +126,13 @@ def is_so(pair: Pair, change: Change) -> bool:
 
 # --- moving on its own ----------------------------------------------------------------------------------------------
 
-# What happens, where it leads, and whether it is the world's own course (or a mishap, or somebody's doing).
-Move = tuple[str, Pair, bool]
-
-
 # The fields in which the flow of messages shows.
 FLOW = frozenset({"bridge", "remote_bridge_up", "queue_bound", "sync_eligible", "messages", "drained"})
 
 
-def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move]:
-    """What may happen to the pair before readings are answered, one thing at a time. ``asked``: their names and sides;
-    ``looks``: the fields that matter in this step.
-
-    What could not show waits until it can; but roles always may change, since promises are about them.
-    """
-    if pair.late is not None:
-        yield from _lands(pair, pair.late)
+def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
+    """See ``family.Family``. What could not show waits until it can; but roles always may change, since promises are
+    about them."""
     if not pair.meddled:
         for side in (SOURCE, TARGET):
             if not pair.active[side]:
@@ -176,19 +151,7 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
         yield "the transaction manager ends its transaction", _manager_ends(pair), True
 
 
-def _lands(pair: Pair, late: Change) -> Iterator[Move]:
-    yield f"the {late.action} at the {SIDE_NAMES[late.side]} takes effect late", land(pair), True
-
-
-def land(pair: Pair) -> Pair:
-    """The pair once what was obeyed has taken effect."""
-    if pair.late is None:
-        return pair
-    rest = pair._replace(late=None)
-    return obey(rest, pair.late) or rest
-
-
-def _flows(pair: Pair) -> Iterator[Move]:
+def _flows(pair: Pair) -> Iterator[Move[Pair]]:
     what = "the replication bridge is lost" if pair.link else "the network between the sites is back"
     yield what, pair._replace(link=not pair.link), not pair.link
     for side in (SOURCE, TARGET):

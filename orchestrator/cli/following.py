@@ -1,0 +1,132 @@
+"""Runs ``failover pipeline watch`` and prints what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.reconciling import FINDINGS, spark_installed
+from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.stopping import asked_to_stop, until_stopped
+from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.clock import Clock
+from orchestrator.errors import ComputationFailed
+
+if TYPE_CHECKING:
+    from pipeline.watch.checkpoint import State
+    from pipeline.watch.course import Rules
+    from pipeline.watch.fold import Key
+    from pipeline.watch.stream import Batch
+
+# More services than these are not shown one by one, but for those with an alarm.
+_SHOWN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FollowWish:
+    """What a person typed. ``every_s``: None to read what is there and end."""
+
+    readings: str
+    checkpoint: Path
+    out: Path | None
+    every_s: float | None
+    window_s: float
+    stall_s: float
+    late_s: float
+    full_within_s: float
+
+
+def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json: bool) -> int:
+    """Follow the readings to the end, or until somebody stops it. Returns the exit code: 0, or 4 to look at it."""
+    with spark_installed():
+        from pipeline.watch.command import watch
+        from pipeline.watch.course import Rules
+
+        rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
+        state = None
+        with until_stopped():
+            for batch in watch(
+                wish.readings,
+                wish.checkpoint,
+                wish.out,
+                rules,
+                spark.settings(),
+                every_s=wish.every_s,
+                clock=clock,
+                stopping=asked_to_stop,
+                say=say,
+            ):
+                state = batch.state
+                if batch.lines:
+                    _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
+        if state is None:
+            raise ComputationFailed("stopped before Spark had started", hint="start it again: it goes on from there")
+        return _end(state, rules, as_json=as_json)
+
+
+def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
+    """One batch: its alerts, then how the services stand that it had readings of."""
+    from pipeline.watch.alerts import alert_line, standing_of
+
+    for alert in batch.alerts:
+        if as_json:
+            show_json(alert)
+        else:
+            show(alert_line(alert))
+    if as_json:
+        services = [standing_of(batch.state.courses[key], *key, rules) for key in batch.touched]
+        show_json({"batch": batch.number, "lines": batch.lines, "services": services})
+    elif shows_all:
+        _show_services(batch.state, batch.touched, rules)
+    else:
+        say(f"  {batch.state.totals.lines:,} readings, {batch.state.totals.alerts:,} alerts")
+
+
+def _end(last: State, rules: Rules, *, as_json: bool) -> int:
+    """How it stood at last, and the exit code."""
+    from pipeline.watch.alerts import standing_of
+
+    courses = last.courses
+    is_alarming = last.totals.unusable > 0 or any(course.alarms for course in courses.values())
+    code = FINDINGS if is_alarming else 0
+    counted = {
+        "lines": last.totals.lines,
+        "late": sum(course.late for course in courses.values()),
+        "duplicates": sum(course.duplicates for course in courses.values()),
+        "unusable": last.totals.unusable,
+        "others": last.totals.others,
+        "waiting": sum(len(course.waiting) for course in courses.values()),
+        "alerts": last.totals.alerts,
+    }
+    if as_json:
+        services = [standing_of(course, *key, rules) for key, course in sorted(courses.items())]
+        show_json({"result": {"services": services, **counted, "exit_code": code}})
+        return code
+    _show_services(last, sorted(courses), rules)
+    show(", ".join(f"{number:,} {_COUNTED[name]}" for name, number in counted.items() if number or name == "lines"))
+    return code
+
+
+_COUNTED = {
+    "lines": "readings",
+    "late": "too late",
+    "duplicates": "twice",
+    "unusable": "could not be used",
+    "others": "not of a replication queue",
+    "waiting": "wait for others before they count",
+    "alerts": "alerts",
+}
+
+
+def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
+    """A line for each service, or for those with an alarm; and how many others there are."""
+    from pipeline.watch.alerts import standing_line
+
+    alarming = [key for key in keys if state.courses[key].alarms]
+    shown = (keys if len(keys) <= _SHOWN_MAX else alarming)[:_SHOWN_MAX]
+    for key in shown:
+        show(standing_line(state.courses[key], *key, rules))
+    if len(shown) < len(keys):
+        show(f"{len(keys) - len(shown):,} more services; {len(alarming):,} of all have an alarm")

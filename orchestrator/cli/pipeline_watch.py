@@ -1,0 +1,77 @@
+"""``failover pipeline watch``: the readings that other commands keep, followed by Spark as they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import LinesAsJson
+from orchestrator.cli.spark_options import SparkWish, on_spark
+
+
+def register(group: typer.Typer) -> None:
+    """Add this command to ``group``."""
+    group.command("watch")(on_spark(watch))
+
+
+def watch(
+    context: typer.Context,
+    readings: Annotated[
+        str, typer.Argument(metavar="DIR", help="What `failover watch` and `check` keep with --readings.")
+    ],
+    spark: SparkWish,
+    checkpoint: Annotated[
+        Path, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where alerts are written (default: in the checkpoint)."),
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
+    ] = False,
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="TIME", help="How often new readings are looked for.")
+    ] = "5s",
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="Rates are taken from readings of so long.")
+    ] = "5m",
+    stall: Annotated[
+        str, typer.Option("--stall", metavar="TIME", help="Longer without progress, and not empty, is stalled.")
+    ] = "2m",
+    late: Annotated[
+        str, typer.Option("--late", metavar="TIME", help="So long a reading is waited for before younger ones count.")
+    ] = "30s",
+    full_within: Annotated[
+        str, typer.Option("--full-within", metavar="TIME", help="A queue that is full sooner is an alert.")
+    ] = "1h",
+    as_json: LinesAsJson = False,
+) -> None:
+    """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.
+
+    Goes on until Ctrl-C, and where it stopped when it is started again: no alert is lost or written twice. Exit code
+    4 when an alarm was on at the end, or a line could not be used.
+
+    \b
+    Examples:
+      failover watch --all --readings readings
+      failover pipeline watch readings --checkpoint followed
+      failover pipeline watch readings --checkpoint followed --available-now --json --out alerts
+    """
+    from orchestrator.cli.following import FollowWish, follow_readings
+    from orchestrator.cli.watch import seconds_of
+    from orchestrator.cli.wiring import tools as tools_of
+
+    wish = FollowWish(
+        readings=readings,
+        checkpoint=checkpoint,
+        out=out,
+        every_s=None if available_now else seconds_of("--interval", interval),
+        window_s=seconds_of("--window", window),
+        stall_s=seconds_of("--stall", stall),
+        late_s=seconds_of("--late", late, least=0.0),
+        full_within_s=seconds_of("--full-within", full_within),
+    )
+    raise typer.Exit(follow_readings(tools_of(context).clock, wish, spark, as_json=as_json))

@@ -1,0 +1,178 @@
+"""What an AMPS instance says about its mate's being away, and what to do about it. Pure: readings in, sentences out.
+
+Facts: journals are kept until every destination has acknowledged them (DOC:10046), so a mate that is away fills the disk;
+a sync link that is not connected makes publishers wait until it is downgraded (DOC:9759); a downgraded link is no
+fail-over target. AMPS counts no messages that a destination lacks, so their number is unknown, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from orchestrator.contract import Failure
+from orchestrator.filling import HIGH_SET
+from orchestrator.reading import sum_of
+from orchestrator.readings import Reading
+from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
+from orchestrator.reports.ages import span
+
+Read = TypeVar("Read")
+# silent: it does not answer. unknown: it does not tell of its link. waiting: its publishers wait for a mate that is away.
+# alone: the mate is away, and nobody waits. behind: connected, and the mate lacks something, or may. linked: connected,
+# and it says that it is hardly behind.
+State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
+# So long before there is no room left somebody should know, seconds.
+_SOON_S = 3_600.0
+# Acknowledgements come about each second (DOC:19232).
+_HARDLY_S = 1.0
+_MB = 1024.0**2
+
+
+@dataclass(frozen=True, slots=True)
+class AmpsLook:
+    """What one look at one service's instance found; None: it was not told. ``cut_s``: for how long its link to its mate
+    has been seen as not connected. ``silence``: why it does not answer."""
+
+    silence: str = ""
+    transports: Transports | None = None
+    clients: Clients | None = None
+    links: Links | None = None
+    queues: Queues | None = None
+    log: TransactionLog | None = None
+    cut_s: float | None = None
+    untold: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, found: Mapping[str, Reading | Failure]) -> AmpsLook:
+        """From answers by reading; what failed is untold, with the reason."""
+        return cls(
+            transports=_had(found, Transports),
+            clients=_had(found, Clients),
+            links=_had(found, Links),
+            queues=_had(found, Queues),
+            log=_had(found, TransactionLog),
+            untold=tuple(f"{name}: {one.text}" for name, one in found.items() if isinstance(one, Failure)),
+        )
+
+    @property
+    def percent_full(self) -> float | None:
+        """How much of the room that the inventory gives to journals is taken."""
+        log = self.log
+        if log is None or log.bytes is None or not log.capacity_bytes:
+            return None
+        return 100.0 * log.bytes / log.capacity_bytes
+
+
+def _had(found: Mapping[str, Reading | Failure], kind: type[Read]) -> Read | None:
+    return next((one for one in found.values() if isinstance(one, kind)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AmpsOutlook:
+    """``sentence``: how it stands. ``advice``: what to do, or empty."""
+
+    state: State
+    sentence: str
+    advice: str = ""
+
+
+def outlook_amps(look: AmpsLook, *, service: str, mate: str) -> AmpsOutlook:
+    """How one service's instance stands. ``mate``: the other site."""
+    state = _state(look)
+    if state == "silent":
+        return AmpsOutlook(state, f"it does not answer: {look.silence}")
+    parts = [_doors(look), _link(look, mate), *_lacking(look, state, mate), *_owned(look), _journals(look)]
+    parts += [f"not told: {text}" for text in look.untold]
+    return AmpsOutlook(state, ", ".join(parts), _advice(look, state, service, mate))
+
+
+def _state(look: AmpsLook) -> State:
+    if look.silence:
+        return "silent"
+    links = look.links
+    if links is None or links.connected is None:
+        return "unknown"
+    if not links.connected:
+        return "unknown" if links.sync is None else "waiting" if links.sync else "alone"
+    if links.behind_s is None:
+        return "unknown"
+    return "behind" if links.downgraded or links.behind_s > _HARDLY_S else "linked"
+
+
+def _doors(look: AmpsLook) -> str:
+    doors = look.transports
+    count = None if look.clients is None else look.clients.count
+    clients = "clients unknown" if count is None else f"{count:,} clients"
+    if doors is None or (doors.open is None and doors.closed is None):
+        return f"{clients}, whether it lets them in is unknown"
+    return f"{clients}, {'open' if doors.open else 'CLOSED to clients' if doors.closed else 'open in part'}"
+
+
+def _link(look: AmpsLook, mate: str) -> str:
+    links = look.links
+    if links is None or links.connected is None:
+        return f"whether its link to {mate} is connected is unknown"
+    how = "acknowledging unknown" if links.sync is None else "sync" if links.sync else "async"
+    if links.downgraded:
+        how = "DOWNGRADED to async"
+    behind = "unknown how far behind" if links.behind_s is None else f"{links.behind_s:g} s behind"
+    if links.connected:
+        return f"link to {mate} {how}, {behind}"
+    since = f" for {span(look.cut_s)} or longer" if look.cut_s else ""
+    return f"link to {mate} NOT CONNECTED{since}, {how}, {behind}"
+
+
+def _lacking(look: AmpsLook, state: State, mate: str) -> Iterator[str]:
+    if state in ("waiting", "alone"):
+        yield f"how many messages {mate} lacks is unknown"
+
+
+def _owned(look: AmpsLook) -> Iterator[str]:
+    queues = look.queues
+    if queues is None or queues.items is None:
+        yield "queues unknown"
+    elif queues.present:
+        depth, owned = sum_of(one.depth for one in queues.items), queues.owned
+        yield f"queue messages {_count(depth)}, owned here {_count(owned)}"
+
+
+def _count(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _journals(look: AmpsLook) -> str:
+    log, percent = look.log, look.percent_full
+    if log is None or log.bytes is None:
+        return "journals unknown"
+    size = f"journals {log.bytes / _MB:,.0f} MB"
+    if percent is None:
+        return f"{size}, headroom unknown (no journal_capacity in the inventory)"
+    if log.survives_s == 0.0:
+        return f"{size}, FULL"
+    left = "room for how long is unknown" if log.survives_s is None else f"room for {span(log.survives_s)}"
+    return f"{size}, {percent:.1f}% full, {left}"
+
+
+def _advice(look: AmpsLook, state: State, service: str, mate: str) -> str:
+    if state == "waiting":
+        return (
+            f"publishers wait for {mate}. If it is dead, `failover uncontrolled --service {service} --failed {mate}` "
+            "downgrades the link; if it is alive and cut off, both may be serving"
+        )
+    if state == "behind" and look.links is not None and look.links.keeping_up:
+        return f"{mate} is back and keeps up: `failover restore --service {service} --site {mate}` upgrades the link"
+    if state != "alone":
+        return ""
+    log, percent = look.log, look.percent_full
+    is_soon = log is not None and log.survives_s is not None and log.survives_s <= _SOON_S
+    if is_soon or (percent is not None and percent >= HIGH_SET):
+        return (
+            f"journals are kept until {mate} has them, and AMPS cannot suspend that: bring {mate} back, archive or "
+            "compress older journals, or give them more room"
+        )
+    if log is not None and log.survives is False:
+        assert log.survives_s is not None and log.outage_s is not None  # or it would not be known
+        return f"there is room for {span(log.survives_s)} of an outage, and {span(log.outage_s)} is to be survived"
+    return ""

@@ -1,0 +1,198 @@
+"""What a watch remembers between two batches and across kills: a directory of its own, of this machine.
+
+::
+
+    CHECKPOINT/watch.json                 which readings, with which rules, and an id of its own
+    CHECKPOINT/lock                       held by the process that watches
+    CHECKPOINT/spark/…                    Spark's: which files belong to which batch, and which batch is done
+    CHECKPOINT/state/0000000012.json      the courses of all services after batch 12
+    CHECKPOINT/alerts/…                   one file of alerts a batch, unless they go elsewhere
+
+Exactly once, by the number of the batch: Spark gives a batch that was not done the same files again. Its alerts are
+written first, under a name of its number, then its state, each at once by a rename. A kill before the state makes the
+batch again, from the state before it, and writes the same alerts over themselves; a kill after it finds the state, and
+makes nothing. Small files of our own rather than Spark's state store: that one drops what is late without telling of
+it, its Python interface needs further libraries, and alerts would still have to be written exactly once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from json import dumps
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
+from orchestrator.looks import write_private
+from orchestrator.runbook import format_duration
+from pipeline.watch.alerts import Alert
+from pipeline.watch.course import Course, Rules
+from pipeline.watch.fold import Folded, Key
+
+_AGAIN = "take another directory: it begins with all readings that are there"
+
+
+@dataclass(slots=True)
+class Totals:
+    """What was counted since the beginning."""
+
+    lines: int = 0
+    unusable: int = 0
+    others: int = 0
+    alerts: int = 0
+
+
+@dataclass(slots=True)
+class State:
+    """All courses after batch number ``batch``; -1 before the first."""
+
+    batch: int = -1
+    totals: Totals = field(default_factory=Totals)
+    courses: dict[Key, Course] = field(default_factory=dict)
+
+    def after(self, batch: int, folded: Iterable[Folded], alerts: int) -> State:
+        """The state with what came of one batch."""
+        totals = Totals(self.totals.lines, self.totals.unusable, self.totals.others, self.totals.alerts + alerts)
+        courses = dict(self.courses)
+        for one in folded:
+            totals.lines += one.lines
+            totals.unusable += one.unusable
+            totals.others += one.others
+            courses |= one.courses
+        return State(batch, totals, courses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A state as it is written: JSON has no keys of two parts."""
+
+    format: Literal[1]
+    batch: int
+    totals: Totals
+    courses: list[tuple[str, str, Course]]
+
+
+_STORED = TypeAdapter(_Stored)
+
+
+class _About(BaseModel):
+    """``watch.json``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    id: str
+    readings: str
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that this process holds."""
+
+    path: Path
+    id: str
+    alerts: Path
+
+    @property
+    def for_spark(self) -> str:
+        """Where Spark keeps its part."""
+        return f"file:{self.path / 'spark'}"
+
+    def state(self) -> State:
+        """The newest state. Raises ``DefinitionError`` when it cannot be read."""
+        newest = max(self._states(), default=None)
+        if newest is None:
+            return State()
+        try:
+            stored = _STORED.validate_json(newest.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise DefinitionError("the state of a watch cannot be read", file=newest, hint=_AGAIN) from error
+        return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
+
+    def commit(self, state: State, alerts: Iterable[Alert]) -> None:
+        """Write the alerts of a batch, then the state after it. Raises ``OutputLost``."""
+        lines = [dumps(alert, separators=(",", ":"), ensure_ascii=False) for alert in alerts]
+        if lines:
+            data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+            self.write(self.alerts, f"alerts-{self.id}-{state.batch:010}.jsonl", data)
+        courses = [(*key, course) for key, course in sorted(state.courses.items())]
+        stored = _Stored(1, state.batch, state.totals, courses)
+        self.write(self.path / "state", f"{state.batch:010}.json", _STORED.dump_json(stored))
+        for old in self._states()[:-2]:
+            old.unlink(missing_ok=True)
+
+    def _states(self) -> list[Path]:
+        return sorted((self.path / "state").glob("[0-9]*.json"))
+
+    def write(self, folder: Path, name: str, data: bytes) -> None:
+        """One file, all of it or nothing. Raises ``OutputLost``."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(folder, name, data)
+        except OSError as error:
+            raise OutputLost(
+                f"{folder / name} could not be written: {error.strerror}",
+                hint="mend the cause and start again: it goes on where it stopped, and repeats no alert",
+            ) from error
+
+
+@contextmanager
+def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> Iterator[Checkpoint]:
+    """The checkpoint in ``path``, held to the end of the block, begun if it is not there.
+
+    Raises ``DefinitionError`` for one of other readings or rules, ``LeaseHeld`` when another process holds it, and
+    ``OutputLost``.
+    """
+    path = path.absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise OutputLost(f"the checkpoint {path} cannot be used: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
+        about = _about(path, readings, rules)
+        yield Checkpoint(path, about.id, path / "alerts" if out is None else out.absolute())
+    finally:
+        os.close(lock)
+
+
+def _about(path: Path, readings: str, rules: Rules) -> _About:
+    file = path / "watch.json"
+    try:
+        known = _About.model_validate_json(file.read_bytes()) if file.exists() else None
+        if known is None:
+            if any(entry.name != "lock" and not entry.name.startswith(".") for entry in path.iterdir()):
+                raise DefinitionError(f"{path} is no checkpoint of a watch, and not empty")
+            known = _About(id=secrets.token_hex(4), readings=readings, rules=rules)
+            write_private(path, file.name, known.model_dump_json().encode())
+    except ValidationError as error:
+        raise DefinitionError("this is no checkpoint of a watch", file=file, hint=_AGAIN) from error
+    except OSError as error:
+        raise OutputLost(f"the checkpoint {path} cannot be used: {error.strerror}") from error
+    if known.readings != readings:
+        raise DefinitionError(f"the checkpoint {path} is that of {known.readings}", hint=_AGAIN)
+    if known.rules != rules:
+        raise DefinitionError(f"the checkpoint {path} was begun with {_words(known.rules)}", hint=_AGAIN)
+    return known
+
+
+def _words(rules: Rules) -> str:
+    told: Mapping[str, float] = {
+        "--window": rules.window_s,
+        "--stall": rules.stall_s,
+        "--late": rules.late_s,
+        "--full-within": rules.full_within_s,
+    }
+    return " ".join(f"{name} {format_duration(seconds)}" for name, seconds in told.items())

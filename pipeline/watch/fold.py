@@ -1,0 +1,86 @@
+"""Folds lines of kept looks into courses and alerts: what the workers do with a batch. Knows nothing of Spark.
+
+One call is given whole services: all new lines of each, in the order in which they came. A line that is no reading is
+an alert with its file and number; nothing is left out silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import Protocol
+
+from orchestrator.errors import DefinitionError
+from orchestrator.looks import LookLine, decode_line
+from pipeline.watch.alerts import Alert, Line, alert_of, unusable_alert
+from pipeline.watch.course import Course, Read, Rules
+
+Key = tuple[str, str]
+# A reading that is older than the file it stands in by less than nothing: so much may two clocks be apart, seconds.
+_AHEAD_S = 600.0
+
+
+class Row(Protocol):
+    """One line as Spark gives it. ``site`` and ``service``: None where the line is not JSON that has them."""
+
+    name: str
+    written_at: float
+    number: int
+    text: str
+    site: str | None
+    service: str | None
+
+
+@dataclass(slots=True)
+class Folded:
+    """What came of some services' lines. ``others``: lines that tell of no replication queue, such as those of AMPS."""
+
+    courses: dict[Key, Course] = field(default_factory=dict)
+    alerts: list[Alert] = field(default_factory=list)
+    lines: int = 0
+    unusable: int = 0
+    others: int = 0
+
+
+def fold(rows: Iterable[Row], before: Mapping[Key, Course], rules: Rules) -> Iterator[Folded]:
+    """One result for each service of ``rows``, which come service by service. ``before`` is not changed."""
+    for (site, service), own in groupby(rows, attrgetter("site", "service")):
+        folded = Folded()
+        for row in own:
+            folded.lines += 1
+            _line(row, site, service, before, rules, folded)
+        yield folded
+
+
+def _line(
+    row: Row, site: str | None, service: str | None, before: Mapping[Key, Course], rules: Rules, folded: Folded
+) -> None:
+    line = Line(row.name, row.number + 1, row.written_at)
+    try:
+        found = _decoded(row, site, service)
+    except DefinitionError as error:
+        folded.unusable += 1
+        folded.alerts.append(unusable_alert(line, str(error), row.text))
+        return
+    read = Read.of(found)
+    if read is None:
+        folded.others += 1
+        return
+    key = found.site, found.service
+    if key not in folded.courses:
+        folded.courses[key] = before[key].copy() if key in before else Course()
+    for event in folded.courses[key].arrive(read, rules):
+        folded.alerts.append(alert_of(event, found.site, found.service, line, rules))
+
+
+def _decoded(row: Row, site: str | None, service: str | None) -> LookLine:
+    """The line. Raises ``DefinitionError``."""
+    found = decode_line(row.text)
+    if (found.site, found.service) != (site, service):
+        raise DefinitionError("site or service cannot be told")
+    ahead = found.at - row.written_at
+    if ahead > _AHEAD_S:
+        raise DefinitionError(f"it is {ahead:.0f}s younger than its file: a clock is wrong")
+    return found

@@ -1,0 +1,205 @@
+"""Structured Streaming over a directory of kept looks: which files are new, whose lines are whose, batch after batch.
+
+Spark keeps account of the files, so that each is in exactly one batch, also across kills; its workers fold the lines
+(``pipeline.watch.fold``), and this process writes what came of a batch (``pipeline.watch.checkpoint``). No operator of
+the query keeps state, and none may drop a row.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orchestrator.clock import Clock
+from orchestrator.errors import ComputationFailed, DefinitionError
+from pipeline.faults import fault_of
+from pipeline.places import Place
+from pipeline.watch.alerts import Alert
+from pipeline.watch.checkpoint import Checkpoint, State
+from pipeline.watch.course import Rules
+from pipeline.watch.fold import Folded, Key, fold
+
+# So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
+BATCH_BYTES = 16 << 20
+# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Four times
+# orchestrator.looks.KEPT_S: by then it is gone.
+_REMEMBERED = "28d"
+_LOOK_S = 0.2
+# Without readings for so long somebody should know, seconds.
+_SILENT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What came of one batch. ``touched``: the services it had readings of."""
+
+    number: int
+    lines: int
+    alerts: list[Alert]
+    touched: list[Key]
+    state: State
+
+
+def follow(
+    spark: SparkSession,
+    readings: Place,
+    checkpoint: Checkpoint,
+    rules: Rules,
+    *,
+    every_s: float | None,
+    clock: Clock,
+    stop: threading.Event,
+    say: Callable[[str], None],
+    batch_bytes: int = BATCH_BYTES,
+) -> Iterator[Batch]:
+    """Batch after batch, as they are written; the first one is where it stood before, with nothing in it.
+
+    ``every_s`` is how often it is looked for new files; None: what is there now, then the end.
+
+    Ends when ``stop`` is asked for; a batch under way is then not made, and is the first one next time. Raises
+    ``DefinitionError``, ``OutputLost``, ``ComputationFailed``; what was written before stays.
+    """
+    before = checkpoint.state()
+    yield Batch(before.batch, 0, [], [], before)
+    batches = _Batches(spark, checkpoint, rules, before)
+    query = _start(lines_of(_looks(spark, readings, batch_bytes)), checkpoint, batches, every_s)
+    heard_at = clock.now()
+    is_silent = is_over = False
+    try:
+        while not is_over and not stop.is_set():
+            is_over = not query.isActive  # asked first: what was written before the end is among what comes now
+            for batch in batches.written():
+                heard_at, is_silent = clock.now(), False
+                yield batch
+            if every_s is not None and not is_silent and clock.now() - heard_at > _SILENT_S:
+                is_silent = True
+                say(f"no new readings in {readings.name} for {_SILENT_S:.0f}s: does `failover watch` still run?")
+            if not is_over:
+                stop.wait(_LOOK_S)
+    finally:
+        _end(query, batches)
+    yield from batches.written()
+    if is_over:
+        batches.complain(query)
+    elif every_s is None:
+        raise ComputationFailed("stopped before everything was read", hint="start it again: it goes on from there")
+
+
+class _Batches:
+    """What Spark calls with each batch, in a thread of its own."""
+
+    def __init__(self, spark: SparkSession, checkpoint: Checkpoint, rules: Rules, state: State) -> None:
+        self._spark, self._checkpoint, self._rules, self._state = spark, checkpoint, rules, state
+        self._done: SimpleQueue[Batch] = SimpleQueue()
+        self._failed: BaseException | None = None
+        self.busy = threading.Lock()
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
+        with self.busy:
+            try:
+                self._make(rows, number)
+            except BaseException as error:
+                # Spark tells of it in a text of its own making only.
+                self._failed = error
+                raise
+
+    def written(self) -> Iterator[Batch]:
+        """The batches that were written since somebody asked."""
+        with suppress(Empty):
+            while True:
+                yield self._done.get_nowait()
+
+    def complain(self, query: StreamingQuery) -> None:
+        """Raise what ended the query, if anything did."""
+        found = query.exception()
+        if found is None:
+            return
+        cause = self._failed or found
+        raise fault_of(cause) if isinstance(cause, Py4JError) or cause is found else cause
+
+    def _make(self, rows: DataFrame, number: int) -> None:
+        before = self._state
+        if number == before.batch:
+            return  # written, and then this process was killed before Spark heard of it
+        if number != before.batch + 1:
+            raise DefinitionError(
+                f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
+                hint="take another directory: it begins with all readings that are there",
+            )
+        folded = self._folded(rows)
+        alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=_in_order)
+        state = before.after(number, folded, len(alerts))
+        self._checkpoint.commit(state, alerts)
+        self._state = state
+        touched = sorted(chain.from_iterable(one.courses for one in folded))
+        self._done.put(Batch(number, sum(one.lines for one in folded), alerts, touched, state))
+
+    def _folded(self, rows: DataFrame) -> list[Folded]:
+        """What the workers make of the batch: a result for each service."""
+        known, rules = self._spark.sparkContext.broadcast(self._state.courses), self._rules
+        try:
+            ordered = rows.repartition("site", "service").sortWithinPartitions(*_ORDER)
+            found: list[Folded] = ordered.rdd.mapPartitions(lambda part: fold(part, known.value, rules)).collect()
+        finally:
+            known.destroy()
+        return found
+
+
+_ORDER = ("site", "service", "written_at", "name", "number")
+
+
+def _in_order(alert: Alert) -> tuple[str, str, str]:
+    # What was told of one queue at one moment stays in its order, as sorting is stable.
+    data: dict[str, Any] = alert["data"]
+    return alert["time"], data["site"] or "", data["service"] or ""
+
+
+def _start(lines: DataFrame, checkpoint: Checkpoint, batches: _Batches, every_s: float | None) -> StreamingQuery:
+    written = lines.writeStream.foreachBatch(batches).option("checkpointLocation", checkpoint.for_spark)
+    if every_s is None:
+        return written.trigger(availableNow=True).start()
+    return written.trigger(processingTime=f"{every_s} seconds").start()
+
+
+def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:
+    """Each file that comes, whole."""
+    # Looking up files is work for one process here: as a job of as many tasks as files it takes seconds.
+    spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", "1000000")
+    spark.conf.set("spark.sql.files.openCostInBytes", "65536")
+    return (
+        spark.readStream.format("text")
+        .option("wholetext", "true")
+        .option("pathGlobFilter", "*.jsonl")
+        .option("maxBytesPerTrigger", str(batch_bytes))
+        .option("maxFileAge", _REMEMBERED)
+        # One that was removed for its age, after it was listed, must not end the watch for ever.
+        .option("ignoreMissingFiles", "true")
+        .load(readings.for_spark)
+    )
+
+
+def lines_of(looks: DataFrame) -> DataFrame:
+    """The columns of ``pipeline.watch.fold.Row``, one row a line, of whole files."""
+    written_at = F.col("_metadata.file_modification_time").cast("double").alias("written_at")
+    files = looks.select(F.col("_metadata.file_name").alias("name"), written_at, "value")
+    lines = files.select("name", "written_at", F.posexplode(F.split("value", "\n")).alias("number", "text"))
+    whose = F.from_json("text", "site string, service string")
+    return lines.where("text <> ''").select("*", whose["site"].alias("site"), whose["service"].alias("service"))
+
+
+def _end(query: StreamingQuery, batches: _Batches) -> None:
+    """End the query, and wait until no batch is being written any more."""
+    with suppress(Py4JError, OSError):
+        query.stop()
+    with batches.busy:
+        return

@@ -1,0 +1,155 @@
+"""A pair of AMPS instances reduced to what the promises are about: client transports, links, what the mate lacks, queue
+messages, and the life of the source. It obeys actions and moves on its own, by rules of its own.
+
+The rules are those of the documents (seeds 001 and 004, facts/amps.md sections 9 and 10), not those of a runbook: what
+a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
+immutable; nothing is random.
+
+Assumptions: clients that were disconnected may be counted a while longer, and publish until then; whoever lets clients in
+has some, and they publish.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from proof.exploration.family import SOURCE, TARGET, Change, with_side
+
+# An instance has several client transports and several queues, and each is told on its own.
+Switch = Literal["on", "part", "off"]
+# ``cut-off``: it does not answer here, and all else goes on. ``fetching``: an empty one gets its state from the mate.
+Life = Literal["up", "recovering", "fetching", "cut-off", "dead"]
+# How far the mate is behind: not at all, by what is always on its way under load, by more.
+LEVEL, FRESH, BACKLOG = 0, 1, 2
+
+
+class Pair(NamedTuple):
+    """One moment of the pair. ``link``: the network between the instances carries.
+
+    ``door``: client transports; ``outside``: a fence of the plan keeps clients away all the same. ``clients``: some are
+    connected. ``configured``: links are sync by configuration; ``sync``: how each acknowledges now. ``behind``: what
+    each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are any;
+    ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an instance
+    bootstraps. ``starts_open``: its client transports are enabled when the source starts. ``permitted``: the account may
+    act. ``meddled``: somebody else has let clients in. ``late``: a change that was obeyed and has yet to land.
+    """
+
+    door: tuple[Switch, Switch] = ("on", "off")
+    outside: tuple[bool, bool] = (False, False)
+    clients: tuple[bool, bool] = (True, False)
+    link: bool = True
+    configured: bool = True
+    sync: tuple[bool, bool] = (True, True)
+    behind: tuple[int, int] = (LEVEL, LEVEL)
+    told: tuple[bool, bool] = (False, False)
+    queues: bool = False
+    owned: tuple[bool, bool] = (False, False)
+    proxied: tuple[Switch, Switch] = ("off", "off")
+    life: Life = "up"
+    empty: tuple[bool, bool] = (False, False)
+    fetches: tuple[bool, bool] = (False, False)
+    starts_open: bool = True
+    permitted: bool = True
+    meddled: bool = False
+    late: Change | None = None
+
+    def with_late(self, change: Change | None) -> Pair:
+        """See ``family.Moment``."""
+        return self._replace(late=change)
+
+    def runs(self, side: int) -> bool:
+        """Does it write down what clients publish, and replicate?"""
+        return side == TARGET or self.life in ("up", "cut-off")
+
+    def takes(self, side: int) -> bool:
+        """Does it let clients connect? It does so before its recovery has finished (DOC:3729)."""
+        is_there = side == TARGET or self.life in ("up", "cut-off", "recovering")
+        return self.door[side] != "off" and not self.outside[side] and is_there
+
+    @property
+    def connected(self) -> bool:
+        """Are the links connected? Replication begins after recovery (seed 004)."""
+        return self.link and self.runs(SOURCE)
+
+    @property
+    def is_apart(self) -> bool:
+        """Do both have clients, and does one tell its publishers what is safe before the mate has it?"""
+        return all(self.clients) and not all(self.sync)
+
+    def keeps_up(self, side: int) -> bool:
+        """Is the link out of this side not behind? What was acknowledged before an upgrade has arrived by then."""
+        is_over = not (self.told[side] and self.sync[side])
+        return self.connected and self.behind[side] <= FRESH and is_over
+
+
+def settled(pair: Pair) -> Pair:
+    """``pair`` with everything that follows at once."""
+    clients = (
+        pair.takes(SOURCE) or (pair.clients[SOURCE] and pair.life in ("up", "cut-off") and not pair.outside[SOURCE]),
+        pair.takes(TARGET) or (pair.clients[TARGET] and not pair.outside[TARGET]),
+    )
+    pair = pair._replace(clients=clients)
+    for side in (SOURCE, TARGET):
+        pair = _published(pair, side)
+    return pair
+
+
+def _published(pair: Pair, side: int) -> Pair:
+    """Clients publish. A link that is not sync lets their messages be acknowledged at once (seed 001), and so does a
+    downgrade with those that wait (DOC:9759). Whoever is not connected is told nothing, and sends again elsewhere."""
+    if not pair.runs(side) or not pair.clients[side]:
+        return pair
+    behind = max(pair.behind[side], FRESH) if pair.connected else BACKLOG
+    return pair._replace(
+        behind=with_side(pair.behind, side, behind),
+        told=with_side(pair.told, side, pair.told[side] or not pair.sync[side]),
+        owned=with_side(pair.owned, side, pair.queues),
+        empty=with_side(pair.empty, side, False),
+    )
+
+
+# --- obeying --------------------------------------------------------------------------------------------------------
+
+_SWITCHES: dict[str, Switch] = {"enabled": "on", "disabled": "off"}
+
+
+def obey(pair: Pair, change: Change) -> Pair | None:
+    """See ``family.Family``."""
+    if change.action == "set_external_fence":
+        return settled(pair._replace(outside=with_side(pair.outside, change.side, change.arg("state") == "closed")))
+    if not pair.permitted or (change.side == SOURCE and pair.life == "dead"):
+        return None
+    match change.action:
+        case "set_client_transports":
+            return settled(_switched(pair, change, _SWITCHES[change.arg("state")]))
+        case "set_link_mode":
+            # An upgrade does nothing to a link that is async by its configuration.
+            sync = change.arg("mode") == "sync" and pair.configured
+            return settled(pair._replace(sync=with_side(pair.sync, change.side, sync)))
+        case "set_proxied_transfer":
+            return _switched(pair, change, _SWITCHES[change.arg("state")]) if pair.queues else None
+        case _:
+            raise ValueError(f"the model has no action {change.action}")
+
+
+def obey_half(pair: Pair, change: Change) -> Pair | None:
+    """See ``family.Family``. One transport of several, one queue of several."""
+    if change.action in ("set_link_mode", "set_external_fence") or obey(pair, change) in (None, pair):
+        return None
+    return settled(_switched(pair, change, "part"))
+
+
+def _switched(pair: Pair, change: Change, to: Switch) -> Pair:
+    if change.action == "set_client_transports":
+        return pair._replace(door=with_side(pair.door, change.side, to))
+    return pair._replace(proxied=with_side(pair.proxied, change.side, to))
+
+
+def is_so(pair: Pair, change: Change) -> bool:
+    """See ``family.Family``."""
+    if change.action == "set_link_mode":
+        return pair.sync[change.side] == (change.arg("mode") == "sync")
+    if change.action == "set_external_fence":
+        return pair.outside[change.side] == (change.arg("state") == "closed")
+    switch = (pair.door if change.action == "set_client_transports" else pair.proxied)[change.side]
+    return switch in ("part", _SWITCHES[change.arg("state")])

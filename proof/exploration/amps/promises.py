@@ -1,0 +1,131 @@
+"""What a run between AMPS instances may never do: clients at both while one acknowledges too early, messages given up or
+queue messages left behind without a decision, clients at an instance that is not recovered, delivery by two.
+
+Across sync links both may let clients in ("all nodes hot", seed 001): a publisher is told that a message is safe once the
+mate has it. Across async or downgraded ones that is no fail-over target (DOC:9759), and what arrives there too late is
+discarded (DOC:9152). Must never ask a decision anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.readings import ExternalFence, Reachability
+from orchestrator.readings_amps import Clients, Links, Transports
+from proof.exploration.amps.pair import Pair
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
+
+
+class Evidence(NamedTuple):
+    """What the run has read and done. Sides as in ``pair``; None is not known.
+
+    ``shut``, ``gone``, ``sync``: transports (or a fence of the plan), clients and links as last read. ``drained``: the
+    link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``lost``: the
+    source did not answer. ``answered``: somebody answers for its being dead. ``accepted``: somebody accepts what is
+    missing, or delivered twice. ``closed``: this run shut the source; ``moved``: and then let the target go on alone.
+    """
+
+    shut: tuple[bool | None, bool | None] = (None, None)
+    gone: tuple[bool | None, bool | None] = (None, None)
+    sync: tuple[bool | None, bool | None] = (None, None)
+    drained: bool = False
+    lost: bool = False
+    answered: bool = False
+    accepted: bool = False
+    closed: bool = False
+    moved: bool = False
+
+    def noted(self, event: ev.Observed) -> Evidence:
+        """See ``family.Evidence``."""
+        shut, gone, sync, lost = self.shut, self.gone, self.sync, self.lost
+        is_gone = is_caught_up = False
+        for one in event.seen:
+            side = SIDE_NAMES.index(one.on)
+            if side == SOURCE and one.value is not None and not isinstance(one.value, ExternalFence):
+                lost = isinstance(one.value, Reachability) and not one.value.answers
+            match one.value:
+                case Transports(closed=closed) | ExternalFence(closed=closed) if closed is not None:
+                    shut = with_side(shut, side, closed)
+                case Clients(gone=told) if told is not None:
+                    gone = with_side(gone, side, told)
+                    is_gone = is_gone or (told and side == SOURCE)
+                case Links(sync=told, caught_up=caught_up):
+                    sync = sync if told is None else with_side(sync, side, told)
+                    is_caught_up = is_caught_up or (caught_up is True and side == SOURCE)
+                case _:
+                    pass
+        stays = shut[SOURCE] is True and gone[SOURCE] is not False
+        drained = stays and (self.drained or (is_gone and is_caught_up))
+        return self._replace(shut=shut, gone=gone, sync=sync, lost=lost, drained=drained)
+
+    def decided(self, event: ev.GateDecided) -> Evidence:
+        """See ``family.Evidence``."""
+        choice = event.ruling.choice
+        if choice in ("attest", "waive"):
+            return self._replace(answered=True)
+        return self._replace(accepted=True) if choice in ("escalate", "accept") else self
+
+    def forbids(self, change: Change, *, undo: bool) -> list[str]:
+        """See ``family.Family``."""
+        broken = []
+        if lets_in(change):
+            is_dead = self.answered and change.side == TARGET
+            is_confirmed = self.shut[1 - change.side] is True or all(self.sync) or is_dead
+            if not is_confirmed:
+                broken.append("promoted-unconfirmed")
+            if change.side == TARGET and not undo and not (self.drained or self.lost or self.accepted):
+                broken.append("promoted-undrained")
+        is_proxy = change.action == "set_proxied_transfer" and change.arg("state") == "enabled"
+        if is_proxy and not undo and not self.accepted:
+            broken.append("undecided-proxy")
+        return broken
+
+
+def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
+    """See ``family.Family``."""
+    broken = []
+    side, mate = change.side, 1 - change.side
+    # Whoever answers for the source being dead does not answer for what is done there.
+    is_dead = evidence.answered and side == TARGET
+    if after.is_apart and not before.is_apart and not is_dead:
+        broken.append("two-active")
+    is_let_in = lets_in(change) and before.door[side] == "off"
+    # Of links that are sync, only those that were downgraded before the loss leave anything, and the answer is for that.
+    is_accepted = evidence.accepted or (is_dead and before.configured)
+    if is_let_in and before.told[mate] and not is_accepted:
+        broken.append("messages-left")
+    if is_let_in and not undo and side == SOURCE and before.life in ("recovering", "fetching"):
+        broken.append("opened-unrecovered")
+    is_approved = evidence.accepted and change.action == "set_proxied_transfer"
+    if _delivers_twice(after) and not _delivers_twice(before) and not is_approved:
+        broken.append("delivered-twice")
+    return broken
+
+
+def _delivers_twice(pair: Pair) -> bool:
+    """Does one deliver by proxy what the other, which has clients, owns?"""
+    return any(
+        pair.proxied[side] != "off" and pair.clients[1 - side] and pair.owned[1 - side] for side in (SOURCE, TARGET)
+    )
+
+
+def booked(evidence: Evidence, change: Change) -> Evidence:
+    """See ``family.Family``."""
+    if change.side == SOURCE and change.action == "set_client_transports":
+        return evidence._replace(closed=not lets_in(change), moved=False)
+    goes_on = lets_in(change) or (change.action == "set_link_mode" and change.arg("mode") == "async")
+    if change.side == TARGET and goes_on and evidence.closed:
+        return evidence._replace(moved=True)
+    return evidence
+
+
+def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
+    """See ``family.Family``: after a move the source may be stopped, and its queue messages would stop with it."""
+    is_left = pair.owned[SOURCE] and not pair.clients[SOURCE]
+    return ["queues-left"] if outcome is ev.Outcome.DONE and evidence.moved and is_left else []
+
+
+def lets_in(change: Change) -> bool:
+    """Does it let clients in?"""
+    return change.action == "set_client_transports" and change.arg("state") == "enabled"

@@ -1,0 +1,179 @@
+"""The commands of an operator's own (``run``, ``ensure``), beside the pair of any family.
+
+What a command does nobody but its author knows. One without an ``expect`` is done or not, and changes nothing that is
+read. One that a reading of the pair proves does what an action of the family would do that makes that reading so; if
+there is none, the runbook is not explored. Must never make a reading so by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.readings import Reading, matches
+from orchestrator.runbook import Check, Do, Runbook
+from orchestrator.state import Lane
+from proof.exploration.family import SIDE_NAMES, Change, E, Family, Live, Move, P, change_of
+from proof.exploration.vocabulary import unexplored
+
+ACTIONS = frozenset({"run", "ensure"})
+
+
+def has_commands(runbook: Runbook) -> bool:
+    """Does it run any?"""
+    return any(True for _ in _proofs(runbook))
+
+
+def _proofs(runbook: Runbook) -> Iterator[tuple[Do, tuple[Check, ...]]]:
+    """Every command with what is to show that it was done."""
+    for step in runbook.steps:
+        if step.do is not None and step.do.action in ACTIONS:
+            yield step.do, step.expect
+        if step.undo is not None and step.undo.do.action in ACTIONS:
+            yield step.undo.do, step.undo.expect
+
+
+class Commanded(NamedTuple, Generic[P]):
+    """A pair, and the commands that were done, in their order."""
+
+    pair: P
+    done: tuple[Change, ...] = ()
+
+    @property
+    def late(self) -> Change | None:
+        """See ``family.Moment``."""
+        return self.pair.late
+
+    def with_late(self, change: Change | None) -> Commanded[P]:
+        """See ``family.Moment``."""
+        return self._replace(pair=self.pair.with_late(change))
+
+
+class _Live(NamedTuple, Generic[P, E]):
+    inner: Live[P, E]
+
+    @property
+    def reverts(self) -> bool:
+        return self.inner.reverts
+
+    @property
+    def rulings(self) -> bool:
+        return self.inner.rulings
+
+    def pair(self, pair: Commanded[P]) -> Commanded[P]:
+        return pair._replace(pair=self.inner.pair(pair.pair))
+
+    def evidence(self, evidence: E) -> E:
+        return self.inner.evidence(evidence)
+
+
+class Commanding(Generic[P, E]):
+    """See ``proof.exploration.family.Family``: ``family`` with the commands of ``runbook``."""
+
+    def __init__(self, family: Family[P, E], runbook: Runbook) -> None:
+        self._family = family
+        self.name, self.adapter, self.half = family.name, family.adapter, family.half
+        self.shown = family.shown
+        self.words = family.words._replace(actions={**family.words.actions, **dict.fromkeys(ACTIONS, _ANY)})
+        self._as: dict[Change, Change] = {}
+        self._unknown: list[str] = []
+        for do, checks in _proofs(runbook):
+            self._learn(runbook, do, checks)
+
+    def _learn(self, runbook: Runbook, do: Do, checks: tuple[Check, ...]) -> None:
+        """Find what a command does that these checks show."""
+        command = change_of(do)
+        if not checks or command in self._as or unexplored(runbook, self.words):
+            return
+        pairs = [pair for _, pair in self._family.starts(runbook)]
+        pairs += [after for pair in pairs for one in self._as.values() if (after := self._family.obey(pair, one))]
+        for change in _changes(command.side, self._family.words.actions):
+            for pair in pairs:
+                after = self._family.obey(pair, change)
+                if after is not None and self._hold(after, checks) and not self._hold(pair, checks):
+                    self._as[command] = change
+                    return
+        names = ", ".join(dict.fromkeys(check.reading for check in checks))
+        self._unknown.append(f"what command {command.arg('command')} does, which {names} is to show")
+
+    def _hold(self, pair: P, checks: Iterable[Check]) -> bool:
+        sides = [(SIDE_NAMES.index(check.on), check) for check in checks]
+        return all(matches(self._family.read(pair, side, check.reading), check.where) for side, check in sides)
+
+    def unexplored(self, runbook: Runbook) -> list[str]:
+        return [*unexplored(runbook, self.words), *self._unknown]
+
+    def starts(self, runbook: Runbook) -> Iterator[tuple[str, Commanded[P]]]:
+        for name, pair in self._family.starts(runbook):
+            yield name, Commanded(pair)
+
+    def evidence(self) -> E:
+        return self._family.evidence()
+
+    def live(self, runbook: Runbook, lane: Lane) -> Live[Commanded[P], E]:
+        return _Live(self._family.live(runbook, lane))
+
+    def reaches(self, pair: Commanded[P], side: int, word: str) -> bool:
+        """A command runs where this program runs."""
+        return word in ACTIONS or self._family.reaches(pair.pair, side, word)
+
+    def read(self, pair: Commanded[P], side: int, reading: str) -> Reading:
+        return self._family.read(pair.pair, side, reading)
+
+    def blank(self, reading: str) -> Reading | None:
+        return self._family.blank(reading)
+
+    def obey(self, pair: Commanded[P], change: Change) -> Commanded[P] | None:
+        like = self._as.get(change, change)
+        if like.action not in ACTIONS:
+            after = self._family.obey(pair.pair, like)
+            return None if after is None else pair._replace(pair=after)
+        done = (*(one for one in pair.done if one != change), change)
+        return pair if change in pair.done else pair._replace(done=done)
+
+    def obey_half(self, pair: Commanded[P], change: Change) -> Commanded[P] | None:
+        """A command that fails half-way takes back what it did (docs/inventory.md)."""
+        half = None if change.action in ACTIONS else self._family.obey_half(pair.pair, change)
+        return None if half is None else pair._replace(pair=half)
+
+    def delays(self, change: Change) -> bool:
+        """The end of a command is waited for, and what it started ends with it (docs/inventory.md)."""
+        return change.action not in ACTIONS and self._family.delays(change)
+
+    def is_so(self, pair: Commanded[P], change: Change) -> bool:
+        like = self._as.get(change, change)
+        return change in pair.done if like.action in ACTIONS else self._family.is_so(pair.pair, like)
+
+    def drifts(
+        self, pair: Commanded[P], asked: frozenset[str], looks: frozenset[str]
+    ) -> Iterator[Move[Commanded[P]]]:
+        for what, after, is_course in self._family.drifts(pair.pair, asked, looks):
+            yield what, pair._replace(pair=after), is_course
+
+    def forbids(self, evidence: E, change: Change, *, undo: bool) -> list[str]:
+        return self._family.forbids(evidence, self._as.get(change, change), undo=undo)
+
+    def harms(
+        self, evidence: E, before: Commanded[P], after: Commanded[P], change: Change, *, undo: bool
+    ) -> list[str]:
+        like = self._as.get(change, change)
+        return self._family.harms(evidence, before.pair, after.pair, like, undo=undo)
+
+    def booked(self, evidence: E, before: Commanded[P], after: Commanded[P], change: Change) -> E:
+        return self._family.booked(evidence, before.pair, after.pair, self._as.get(change, change))
+
+    def leaves(self, evidence: E, pair: Commanded[P], outcome: ev.Outcome) -> list[str]:
+        return self._family.leaves(evidence, pair.pair, outcome)
+
+
+# A command has any name.
+_ANY: Mapping[str, None] = {"command": None}
+
+
+def _changes(side: int, actions: Mapping[str, Mapping[str, Any]]) -> Iterator[Change]:
+    """Every change that a family knows on one side; those of a single item are left out."""
+    for action, arguments in actions.items():
+        for name, values in arguments.items():
+            for value in values:
+                yield Change(side, action, ((name, value),))

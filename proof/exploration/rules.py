@@ -1,0 +1,31 @@
+"""What may never happen, in words: the code of each rule is stable for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RULES: Mapping[str, str] = {
+    # Of every family; what serving, confirmed and drained mean is the family's.
+    "two-active": "an action of this run makes a second site serve",
+    "promoted-unconfirmed": "a site is made to serve, and nothing shows that its mate cannot serve against it",
+    "promoted-undrained": "the target is made to serve, and nothing shows that it has all messages of the source",
+    "messages-left": "a site is made to serve while its mate holds messages that it lacks, and nobody accepted that",
+    "sent-twice": "an action that must not be repeated is sent again after it was obeyed",
+    "undo-order": "a change is taken back before a later one",
+    "not-reverted": "the lane ends reverted, and a change of it is still there",
+    "not-refused": "the lane ends refused, as if nothing was changed, and something was",
+    "not-done": "a step counts as done, and what it does is not so",
+    "escalated-unattended": "the guarantee is given up, and nobody decided that",
+    "unnamed-end": "the lane ends in no way that has a name",
+    "core-error": "the decisions break off",
+    "dead-end": "from here no answer, no decision and no passing of time leads to an end",
+    "waits-unattended": "with nobody there to decide, this never ends",
+    # Of message VPNs.
+    "undecided-transaction": "a transaction is completed or deleted without a decision on it",
+    "transaction-elsewhere": "a transaction is completed at a site that is not the formerly active one",
+    # Of AMPS.
+    "opened-unrecovered": "clients are let in at an instance that has not finished its recovery",
+    "undecided-proxy": "proxied transfer is turned on, and nobody approved that",
+    "delivered-twice": "two instances may deliver the same queue messages, by proxied transfer",
+    "queues-left": "the move is done, and the source still owns queue messages",
+}

@@ -1,0 +1,119 @@
+"""What a run of message VPNs may never do: one active site, nothing left in a queue, transactions by decision only.
+
+Judged twice: when a change is decided upon, by what was read in this run, and when it takes effect, by how the model is.
+Must never ask a decision anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from orchestrator import events as ev
+from orchestrator.readings import (
+    Bridge,
+    ExternalFence,
+    Fence,
+    QueueDepth,
+    Reachability,
+    ReplicationStatus,
+    Role,
+)
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
+from proof.exploration.solace.pair import XID, Pair
+
+
+class Evidence(NamedTuple):
+    """What the run has read. Sides as in ``pair``; None is not known.
+
+    ``standby``, ``fenced``: as last read. ``gone``: the mate's role was read as not to be had. ``drained``: since the
+    source gave up activity. ``answered``: somebody answers for the fence. ``accepted``: somebody accepts what is left.
+    ``ruled``: the decision on the transaction.
+    """
+
+    standby: tuple[bool | None, bool | None] = (None, None)
+    gone: tuple[bool, bool] = (False, False)
+    fenced: tuple[bool | None, bool | None] = (None, None)
+    drained: bool = False
+    answered: bool = False
+    accepted: bool = False
+    ruled: str = ""
+
+    @property
+    def is_given_up(self) -> bool:
+        """Is it no controlled move any more: somebody accepted what is left, or the source was read as gone?"""
+        return self.accepted or self.gone[SOURCE]
+
+    def noted(self, event: ev.Observed) -> Evidence:
+        """See ``family.Evidence``."""
+        standby, gone, fenced, drained = self.standby, self.gone, self.fenced, self.drained
+        empty = bound = False
+        for one in event.seen:
+            side = SIDE_NAMES.index(one.on)
+            match one.value:
+                case ReplicationStatus(role=role) if role is not None:
+                    standby, gone = with_side(standby, side, role is Role.STANDBY), with_side(gone, side, False)
+                    bound = bound or (side == TARGET and one.value.bridge is Bridge.BOUND)
+                case Reachability(role=None):
+                    standby, gone = with_side(standby, side, None), with_side(gone, side, True)
+                case Fence(closed=closed) | ExternalFence(closed=closed) if closed is not None:
+                    fenced = with_side(fenced, side, closed)
+                case QueueDepth(messages=0):
+                    empty = empty or side == SOURCE
+                case _:
+                    pass
+        if standby[SOURCE] is not True:
+            drained = False
+        drained = drained or (empty and bound and standby[SOURCE] is True)
+        return self._replace(standby=standby, gone=gone, fenced=fenced, drained=drained)
+
+    def decided(self, event: ev.GateDecided) -> Evidence:
+        """See ``family.Evidence``."""
+        choice = event.ruling.choice
+        if event.item == XID:
+            return self._replace(ruled=choice) if choice != "stop" else self
+        if choice in ("attest", "waive"):
+            return self._replace(answered=True, accepted=True)
+        return self._replace(accepted=True) if choice in ("escalate", "accept") else self
+
+    def forbids(self, change: Change, *, undo: bool) -> list[str]:
+        """See ``family.Family``."""
+        broken = self._promotion(change.side, undo=undo) if activates(change) else []
+        if change.action in ("complete_transaction", "delete_transaction"):
+            wanted = change.arg("outcome") or self.ruled
+            if not self.ruled or wanted != self.ruled:
+                broken.append("undecided-transaction")
+        return broken
+
+    def _promotion(self, side: int, *, undo: bool) -> list[str]:
+        broken, mate = [], 1 - side
+        is_fenced = self.answered or self.fenced[mate] is True
+        if self.standby[mate] is not True and not is_fenced:
+            broken.append("promoted-unconfirmed")
+        if side == TARGET and not undo and not self.drained and not self.is_given_up:
+            broken.append("promoted-undrained")
+        return broken
+
+
+def harms(evidence: Evidence, before: Pair, after: Pair, change: Change) -> list[str]:
+    """See ``family.Family``."""
+    broken = []
+    gained = [side for side in (SOURCE, TARGET) if after.serves(side) and not before.serves(side)]
+    if any(after.serves(1 - side) for side in gained) and not evidence.answered:
+        broken.append("two-active")
+    if after.others and before.others and after.active[TARGET] and _opens(before, after):
+        broken.append("two-active")
+    takes_over = activates(change) and change.side == TARGET and before.last == SOURCE
+    if takes_over and (before.depth[SOURCE] or before.bypassed) and not evidence.is_given_up:
+        broken.append("messages-left")
+    if change.action == "complete_transaction" and (change.side != SOURCE or before.active[change.side]):
+        broken.append("transaction-elsewhere")
+    return broken
+
+
+def activates(change: Change) -> bool:
+    """Does it make a site active?"""
+    return change.action == "set_role" and change.arg("role") == "active"
+
+
+def _opens(before: Pair, after: Pair) -> bool:
+    return after.connects(SOURCE) and not before.connects(SOURCE)

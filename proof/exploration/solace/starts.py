@@ -1,0 +1,40 @@
+"""From which moments of the pair for Solace a runbook is explored.
+
+The moments are those in which an operator may reach for a runbook, fitting or not: one that does not fit is refused
+there, which is explored too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator.runbook import Runbook
+from proof.exploration.family import TARGET
+from proof.exploration.solace.pair import BACKLOG, Pair
+from proof.exploration.vocabulary import dos_of, readings_of
+
+_DOORS = {"set_backbone": "fence", "set_external_fence": "external_fence"}
+
+
+def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
+    """See ``family.Family``."""
+    words = readings_of(runbook) | {_DOORS[do.action] for do in dos_of(runbook) if do.action in _DOORS}
+    base = Pair(depth=(BACKLOG, 0))
+    if "transactions" in words:
+        base = base._replace(held=("prepared", "prepared"))
+    yield "the source is active and holds a backlog, the bridge is bound", base
+    yield "replication was suspended, and messages passed the queue by", base._replace(rejects=False, bypassed=True)
+    yield "the source is dark", base._replace(dark=True)
+    yield "the sites are cut off from each other", base._replace(link=False)
+    moved = base._replace(active=(False, True), last=TARGET)
+    yield "the target is active already", moved
+    back = moved._replace(active=(True, True), others="fence" in words, serving=("health" not in words, True))
+    if "fence" in words:
+        yield "the source came back active while the target is active, its door open", back
+        yield "the source came back active behind a shut door", back._replace(door=("shut", "open"))
+    if "external_fence" in words:
+        yield "the source came back active behind the fence of the plan", back._replace(outside=(True, False))
+    if not words & {"fence", "external_fence"}:
+        yield "the source came back active while the target is active", back
+    if "endpoints" in words:
+        yield "endpoints hold messages from before a fail-over", base._replace(unequal=True)

@@ -1,0 +1,108 @@
+"""Runbooks for AMPS that are broken on purpose: each gives the counter-example that it should."""
+
+from __future__ import annotations
+
+import pytest
+
+from proof.exploration.rules import RULES
+from proof.exploration.story import story
+from tests.exploration.small_amps import MOVE, PROXY, RETURN, step, without
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        (MOVE, {"refused", "done", "reverted", "escalated", "needs-operator", "stuck"}),
+        (RETURN, {"refused", "done", "needs-operator"}),
+        (PROXY, {"refused", "done", "reverted", "needs-operator"}),
+    ],
+    ids=["move", "return", "proxy"],
+)
+def test_the_small_runbooks_are_clean(walk, text, ends) -> None:
+    """What the variants below break is whole before: nothing is found."""
+    found = walk(text)
+    assert [story(one) for one in found.found] == []
+    assert (set(found.ends), found.family) == (ends, "amps")
+
+
+UNDO = step(MOVE, "close")[step(MOVE, "close").index("    undo:") :]
+UNDO_REQUIRED = "      require: [{on: target, reading: transports, where: {closed: true}}]\n"
+OPEN_REQUIRED = step(MOVE, "open")[step(MOVE, "open").index("    require:") : step(MOVE, "open").index("    do:")]
+GUARD = "".join(line for line in step(MOVE, "caught-up").splitlines(keepends=True) if "guard" in line)
+STALL = "".join(step(MOVE, "queues").splitlines(keepends=True)[3:])
+LINKS_REQUIRED = step(RETURN, "open")[
+    step(RETURN, "open").index("    require:") : step(RETURN, "open").index("    do:")
+]
+UNSEEN = (step(MOVE, "close"), step(MOVE, "clients-gone"), step(MOVE, "caught-up"), OPEN_REQUIRED)
+VARIANTS = [
+    ("the source is not looked at before the target opens", without(MOVE, OPEN_REQUIRED), "two-active"),
+    ("nobody is closed out", without(MOVE, *UNSEEN), "promoted-unconfirmed"),
+    (
+        "clients may linger",
+        without(MOVE, step(MOVE, "clients-gone"), GUARD, OPEN_REQUIRED),
+        "promoted-undrained",
+    ),
+    ("it is not waited for the link", without(MOVE, step(MOVE, "caught-up")), "promoted-undrained"),
+    ("queue messages are left", without(MOVE, step(MOVE, "queues")), "queues-left"),
+    ("no undo", without(MOVE, UNDO), "not-reverted"),
+    ("an undo that does not look at the target", without(MOVE, UNDO_REQUIRED), "two-active"),
+    ("the opening is not read back", without(MOVE, step(MOVE, "open").splitlines()[-1]), "not-done"),
+    (
+        "unattended it escalates",
+        MOVE.replace("escalate], unattended: revert", "escalate], unattended: escalate"),
+        "escalated-unattended",
+    ),
+    ("a wait without an end", without(MOVE, STALL), "dead-end"),
+    ("unattended it waits", MOVE.replace("stop], unattended: stop", "stop], unattended: wait"), "waits-unattended"),
+    (
+        "clients come before the recovery is over",
+        RETURN.replace("{connected: true, sync: true}", "{sync: true}"),
+        "opened-unrecovered",
+    ),
+    (
+        "the link stays downgraded",
+        without(RETURN, step(RETURN, "upgrade"), step(RETURN, "in-step"), LINKS_REQUIRED),
+        "promoted-unconfirmed",
+    ),
+    ("clients come before the instance has everything", without(RETURN, step(RETURN, "in-step")), "messages-left"),
+    ("proxied transfer stays on", without(RETURN, step(RETURN, "proxied-off")), "delivered-twice"),
+    ("nobody approves proxied transfer", without(PROXY, step(PROXY, "approved")), "undecided-proxy"),
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), [one[1:] for one in VARIANTS], ids=[one[0] for one in VARIANTS])
+def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
+    """One part of a runbook that keeps a promise is taken out: the walk finds that promise broken, and says how."""
+    found = {one.rule: one for one in walk(text).found}
+    assert rule in found, sorted(found)
+    lines = story(found[rule])
+    assert lines[0].startswith("at first: ")
+    assert lines[-1] == f"then {RULES[rule]}"
+
+
+def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
+    """Transports, clients and links as they were read, and what the instances did by themselves."""
+    (found,) = (one for one in walk(without(MOVE, step(MOVE, "queues")), 0).found if one.rule == "queues-left")
+    assert story(found)[1:] == [
+        "read source transports (open yes, closed no); target transports (open no, closed yes); source queues (owned "
+        "10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins, "
+        "set_client_transports disabled at the source is to be sent",
+        "set_client_transports at the source: obeyed",
+        "read source transports (open no, closed yes): step close is done, step clients-gone begins",
+        "the last client of the source is gone",
+        "read source clients (count 0): step clients-gone is done, step caught-up begins",
+        "the mate of the source catches up",
+        "read source links (connected yes, sync yes, configured sync yes, behind s 0.0, keeping up yes); source clients "
+        "(count 0): step caught-up is done, step open begins",
+        "read source transports (open no, closed yes); source clients (count 0): set_client_transports enabled at the "
+        "target is to be sent",
+        "set_client_transports at the target: obeyed: the point of no return is passed",
+        "read target transports (open yes, closed no): step open is done, it ends done",
+        f"then {RULES['queues-left']}",
+    ]
+
+
+def test_what_the_model_does_not_know_is_not_explored(walk) -> None:
+    """A field that the model does not tell is named, and nothing is walked."""
+    found = walk(MOVE.replace("where: {owned: 0}", "where: {depth: 0}"))
+    assert (found.unexplored, found.states) == (["depth of reading queues"], 0)

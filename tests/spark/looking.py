@@ -1,0 +1,173 @@
+"""Readings with a known course, kept as `failover watch` keeps them; and what the alerts about them must be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.looks import LookLine
+from orchestrator.readings import QueueDepth, ReplicationStatus, Role
+from pipeline.watch.alerts import Alert
+from pipeline.watch.course import Course, Kind, Rules
+from pipeline.watch.fold import Folded, Key, fold
+
+START = 1_795_143_600.0
+RULES = Rules(window_s=300.0, stall_s=120.0, late_s=30.0, full_within_s=600.0)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One reading. ``after``: seconds from the start; ``messages`` and ``usage_mb`` None: unknown."""
+
+    after: float
+    messages: int | None
+    usage_mb: float | None = None
+    quota_mb: float | None = None
+    service: str = "Trading_VPN"
+    site: str = "ny"
+    role: Role | None = Role.STANDBY
+    bound: bool | None = True
+    failure: str = ""
+    look: str = ""
+
+    def line(self, look: str) -> LookLine:
+        """As it is kept."""
+        queue = QueueDepth(messages=self.messages, usage_mb=self.usage_mb, quota_mb=self.quota_mb)
+        return LookLine.model_construct(
+            look=look,
+            by="watch",
+            at=START + self.after,
+            simulated=True,
+            site=self.site,
+            service=self.service,
+            replication_queue=None if self.failure else queue,
+            replication=ReplicationStatus(role=self.role, queue_bound=self.bound),
+            failures={"replication_queue": self.failure} if self.failure else {},
+        )
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """A line as Spark gives it to the fold."""
+
+    name: str
+    written_at: float
+    number: int
+    text: str
+    site: str | None
+    service: str | None
+
+
+@dataclass(frozen=True)
+class File:
+    """A look that has come. ``arrives``: seconds from the start, when it was written."""
+
+    name: str
+    arrives: float
+    text: str
+
+    def write(self, folder: Path) -> None:
+        """Put it there as the writer does, with its own time."""
+        folder.mkdir(exist_ok=True)
+        beside = folder / f".{self.name}.unfinished"
+        beside.write_text(self.text, encoding="utf-8")
+        os.utime(beside, (START + self.arrives, START + self.arrives))
+        beside.replace(folder / self.name)
+
+    def rows(self) -> Iterator[TextLine]:
+        """Its lines, with site and service where the text has them."""
+        for number, text in enumerate(self.text.split("\n")):
+            if text:
+                whose = _whose(text)
+                yield TextLine(self.name, START + self.arrives, number, text, *whose)
+
+
+def _whose(text: str) -> tuple[str | None, str | None]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None, None
+    whose = [found.get(name) if isinstance(found, dict) else None for name in ("site", "service")]
+    site, service = (one if one is None else str(one) for one in whose)
+    return site, service
+
+
+def file_of(seen: Sequence[Seen], *, arrives: float | None = None, name: str = "") -> File:
+    """One look; it arrives at once unless told otherwise."""
+    look = seen[0].look or f"{seen[0].after:09.3f}-{seen[0].site}"
+    text = b"".join(one.line(look).encoded() for one in seen).decode()
+    return File(f"{name or look}.jsonl", seen[0].after if arrives is None else arrives, text)
+
+
+def draining(rate: float, depth: int, *, until: float, every: float = 10.0, **more: Any) -> list[Seen]:
+    """A queue that gets shorter by ``rate`` messages a second, down to 0."""
+    steps = [every * number for number in range(int(until / every) + 1)]
+    return [Seen(after, max(0, round(depth - rate * after)), **more) for after in steps]
+
+
+def night() -> list[File]:
+    """One service stalls while it drains, one fills up, one cannot be read for a while; see ``NIGHT``."""
+    stalls = [
+        replace(one, messages=max(0, round(6_000 - 10 * (min(one.after, 200) + max(0.0, one.after - 500)))))
+        for one in draining(0, 0, until=1_000)
+    ]
+    fills = [
+        Seen(one.after, round(one.after * 10), one.after, 1_000.0, "Risk_VPN", "ny", Role.ACTIVE, False)
+        for one in stalls
+    ]
+    blind = [
+        replace(one, service="Blind_VPN", failure="no answer" if 300 <= one.after < 400 else "", messages=0)
+        for one in stalls
+    ]
+    return [file_of(look) for look in zip(stalls, fills, blind, strict=True)]
+
+
+# (seconds from the start, service, what): by arithmetic from the course of each, with RULES. Alerts wait for 30 s of
+# younger readings, so nothing after 970 is told.
+NIGHT: list[tuple[float, str, Kind]] = [
+    (140, "Risk_VPN", "drain.stalled"),  # not empty since 10, and nothing ever left
+    (300, "Blind_VPN", "queue.unknown"),
+    (330, "Trading_VPN", "drain.stalled"),  # moved last at 200; 320 is not longer than 120 s
+    (400, "Blind_VPN", "queue.known"),
+    (400, "Risk_VPN", "queue.full-soon"),  # 1 MB a second, 600 MB left
+    (510, "Trading_VPN", "drain.moving"),
+    (800, "Risk_VPN", "queue.high"),
+    (900, "Trading_VPN", "queue.drained"),
+]
+
+
+def brief(alerts: Iterable[Alert]) -> list[tuple[float, str, str]]:
+    """Alerts as ``NIGHT`` has them."""
+    from datetime import datetime
+
+    return sorted(
+        (
+            datetime.fromisoformat(one["time"]).timestamp() - START,
+            one["data"]["service"],
+            one["data"]["event"]["kind"],
+        )
+        for one in alerts
+    )
+
+
+def fold_all(files: Iterable[File], rules: Rules = RULES, before: dict[Key, Course] | None = None) -> Folded:
+    """The plain fold over files in the order in which they come, without Spark."""
+    rows = [row for one in sorted(files, key=lambda one: (one.arrives, one.name)) for row in one.rows()]
+    rows.sort(key=lambda row: (row.site or "", row.service or ""))
+    whole = Folded(courses=dict(before or {}))
+    for part in fold(rows, before or {}, rules):
+        whole.courses |= part.courses
+        whole.alerts += part.alerts
+        whole.lines += part.lines
+        whole.unusable += part.unusable
+        whole.others += part.others
+    return whole
+
+
+def by_id(alerts: Iterable[Alert]) -> list[Alert]:
+    """In an order that does not depend on how they came."""
+    return sorted(alerts, key=lambda one: str(one["id"]))

@@ -1,0 +1,90 @@
+"""Buckets are as wide as the data wants, and little is read around those that differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import buckets, drill
+from pipeline.generator import Shape, TwoSites, write_small
+from pipeline.rows import Message
+from pipeline.sides import BUCKET, Side, rows_of_both, together
+from pipeline.width import numbers_log2
+from tests.spark.oracle import NOON, Case, Endpoint, write
+
+RANGES = st.lists(st.tuples(st.integers(-100, 100), st.integers(0, 9)).map(lambda one: (one[0], one[0] + one[1])))
+
+
+@given(ranges=RANGES, most=st.integers(1, 12))
+def test_few_ranges_cover_all_that_were_given(ranges: Sequence[tuple[int, int]], most: int) -> None:
+    """Few enough, in order, apart, nothing is left out; where all may stay as they are, nothing is added either."""
+    found = drill.merged(ranges, most)
+    wanted = {number for low, high in ranges for number in range(low, high + 1)}
+    covered = {number for low, high in found for number in range(low, high + 1)}
+    assert len(found) <= most
+    assert all(before[1] < after[0] - 1 for before, after in pairwise(found))
+    assert wanted <= covered
+    if len(ranges) <= most:
+        assert covered == wanted
+
+
+@pytest.mark.parametrize(
+    ("form", "step", "width"),
+    [
+        ("rmid1:0d77c-b0b2e66aece-00000000-{:08x}", 1, 8),
+        ("rmid1:0d77c-b0b2e66aece-00000000-{:08x}", 200, 16),
+        ("ID:{}-x", 1, 8),
+    ],
+)
+def test_width_follows_how_far_apart_the_numbers_are(tmp_path: Path, form: str, step: int, width: int) -> None:
+    """A bucket holds about 256 messages, also of an endpoint that gets every 200th number of its stream."""
+    messages = tuple(Message(form.format(number * step), NOON) for number in range(50))
+    sides = write([Case(Endpoint(messages), Endpoint(messages[10:]))], tmp_path)
+    assert numbers_log2(*map(Side.open, sides)) == width
+
+
+def test_width_bounds_the_number_of_buckets(tmp_path: Path) -> None:
+    """A hundred million messages a side are cut into no more than 131,072 buckets; no messages need no sample."""
+    side = Side.open(write([Case(Endpoint((Message("1|1", NOON),)), Endpoint(()))], tmp_path)[0])
+    (file,) = side.manifest.files
+    large = side.manifest.model_copy(update={"files": (file.model_copy(update={"rows": 100_000_000}),)})
+    assert numbers_log2(side, replace(side, manifest=large)) == 10
+    nothing = replace(side, manifest=side.manifest.model_copy(update={"files": ()}))
+    assert numbers_log2(nothing, nothing) == 8
+
+
+def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Of methods of more than 8,000 bytes the JVM makes no machine code: reading would be many times slower."""
+    two = TwoSites(Shape(200, endpoints=2, missing=1))
+    left, right = (Side.open(str(side)) for side in write_small(two, tmp_path))
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    try:
+        table = buckets.table_of_buckets(*rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True)
+        ranges = [(number * 10, number * 10 + 5) for number in range(drill.RANGES_MAX)]
+        wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
+        near = [drill.rows_to_drill(rows, wanted) for rows in rows_of_both(spark, left, right, drill.READ, 4)]
+        sizes = _method_sizes(spark, drill.judged(drill.by_message(together(*near), 2)))
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    assert len(sizes) > 10
+    assert max(sizes) < 8_000
+
+
+def _method_sizes(spark: SparkSession, rows: DataFrame) -> list[int]:
+    """The longest method of each piece of code that Spark makes for a query, in bytes."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        plan = rows._jdf.queryExecution().executedPlan()  # type: ignore[attr-defined]
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "true")
+    assert spark._jvm is not None
+    text = spark._jvm.org.apache.spark.sql.execution.debug.package.codegenString(plan)
+    return [int(size) for size in re.findall(r"maxMethodCodeSize:(\d+)", text)]

@@ -1,0 +1,133 @@
+"""`failover pipeline watch` as a process: killed at bad moments, stopped by Ctrl-C, refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.main import main
+from tests.spark.looking import NIGHT, brief, by_id, fold_all, night
+from tests.ssh.sshd import until
+
+pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+
+PATIENCE_S = 240.0
+ROOT = Path(__file__).parents[2]
+RULES = ("--window", "5m", "--stall", "2m", "--late", "30s", "--full-within", "10m")
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    """The command with the rules of the known night."""
+    places = (str(folder / "readings"), "--checkpoint", str(folder / "followed"))
+    return ["pipeline", "watch", *places, *RULES, "--memory", "600m", "--master", "local[1]", *more]
+
+
+@contextmanager
+def begun(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that watches; it and its JVM end with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orchestrator.cli", *arguments(folder, *more)],
+        env={**os.environ, "FAILOVER_STATE": str(folder / "state"), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def batches(folder: Path, what: str) -> set[int]:
+    """The numbers of the batches that Spark began (`offsets`) or knows as done (`commits`)."""
+    return {int(path.name) for path in (folder / "followed" / "spark" / what).glob("[0-9]*")}
+
+
+def is_in_a_batch(folder: Path) -> bool:
+    return bool(batches(folder, "offsets") - batches(folder, "commits"))
+
+
+def has_a_state(folder: Path) -> bool:
+    return any((folder / "followed" / "state").glob("[0-9]*.json"))
+
+
+def alerts(folder: Path) -> list[Any]:
+    files = sorted((folder / "followed" / "alerts").glob("[!.]*"))
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+
+
+def wait_for(moment: Callable[[Path], bool], folder: Path, process: subprocess.Popen[str]) -> None:
+    """Return when it is time; the process must not end before."""
+    until(lambda: moment(folder) or process.poll() is not None, PATIENCE_S)
+    assert process.poll() is None, process.communicate()[1]
+
+
+@pytest.mark.usefixtures("java")
+def test_killed_and_started_again(tmp_path: Path) -> None:
+    """Law: killed in the middle of a batch and between two, with readings coming all the while, it has in the end
+    written the alerts of an undisturbed fold, each once."""
+    files = night()
+    moments: list[Callable[[Path], bool]] = [is_in_a_batch, has_a_state]
+    for number, moment in enumerate(moments):
+        for file in files[number * 30 : (number + 1) * 30]:
+            file.write(tmp_path / "readings")
+        with begun(tmp_path, "--interval", "1s") as process:
+            wait_for(moment, tmp_path, process)
+            process.kill()
+            process.wait()
+    for file in files[60:]:
+        file.write(tmp_path / "readings")
+    with begun(tmp_path, "--available-now", "--json") as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    result = json.loads(out.splitlines()[-1])["result"]
+    assert process.returncode == result["exit_code"] == 4, err[-2000:]  # Risk_VPN is above its mark at the end
+    assert brief(alerts(tmp_path)) == NIGHT
+    assert by_id(alerts(tmp_path)) == by_id(fold_all(files).alerts)
+    assert (result["lines"], result["alerts"], result["late"]) == (len(files) * 3, len(NIGHT), 0)
+
+
+@pytest.mark.usefixtures("java")
+def test_ctrl_c_is_its_end(tmp_path: Path) -> None:
+    """Law: Ctrl-C ends it with a whole result and its exit code, in one go, and without a trace of Spark's."""
+    for file in night()[:20]:
+        file.write(tmp_path / "readings")
+    with begun(tmp_path, "--interval", "1s", "--json") as process:
+        wait_for(has_a_state, tmp_path, process)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the JVM hears it too
+        out, err = process.communicate(timeout=PATIENCE_S)
+    values = [json.loads(line) for line in out.splitlines()]
+    result = values[-1]["result"]
+    assert (process.returncode, result["lines"]) == (4, 60), err[-2000:]  # Risk_VPN has stalled
+    assert [value["batch"] for value in values if "batch" in value] == [0]
+    assert err == "starting Spark\n"
+    assert not list((tmp_path / "followed").rglob("*.unfinished"))
+
+
+def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: what cannot be is said in a sentence with exit code 2, before Spark starts and with nothing left behind."""
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    for more, words in (
+        (("--stall", "soon"), "--stall soon: "),
+        (("--window", "0s"), "a time of nothing is none"),
+        (("--conf", "x"), "--conf: 'x' is not spark.NAME=VALUE"),
+        ((), f"there is no directory {tmp_path / 'readings'}"),
+    ):
+        assert main(arguments(tmp_path, *more)) == 2
+        assert words in capsys.readouterr().err
+    (tmp_path / "a[b]").mkdir()
+    assert main(["pipeline", "watch", str(tmp_path / "a[b]"), "--checkpoint", str(tmp_path / "followed")]) == 2
+    assert "takes for a pattern" in capsys.readouterr().err
+    assert not (tmp_path / "followed").exists()
