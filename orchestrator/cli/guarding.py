@@ -98,6 +98,7 @@ class _Guard:
         self._tried_at: float | None = None
         self._searched_at = tools.clock.now()
         self._code = 0
+        self._is_restored = False
         self._ending = "stopped; nobody guards the site any more"
 
     # The beginning
@@ -194,7 +195,8 @@ class _Guard:
         restored = self._restored(journal)
         if restored:
             self._ending, self._code = f"{self._site} was restored by run {restored}", 0
-        return restored is not None
+        self._is_restored = restored is not None
+        return self._is_restored
 
     def _is_settled(self) -> bool:
         """Is no run of a guard left half-way? One that is, is gone on with: it holds the services."""
@@ -283,7 +285,7 @@ class _Guard:
             yield "  what to do: keep its clients away by another means, then `failover restore`"
         elif self._code:
             yield "  what to do: `failover runs show` says where it stands; `failover guard` goes on with it"
-        elif not self._ending.startswith("stopped"):
+        elif not self._ending.startswith("stopped") and not self._is_restored:
             yield f"  what to do: when it can serve again, `failover restore --all --site {self._site}`"
 
 

@@ -118,14 +118,13 @@ class LiveScreen:
         match event:
             case ev.StepStarted():
                 self._began[service] = record.at
+                self._full.pop(service, None)  # another step counts something else
                 title = run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title
                 text = presentable(f"{who}{step_of(event, run)}{title}")
                 self._progress.update(task, description=text, note="", draining=False)
             case ev.Observed():
-                steps = run.plan.runbook.steps
-                progress = steps[lane.step].progress
-                what = "draining" if progress is None or progress.reading == "replication_queue" else "waiting"
-                self._gauge(service, task, run, record, f"{who}[{lane.step + 1}/{len(steps)}] {what}")
+                if event.gauge is not None and lane.gauge:  # without one the wait is over
+                    self._gauge(service, task, run, event.gauge, record.at)
             case ev.StepDone():
                 self._finish_step(service, record, run, event)
             case ev.LaneEnded():
@@ -143,18 +142,18 @@ class LiveScreen:
         who = f"{service}  " if len(run.lanes) > 1 else ""
         self._line(_DONE, f"{who}{step_of(event, run)}{title}", f" ({took:.1f}s{note})")
 
-    def _gauge(self, service: str, task: TaskID, run: Run, record: ev.Record, what: str) -> None:
-        assert isinstance(record.event, ev.Observed)
-        gauge = record.event.gauge
-        if gauge is None:
-            return
+    def _gauge(self, service: str, task: TaskID, run: Run, gauge: float, at: float) -> None:
+        steps, index = run.plan.runbook.steps, run.lanes[service].step
+        progress = steps[index].progress
+        what = "draining" if progress is None or progress.reading == "replication_queue" else "waiting"
+        who = f"{service}  " if len(run.lanes) > 1 else ""
         full = self._full.setdefault(service, gauge) or 1.0
         self._progress.update(
             task,
-            description=what,
+            description=f"{who}[{index + 1}/{len(steps)}] {what}",
             total=full,
             completed=max(0.0, full - gauge),
-            note=drain_text(run, service, record.at),
+            note=drain_text(run, service, at),
             draining=True,
         )
 

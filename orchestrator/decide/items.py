@@ -100,7 +100,8 @@ def _decide_items(
         return say(*events)
     if not asks:
         keys = ", ".join(item.key for item in undecided)
-        why = f"{len(undecided)} prepared transactions need a decision: {keys}"
+        what = "transaction needs" if len(undecided) == 1 else "transactions need"
+        why = f"{len(undecided)} prepared {what} a decision: {keys}"
         return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
     return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
 

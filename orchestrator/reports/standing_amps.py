@@ -29,7 +29,8 @@ def standing_amps(sight: AmpsSight) -> Standing:
     """What to do now."""
     answering = [service for service, one in sight.here.items() if one.answers]
     if not answering:
-        return Standing("silent", next(iter(one.why for one in sight.here.values()), "it does not answer"))
+        why = next((one.why for one in sight.here.values() if one.why), "no reason given")
+        return Standing("silent", f"it does not answer: {why}")
     served = [service for service in answering if _is_open(sight.there.get(service))]
     if not served:
         return Standing("leave", "it answers, and its mate does not say that it lets clients in")

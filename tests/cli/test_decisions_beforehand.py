@@ -56,7 +56,7 @@ def test_a_file_that_decides_on_some(shell: Shell) -> None:
     some = str(shell.write("some.yaml", text))
     ended = shell("resume", "--xa", some)
     assert ended.code == 6
-    assert f"1 prepared transactions need a decision: {XIDS[1]}" in ended.out
+    assert f"1 prepared transaction needs a decision: {XIDS[1]}" in ended.out
 
 
 def test_going_on_with_decisions(shell: Shell) -> None:

@@ -127,7 +127,7 @@ def test_unattended_nothing_is_guessed() -> None:
     """Promise 7: a transaction without a decision stops an unattended lane, and the reason names it."""
     (ended,) = next_of(working(), A).events
     assert ended == ev.LaneEnded(
-        outcome=ev.Outcome.NEEDS_OPERATOR, reason="1 prepared transactions need a decision: 1-a-a"
+        outcome=ev.Outcome.NEEDS_OPERATOR, reason="1 prepared transaction needs a decision: 1-a-a"
     )
 
 

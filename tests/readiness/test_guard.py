@@ -251,7 +251,7 @@ def test_a_restore_meanwhile_ends_it(night: Night) -> None:
     ended = night.guard("--interval", "90s")
     assert restored[0].code == 0
     assert (ended.code, night.guards(), night.doors()) == (0, [], [True])
-    assert ended.out.splitlines()[-2] == f"SIMULATED  ny was restored by run {night.runs()[-1]['run']}"
+    assert ended.out.splitlines()[-1] == f"SIMULATED  ny was restored by run {night.runs()[-1]['run']}"
 
 
 def test_only_the_role_where_the_doors_are_needed(shell: Shell) -> None:

@@ -1,0 +1,74 @@
+"""A wait says what it counts: messages, clients, seconds, and whose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator import events as ev
+from orchestrator.cli.live import LiveScreen
+from orchestrator.cli.screen import PlainScreen, drain_text
+from orchestrator.reports.words import left, sentence
+from orchestrator.runbook import Progress
+from orchestrator.state import Run, fold
+from tests.core.builders import a_plan, created
+
+WAIT = {
+    "id": "gone",
+    "title": "Nobody is connected",
+    "until": [{"on": "source", "reading": "clients", "where": {"gone": True}}],
+    "progress": {"on": "source", "reading": "clients", "field": "count"},
+}
+
+
+def a_run(*gauge: tuple[float, float], step: int = 0) -> Run:
+    """A run that waits for clients to go, or is past that."""
+    run = fold([ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(a_plan(WAIT)))])
+    return replace(run, lanes={name: replace(lane, gauge=gauge, step=step) for name, lane in run.lanes.items()})
+
+
+def observed(run: Run, gauge: float | None) -> ev.Record:
+    [service] = run.lanes
+    return ev.Record(run="R", seq=2, at=10.0, lane=service, event=ev.Observed(mark=1, seen=(), gauge=gauge))
+
+
+@pytest.mark.parametrize(
+    ("reading", "field", "words"),
+    [
+        ("replication_queue", "messages", "1,200 messages left"),
+        ("clients", "count", "1,200 clients still connected"),
+        ("links", "behind_s", "1,200s behind"),
+        ("queues", "owned", "1,200 queue messages still owned"),
+        ("of_third_parties", "items", "1,200 messages left"),
+    ],
+)
+def test_what_is_counted(reading: str, field: str, words: str) -> None:
+    """Law: seconds and clients are no messages."""
+    assert left(Progress(on="source", reading=reading, field=field), 1200.0) == words
+
+
+def test_a_wait_on_the_screen() -> None:
+    """Law: number and pace while it lasts, nothing once it is over."""
+    run = a_run((0.0, 8.0), (2.0, 4.0))
+    [service] = run.lanes
+    assert drain_text(run, service, 2.0) == "4 clients still connected, 2/s, about 2s to go"
+    assert drain_text(a_run(), service, 2.0) == ""
+
+
+def test_a_stalled_wait() -> None:
+    """Law: the attention that it asks for names the same."""
+    event = ev.Stalled(step="gone", gauge=4.0)
+    assert sentence(event, a_plan(WAIT)) == (
+        "ATTENTION stalled with 4 clients still connected; this is not just slow"
+    )
+
+
+@pytest.mark.parametrize("screen", [LiveScreen, PlainScreen])
+def test_the_reading_that_ends_the_last_wait(screen: type, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: with it the run is past its last step already, and no screen stumbles over that."""
+    run = a_run(step=1)
+    shown = screen()
+    shown(observed(run, 0.0), run)
+    shown.close()
+    assert "left" not in capsys.readouterr().err
