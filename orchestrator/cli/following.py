@@ -39,13 +39,16 @@ class FollowWish:
 
 
 def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json: bool) -> int:
-    """Follow the readings to the end, or until somebody stops it. Returns the exit code: 0, or 4 to look at it."""
+    """Follow the readings to the end, or until somebody stops it.
+
+    Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
+    """
     with spark_installed():
         from pipeline.watch.command import watch
         from pipeline.watch.course import Rules
 
         rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
-        state = None
+        first = last = None
         with until_stopped():
             for batch in watch(
                 wish.readings,
@@ -58,12 +61,15 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 stopping=asked_to_stop,
                 say=say,
             ):
-                state = batch.state
+                first, last = first or batch.state, batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
-        if state is None:
+        if first is None or last is None:
             raise ComputationFailed("stopped before Spark had started", hint="start it again: it goes on from there")
-        return _end(state, rules, as_json=as_json)
+        is_alarming = any(course.alarms for course in last.courses.values())
+        code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
+        _end(last, rules, code, as_json=as_json)
+        return code
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
@@ -84,13 +90,11 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
         say(f"  {batch.state.totals.lines:,} readings, {batch.state.totals.alerts:,} alerts")
 
 
-def _end(last: State, rules: Rules, *, as_json: bool) -> int:
-    """How it stood at last, and the exit code."""
+def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
+    """How it stood at last, and what was counted since the checkpoint began."""
     from pipeline.watch.alerts import standing_of
 
     courses = last.courses
-    is_alarming = last.totals.unusable > 0 or any(course.alarms for course in courses.values())
-    code = FINDINGS if is_alarming else 0
     counted = {
         "lines": last.totals.lines,
         "late": sum(course.late for course in courses.values()),
@@ -103,10 +107,9 @@ def _end(last: State, rules: Rules, *, as_json: bool) -> int:
     if as_json:
         services = [standing_of(course, *key, rules) for key, course in sorted(courses.items())]
         show_json({"result": {"services": services, **counted, "exit_code": code}})
-        return code
+        return
     _show_services(last, sorted(courses), rules)
     show(", ".join(f"{number:,} {_COUNTED[name]}" for name, number in counted.items() if number or name == "lines"))
-    return code
 
 
 _COUNTED = {

@@ -64,11 +64,11 @@ class Read:
     def of(cls, line: LookLine) -> Read | None:
         """What a kept line says of the replication queue; None when it was not asked for one."""
         queue, status = line.replication_queue, line.replication
-        failure = line.failures.get("replication_queue", "")
-        if queue is None and not failure:
+        if queue is None and "replication_queue" not in line.failures:
             return None
         role, bound = (None, None) if status is None else (status.role, status.queue_bound)
         if queue is None:
+            failure = line.failures["replication_queue"] or "no reason was given"
             return cls(line.at, line.look, line.simulated, role, bound, failure=failure)
         figures = (queue.messages, queue.usage_mb, queue.quota_mb, queue.rejects_on_discard)
         return cls(line.at, line.look, line.simulated, role, bound, *figures)

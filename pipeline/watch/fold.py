@@ -18,7 +18,7 @@ from pipeline.watch.alerts import Alert, Line, alert_of, unusable_alert
 from pipeline.watch.course import Course, Read, Rules
 
 Key = tuple[str, str]
-# A reading that is older than the file it stands in by less than nothing: so much may two clocks be apart, seconds.
+# No reading is younger than the file it stands in, but for clocks that are so far apart, seconds.
 _AHEAD_S = 600.0
 
 

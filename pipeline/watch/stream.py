@@ -64,10 +64,9 @@ def follow(
 ) -> Iterator[Batch]:
     """Batch after batch, as they are written; the first one is where it stood before, with nothing in it.
 
-    ``every_s`` is how often it is looked for new files; None: what is there now, then the end.
-
-    Ends when ``stop`` is asked for; a batch under way is then not made, and is the first one next time. Raises
-    ``DefinitionError``, ``OutputLost``, ``ComputationFailed``; what was written before stays.
+    ``every_s`` is how often it is looked for new files; None: what is there now, then the end. Ends when ``stop`` is
+    asked for; a batch under way is then not made, and is the first one next time. Raises ``DefinitionError``,
+    ``OutputLost``, ``ComputationFailed``; what was written before stays.
     """
     before = checkpoint.state()
     yield Batch(before.batch, 0, [], [], before)
@@ -81,6 +80,8 @@ def follow(
             for batch in batches.written():
                 heard_at, is_silent = clock.now(), False
                 yield batch
+            if batches.busy.locked():
+                heard_at = clock.now()
             if every_s is not None and not is_silent and clock.now() - heard_at > _SILENT_S:
                 is_silent = True
                 say(f"no new readings in {readings.name} for {_SILENT_S:.0f}s: does `failover watch` still run?")

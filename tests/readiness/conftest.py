@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.processes import Bench
+from tests.cli.fixtures import make_bench as make_bench
+from tests.cli.fixtures import tidy
 from tests.cli.shell import Shell
 from tests.readiness.stopping import StoppedClock
 
@@ -16,22 +15,6 @@ from tests.readiness.stopping import StoppedClock
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
     """A shell with a folder and a simulated pair of its own; Ctrl-C is pressed when its clock says so."""
-    for name in ("STATE", "JOURNAL", "INVENTORY", "TRACEBACK"):
-        monkeypatch.delenv(f"FAILOVER_{name}", raising=False)
-    monkeypatch.setenv("FAILOVER_USER", "ann")
+    tidy(monkeypatch)
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys, clock=StoppedClock())
-
-
-@pytest.fixture
-def make_bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
-    """``make_bench(**more)``: a folder with two simulated sites; its processes end with the test."""
-    made: list[Bench] = []
-
-    def make(**more: Any) -> Bench:
-        made.append(Bench(tmp_path, **more))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()

@@ -94,6 +94,18 @@ def test_unknown_is_neither_progress_nor_standstill() -> None:
     assert "queue.drained" not in [kind for _, kind in events(at([(0, 5), (10, None), (20, 7)]))]
 
 
+def test_a_failure_without_a_word() -> None:
+    """Law: a queue that was asked for and not had is unknown, also when nobody says why."""
+    line = (
+        Seen(0.0, None)
+        .line("x")
+        .model_copy(update={"replication_queue": None, "failures": {"replication_queue": ""}})
+    )
+    found = fold_all([File("x.jsonl", 0.0, line.encoded().decode()), file_of([Seen(40.0, 5)])])
+    assert [alert["data"]["event"]["kind"] for alert in found.alerts] == ["queue.unknown"]
+    assert found.others == 0
+
+
 def test_wavering_is_progress_only_where_publishers_go_on() -> None:
     """Law: on a site that gave up its activity only a new low is progress; on an active one any fall is."""
     wavering = [(20.0 * n, 50 + n % 2) for n in range(10)]
