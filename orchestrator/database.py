@@ -46,15 +46,15 @@ class Transaction(Protocol):
 class Database:
     """One database, by its URL, with all tables in it. ``reader``: the engine for those who only read."""
 
-    # By the kind of database: what is compiled for one serves all of its kind.
+    # By the driver: what is compiled for one database serves all that are spoken to through it.
     _prepared: ClassVar[dict[tuple[str, Statement], _Prepared]] = {}
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         _make_tables(self.engine)
         self.reader = self.engine.execution_options(reading=True)
-        self._kind = self.engine.dialect.name
-        self.is_embedded = self._kind == "sqlite"
+        self._kind = self.engine.url.drivername
+        self.is_embedded = self.engine.dialect.name == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
