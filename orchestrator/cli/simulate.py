@@ -14,11 +14,23 @@ class KindName(StrEnum):
     CONTROLLED = "controlled"
     UNCONTROLLED = "uncontrolled"
     UNCONTROLLED_ISOLATED = "uncontrolled-isolated"
+    UNCONTROLLED_COMMANDED = "uncontrolled-commanded"
     RESTORE = "restore"
+    RESTORE_COMMANDED = "restore-commanded"
     FAILBACK = "failback"
     GUARD = "guard"
     GUARD_STANDBY = "guard-standby"
     SUSPEND = "suspend"
+    AMPS_CONTROLLED = "amps/controlled"
+    AMPS_CONTROLLED_ASYNC = "amps/controlled-async"
+    AMPS_UNCONTROLLED = "amps/uncontrolled"
+    AMPS_UNCONTROLLED_ASYNC = "amps/uncontrolled-async"
+    AMPS_RESTORE = "amps/restore"
+    AMPS_RESTORE_BOOTSTRAP = "amps/restore-bootstrap"
+    AMPS_FAILBACK = "amps/failback"
+    AMPS_FAILBACK_ASYNC = "amps/failback-async"
+    AMPS_PROXIED_TRANSFER = "amps/proxied-transfer"
+    AMPS_GUARD = "amps/guard"
 
 
 def register(app: typer.Typer) -> None:

@@ -72,6 +72,8 @@ def _tell_failing(wish: Wish, failing: Failing) -> None:
             show(f"  at instant {strike.at}: {strike.kind}")
         for one in smallest.omissions:
             show(f"  is not told: {one.field} of {one.reading}")
+        for lag in smallest.lags:
+            show(f"  lags behind: {lag.site}, by {lag.seconds:g}s")
     show(f"  the same again: {again}")
 
 

@@ -5,8 +5,9 @@
 
 from proof.mutants.acting import ACTING
 from proof.mutants.deciding import DECIDING
+from proof.mutants.letting_in import LETTING_IN
 from proof.mutants.recording import RECORDING
 from proof.mutants.swapping import Mutant as Mutant
 from proof.mutants.swapping import broken_by as broken_by
 
-MUTANTS: tuple[Mutant, ...] = (*RECORDING, *ACTING, *DECIDING)
+MUTANTS: tuple[Mutant, ...] = (*RECORDING, *ACTING, *DECIDING, *LETTING_IN)

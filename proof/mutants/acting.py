@@ -26,7 +26,7 @@ Make = Callable[[Any], Any]
 _ACT = sys.modules["orchestrator.decide.act"]
 
 
-def _unproven(applies: Callable[[Task], bool]) -> Make:
+def unproven(applies: Callable[[Task], bool]) -> Make:
     """A proof that is not waited for, for some tasks."""
 
     def make(prove: Any) -> Any:
@@ -130,17 +130,18 @@ ACTING = (
     Mutant(
         "promote-before-confirm",
         "a step is done as soon as its action was sent",
-        ((_ACT, "_prove", _unproven(lambda task: not task.undo)),),
+        ((_ACT, "_prove", unproven(lambda task: not task.undo)),),
     ),
     Mutant(
         "undo-not-proven",
         "a step counts as taken back as soon as that was sent",
-        ((_ACT, "_prove", _unproven(lambda task: task.undo)),),
+        ((_ACT, "_prove", unproven(lambda task: task.undo)),),
     ),
     Mutant(
         "fence-not-proven",
         "a fence counts as shut as soon as that was sent",
-        ((_ACT, "_prove", _unproven(lambda task: task.do.action == "set_backbone")),),
+        ((_ACT, "_prove", unproven(lambda task: task.do.action == "set_backbone")),),
+        "solace",
     ),
     Mutant(
         "confirmed-at-the-other-site",
@@ -189,5 +190,6 @@ ACTING = (
         "dry-run-sends",
         "a dry run sends a command",
         ((proof.simulation.night, "preview", _sending),),
+        "solace",
     ),
 )

@@ -49,7 +49,7 @@ def _at_the_other_site(step: Step) -> Step:
     return step.model_copy(update={"for_each": each, "do": step.do.model_copy(update={"on": each.on})})
 
 
-def _believing(is_believed: Callable[[Lane, Check], bool]) -> Make:
+def believing(is_believed: Callable[[Lane, Check], bool]) -> Make:
     """Some checks hold, whatever was read."""
 
     def make(judge_one: Any) -> Any:
@@ -177,12 +177,14 @@ DECIDING = (
     Mutant(
         "rate-0-is-drained",
         "a queue that does not move is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", _believing(_stands_still)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_stands_still)),),
+        "solace",
     ),
     Mutant(
         "silence-is-drained",
         "a queue that cannot be read is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", _believing(_is_silent)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_is_silent)),),
+        "solace",
     ),
     Mutant(
         "unknown-is-true",
@@ -192,7 +194,8 @@ DECIDING = (
     Mutant(
         "bridge-believed",
         "the bridge is taken for bound",
-        ((orchestrator.decide.judge, "judge_one", _believing(_is_bridge)),),
+        ((orchestrator.decide.judge, "judge_one", believing(_is_bridge)),),
+        "solace",
     ),
     Mutant(
         "guard-ignored",
@@ -203,6 +206,7 @@ DECIDING = (
         "drain-skipped",
         "nothing is waited for",
         ((orchestrator.decide, "wait", _done_at_once),),
+        "solace",
     ),
     Mutant(
         "preconditions-ignored",
@@ -239,11 +243,13 @@ DECIDING = (
         "failback-gate-skipped",
         "a fail-back does not compare the sites",
         ((orchestrator.decide, "compare", _done_at_once),),
+        "solace",
     ),
     Mutant(
         "at-risk-not-told",
         "an escalation does not say what is at risk",
         ((_WAIT, "_at_risk", lambda _: lambda lane: None),),
+        "solace",
     ),
     Mutant(
         "past-the-point",
@@ -254,11 +260,13 @@ DECIDING = (
         "any-transaction",
         "transactions are acted on whatever their state",
         ((orchestrator.decide.items, "matches", _WHATEVER),),
+        "solace",
     ),
     Mutant(
         "decision-turned-round",
         "what was to be committed is rolled back",
         ((orchestrator.decide.items, "_item_args", _other_outcome),),
+        "solace",
     ),
     Mutant(
         "transaction-without-decision",
@@ -267,20 +275,24 @@ DECIDING = (
             (orchestrator.decide.items, "_decide_items", lambda _: lambda *args: None),
             (orchestrator.decide.items, "_item_args", _undecided_args),
         ),
+        "solace",
     ),
     Mutant(
         "transactions-at-the-target",
         "transactions are completed at the site that takes over",
         ((orchestrator.decide, "each", _each_changed(_at_the_other_site)),),
+        "solace",
     ),
     Mutant(
         "manager-has-no-chance",
         "completed transactions are deleted at once",
         ((orchestrator.decide, "each", _each_changed(_no_delay)),),
+        "solace",
     ),
     Mutant(
         "transactions-left-behind",
         "completed transactions are not deleted at the target",
         ((orchestrator.decide, "each", _target_left),),
+        "solace",
     ),
 )

@@ -8,6 +8,7 @@ from proof.mutants.swapping import Mutant, broken_by
 from proof.simulation.draw import draw
 from proof.simulation.night import Telling, play
 from proof.simulation.stores import Stores
+from proof.simulation.story import family_of
 
 SEEDS_MAX = 1_000
 
@@ -17,6 +18,8 @@ def hunt(mutant: Mutant, seeds: Iterable[int] = range(SEEDS_MAX)) -> Telling | N
     stores = Stores()
     try:
         with broken_by(mutant):
-            return next((told for seed in seeds if (told := play(draw(seed), stores)).broken), None)
+            stories = (draw(seed) for seed in seeds)
+            shown = (story for story in stories if mutant.family in (None, family_of(story.kind)))
+            return next((told for story in shown if (told := play(story, stores)).broken), None)
     finally:
         stores.close()

@@ -16,11 +16,12 @@ Swap = tuple[Any, Any, Callable[[Any], Any]]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A broken engine. ``about``: what it does wrong, in words."""
+    """A broken engine. ``about``: what it does wrong, in words; ``family``: whose runbooks show it, if only one's do."""
 
     name: str
     about: str
     swaps: tuple[Swap, ...]
+    family: str | None = None
 
 
 @contextmanager

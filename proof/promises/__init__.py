@@ -8,15 +8,27 @@ What it is fed:
 - A *world* is what is true at that moment, whatever anybody reads::
 
       {"moment": 12.5,
-       "sites": {"ny": {"serves": True, "doors": [True, True]}},
-       "services": {"A": {"roles": {"ny": "active", "nj": "standby"},
-                          "queued": {"ny": 17, "nj": 0},
-                          "changes": [[0.0, "ny", "active", "command"]],   # of roles; the last word: command, somebody
-                          "both_active": [[3.0, 4.5]],               # intervals in which both sites serve
+       "lags": 0.0,                                    # seconds by which what anybody reads may be behind
+       "sites": {"ny": {"serves": True}},
+       "services": {"A": {"changes": [[0.0, "ny", "active", "command"]],     # of what, by whom: command, somebody, …
                           "effects": [["ny", "set_role", {"role": "standby"}, 1]],
-                          "transactions": {"ny": {"1-a-b": "PREPARED"}},
-                          "manager_due": False,                      # has its transaction manager yet to act?
-                          "lost": 0}}}                               # only where it was counted
+                          "lost": 0}}}                                       # only where it was counted
+
+  A site of Solace also tells its ``doors`` (``[True, True]``: open), and a service::
+
+      {"roles": {"ny": "active", "nj": "standby"},
+       "queued": {"ny": 17, "nj": 0},
+       "both_active": [[3.0, 4.5]],                    # intervals in which both sites serve
+       "transactions": {"ny": {"1-a-b": "PREPARED"}},
+       "manager_due": False}                           # has its transaction manager yet to act?
+
+  A service of AMPS tells the intervals in which both instances take clients (``both_open``), and of each instance::
+
+      {"instances": {"ny": {"phase": "running", "doors": [True], "takes_clients": True, "clients": 3,
+                            "connected": True, "cut_since": None, "configured_sync": True, "sync": True,
+                            "empty": False, "proxied": False, "owned": 2,
+                            "ahead": 17,               # messages that its mate lacks
+                            "sampled_at": 11.0}}}      # the last moment of which its statistics tell
 
   What is not known is left out; a rule that needs it then says nothing.
 """

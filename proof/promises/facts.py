@@ -8,9 +8,10 @@ from typing import Any
 
 Plain = Mapping[str, Any]
 
-# Runbooks whose `done` promises that nothing was lost.
-LOSSLESS = frozenset({"solace/controlled", "solace/failback"})
-NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})
+# Actions by which a side gives up its clients: what was read before one of them proves nothing of the other side.
+_GIVING_UP = frozenset({"set_role", "set_client_transports"})
+# A link that was read as 0 behind for so many of its sample intervals has nothing left to carry.
+_CALM_INTERVALS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class Intent:
 
 @dataclass(slots=True)
 class LaneFacts:
-    """One service's passage. ``seen``: the newest reading of each side, with the number of the record it is in."""
+    """One service's passage. ``seen``: the newest reading of each side, with the number of the record it is in;
+    ``tried``: the number of the record of the last attempt at each action on a side; ``is_drained``: one round of
+    readings showed that the target has everything, since the source was last told to give up its clients or take them.
+    """
 
     service: str
     step: str = ""
@@ -55,7 +59,7 @@ class LaneFacts:
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
-    role_tried: dict[str, int] = field(default_factory=dict)  # side: record of the last attempt to change its role
+    tried: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def accepted(self, *gates: str) -> bool:
         """Did somebody answer for it by name, with a reason?"""
@@ -130,30 +134,39 @@ def _observed(lane: LaneFacts, event: Plain, number: int) -> None:
     for seen in event["seen"]:
         lane.seen[(seen["on"], seen["reading"])] = (number, seen)
     lane.has_gauge = lane.has_gauge or event["gauge"] is not None
-    lane.is_drained = lane.is_drained or _shows_drained(event)
-
-
-def _shows_drained(event: Plain) -> bool:
-    """Does one and the same round show depth 0 at the source and the target's bridge bound?"""
     values = {(seen["on"], seen["reading"]): seen["value"] or {} for seen in event["seen"]}
+    lane.is_drained = lane.is_drained or _shows_drained(values) or _shows_caught_up(values)
+
+
+def _shows_drained(values: Mapping[tuple[str, str], Plain]) -> bool:
+    """Solace: does one and the same round show depth 0 at the source and the target's bridge bound?"""
     queue = values.get(("source", "replication_queue"), {})
     return queue.get("messages") == 0 and values.get(("target", "replication"), {}).get("bridge") == "bound"
 
 
+def _shows_caught_up(values: Mapping[tuple[str, str], Plain]) -> bool:
+    """AMPS: does one and the same round show no client at the source, and its link calm for long enough?"""
+    links = values.get(("source", "links"), {})
+    mate = next((one for one in links.get("items", ()) if one["name"] == links["mate"]), None)
+    if mate is None or values.get(("source", "clients"), {}).get("count") != 0:
+        return False
+    calm_s, interval_s = mate["calm_s"], links["interval_s"]
+    is_calm = calm_s is not None and interval_s is not None and calm_s >= _CALM_INTERVALS * interval_s
+    return mate["connected"] is True and mate["behind_s"] == 0 and is_calm
+
+
 def _intended(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.intents[event["intent"]] = Intent(event)
-    if event["action"] == "set_role":
-        lane.role_tried[event["on"]] = number
-        if event["on"] == "source":
-            lane.is_drained = False
+    lane.tried[event["on"], event["action"]] = number
+    if event["action"] in _GIVING_UP and event["on"] == "source":
+        lane.is_drained = False
 
 
 def _ended(lane: LaneFacts, event: Plain, number: int) -> None:
     intent = lane.intents.get(event["intent"])
     if intent is not None:
         intent.effect = event["effect"]
-        if intent.event["action"] == "set_role":
-            lane.role_tried[intent.event["on"]] = number
+        lane.tried[intent.event["on"], intent.event["action"]] = number
 
 
 def _resolved(lane: LaneFacts, event: Plain, number: int) -> None:
@@ -238,25 +251,14 @@ _TAKE = {
 }
 
 
-def is_fenced(world: Plain, site: str) -> bool:
-    """Is every door of the site shut?"""
-    doors = world["sites"][site]["doors"]
-    return bool(doors) and not any(doors)
-
-
-def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
-    """Has the site its present role from somebody else, and since the run began?"""
-    last = [change for change in _changes(case, lane, world) if change[1] == site][-1:]
-    return bool(last) and last[0][3] == "somebody"
-
-
-def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain) -> bool:
-    """Did anybody but us change a role of the service since the run began?"""
-    return any(change[3] == "somebody" for change in _changes(case, lane, world))
-
-
-def _changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
-    """Changes of roles since the run began: moment, site, role, by whom."""
+def changes_since(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
+    """What was changed of a service since the run began: moment, site, what it is now, by whom."""
     # By their number: where nothing takes time, what somebody does can be of the very moment in which a run begins.
     before = 0 if case.begun is None else len(case.begun["services"][lane.service]["changes"])
     return list(world["services"][lane.service]["changes"][before:])
+
+
+def words(order: Plain) -> str:
+    """An order in words."""
+    args = " ".join(str(value) for value in order["args"].values())
+    return f"{order['service']}: {order['site']} is told {order['action']} {args}"

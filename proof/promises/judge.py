@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from proof.promises.facts import Broken, Case, Plain
+from proof.promises.families import rules_of
 from proof.promises.on_order import judge_order
 from proof.promises.on_record import judge_record
 from proof.promises.on_world import judge_end, judge_world
@@ -20,6 +21,7 @@ class Judge:
         self.case = Case.of(plan, world)
         self.broken: list[Broken] = []
         self._epoch = 1
+        self._rules = rules_of(self.case.runbook)
 
     def lead(self, epoch: int, *, is_held: bool = False) -> None:
         """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
@@ -33,7 +35,7 @@ class Judge:
         """An event is on disk: ``seq``, ``lane`` and ``event`` of it. ``epoch``: of the process that wrote it."""
         if epoch is not None and epoch < self._epoch:
             self._find(Broken(5, f"a process of epoch {epoch} wrote {record['event']['kind']}; {self._epoch} leads"))
-        self._find(*judge_record(self.case, record, world))
+        self._find(*judge_record(self._rules, self.case, record, world))
         self.case.take(record)
 
     def written(self, line: Plain, world: Plain | None = None, *, epoch: int | None = None) -> None:
@@ -50,7 +52,7 @@ class Judge:
 
     def look(self, world: Plain) -> None:
         """What is true of the world now."""
-        self._find(*judge_world(self.case, world))
+        self._find(*judge_world(self._rules, self.case, world))
 
     def order(self, order: Plain, world: Plain | None = None) -> None:
         """A change is about to reach a site. ``moment`` is its world time, if there is a world."""
@@ -58,14 +60,14 @@ class Judge:
         if lane is None:
             self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))
             return
-        self._find(*judge_order(self.case, lane, order, self._epoch, world))
+        self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
         lane.ordered.append(order)
 
     def end(self, world: Plain) -> None:
         """Nobody leads the run any more, and nothing is on its way."""
         if self.case.outcome is None and not self.case.is_paused:
             self._find(Broken(4, "the run has no named end"))
-        self._find(*judge_world(self.case, world), *judge_end(self.case, world))
+        self._find(*judge_world(self._rules, self.case, world), *judge_end(self._rules, self.case, world))
 
     def _find(self, *broken: Broken) -> None:
         self.broken.extend(one for one in dict.fromkeys(broken) if one not in self.broken)

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.facts import (
-    LOSSLESS,
-    NOT_IDEMPOTENT,
-    Broken,
-    Case,
-    Intent,
-    LaneFacts,
-    Plain,
-    has_foreign_hand,
-    is_fenced,
-    is_foreign,
-)
+from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
+from proof.promises.rules import Rules
 
 
-def judge_order(case: Case, lane: LaneFacts, order: Plain, epoch: int, world: Plain | None) -> Iterator[Broken]:
+def judge_order(
+    rules: Rules, case: Case, lane: LaneFacts, order: Plain, epoch: int, world: Plain | None
+) -> Iterator[Broken]:
     """Every promise that this order breaks. ``epoch``: the highest one that any process was given."""
     intent = _intent_of(lane, order)
     yield from _powerless(order, epoch)
     yield from _unrecorded(lane, order, intent)
-    yield from _again(lane, order, intent, world)
-    yield from _fence_opened(case, lane, order, intent, world)
-    if order["action"] == "set_role" and order["args"]["role"] == "active":
-        yield from _two_active(case, lane, order, world)
-        yield from _unconfirmed(case, lane, order)
-        yield from _too_early(case, lane, order, world)
-    if order["action"] in NOT_IDEMPOTENT:
-        yield from _undecided(case, lane, order)
-        yield from _too_soon(case, lane, order, world)
-    yield from _unsafe_return(case, lane, order)
+    if order["action"] in rules.not_idempotent:
+        yield from _again(lane, order, intent, world)
+    yield from rules.order(case, lane, order, intent, world)
     if intent is not None:
         intent.orders += 1
 
@@ -51,155 +36,30 @@ def _intent_of(lane: LaneFacts, order: Plain) -> Intent | None:
 def _powerless(order: Plain, epoch: int) -> Iterator[Broken]:
     """Promise 5: only the process that holds the newest lease sends anything."""
     if order["epoch"] < epoch:
-        yield Broken(5, f"{_words(order)}, by a process of epoch {order['epoch']}, while {epoch} leads")
+        yield Broken(5, f"{words(order)}, by a process of epoch {order['epoch']}, while {epoch} leads")
 
 
 def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
     """Promise 4: before a device hears anything, the intent is on disk."""
     if intent is None:
-        yield Broken(4, f"{_words(order)}, and no intent is on disk that says so")
+        yield Broken(4, f"{words(order)}, and no intent is on disk that says so")
     elif lane.outcome is not None:
-        yield Broken(4, f"{_words(order)}, after the lane had ended {lane.outcome}")
+        yield Broken(4, f"{words(order)}, after the lane had ended {lane.outcome}")
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:
     """Promise 4: what cannot be taken back is sent again only once it is shown that it had no effect."""
-    if order["action"] not in NOT_IDEMPOTENT:
-        return
     if intent is not None and intent.orders:
-        yield Broken(4, f"{_words(order)}, {intent.orders + 1} times for one intent")
+        yield Broken(4, f"{words(order)}, {intent.orders + 1} times for one intent")
     for earlier in lane.intents.values():
         said = earlier.event
         same = (said["on"], said["action"], said["args"]) == (order["on"], order["action"], order["args"])
         if earlier is intent or not same or not earlier.orders:
             continue
         if earlier.effect == "doubtful" and not earlier.is_disproved:
-            yield Broken(4, f"{_words(order)}, while attempt {said['intent']} is in doubt")
+            yield Broken(4, f"{words(order)}, while attempt {said['intent']} is in doubt")
     key = [order["site"], order["action"], order["args"]]
     effects = () if world is None else world["services"][lane.service]["effects"]
     # Whoever asks twice for what was done once is refused by the device; but it must not be asked at all.
     if any(effect[:3] == key and effect[3] for effect in effects):
-        yield Broken(4, f"{_words(order)}, after it had taken effect")
-
-
-def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 1: the other site is standby, or no client can reach it, or somebody answered for that by name."""
-    if world is None or lane.accepted("unfenced"):
-        return
-    other = case.site("target" if order["on"] == "source" else "source")
-    is_active = world["services"][lane.service]["roles"][other] == "active"
-    if is_active and not is_fenced(world, other) and not is_foreign(case, lane, world, other):
-        yield Broken(1, f"{_words(order)}, while {other} is active")
-
-
-def _unconfirmed(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 1: a site that was told to give up activity was read as standby, after that and before this.
-
-    An escalated lane may go on past a site that has gone dark since, when somebody waives that reading by name.
-    """
-    other = "target" if order["on"] == "source" else "source"
-    tried = lane.role_tried.get(other)
-    if tried is None or lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):
-        return
-    seen = lane.read(other, "replication", after=tried)
-    if seen is None or seen.get("role") != "standby":
-        yield Broken(1, f"{_words(order)}, and nothing read since had shown {case.site(other)} as standby")
-
-
-def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2: activated only after depth 0 and a bound bridge were read in one round; and it was so."""
-    if case.runbook not in LOSSLESS or order["on"] != "target" or lane.escalated is not None:
-        return
-    if not lane.is_drained:
-        yield Broken(2, f"{_words(order)}, and no reading had shown the queue empty with the bridge bound")
-    if world is None or has_foreign_hand(case, lane, world):
-        return
-    left = world["services"][lane.service]["queued"][case.site("source")]
-    if left:
-        yield Broken(2, f"{_words(order)}, with {left} messages still queued at {case.site('source')}")
-
-
-def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 7: prepared ones only, at the formerly active site, each with a recorded decision and its reason."""
-    xid = order["args"]["xid"]
-    ruling = lane.rulings.get(xid)
-    if ruling is None or not ruling["reason"] or not ruling["by"]:
-        yield Broken(7, f"{_words(order)}, without a recorded decision and its reason")
-        return
-    completes = order["action"] == "complete_transaction"
-    if completes and order["on"] != "source":
-        yield Broken(7, f"{_words(order)}, which is not the formerly active site")
-    if completes and ruling["choice"] != order["args"]["outcome"]:
-        yield Broken(7, f"{_words(order)}, and {ruling['choice']} was decided")
-    wanted = "prepared" if completes else "complete"
-    listed = (lane.read(order["on"], "transactions") or {}).get("items", ())
-    state = next((item["state"] for item in listed if item["xid"] == xid), "not listed")
-    if state != wanted:
-        yield Broken(7, f"{_words(order)}, and it was last read as {state}")
-
-
-def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 7: at the newly active site the transaction manager has its chance first; who activates a site behind
-    our back gives it another one, which nobody can wait for."""
-    at_target = order["action"] == "delete_transaction" and order["on"] == "target"
-    if world is None or has_foreign_hand(case, lane, world):
-        return
-    if at_target and world["services"][order["service"]].get("manager_due"):
-        yield Broken(7, f"{_words(order)}, before the transaction manager had its chance")
-
-
-def _fence_opened(
-    case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
-) -> Iterator[Broken]:
-    """Promise 8: only a restore lets clients back in, once nothing is active there; or an undo of our own fence."""
-    if order["action"] != "set_backbone" or order["args"]["state"] != "up":
-        return
-    if intent is not None and intent.event["undo"]:
-        # Its own fence may never have been shut; then it is as open as it was.
-        shut_before = case.begun is not None and not all(case.begun["sites"][order["site"]]["doors"])
-        if shut_before and not any(one["action"] == "set_backbone" for one in lane.ordered):
-            yield Broken(8, f"{_words(order)}, and this run had not shut it")
-        return
-    if not case.runbook.startswith("solace/restore"):
-        yield Broken(8, f"{_words(order)}, and {case.runbook} is no restore")
-    if world is None:
-        return
-    for name, service in world["services"].items():
-        active = service["roles"][order["site"]] == "active"
-        if active and not (name in case.lanes and is_foreign(case, case.lanes[name], world, order["site"])):
-            yield Broken(8, f"{_words(order)}, while {name} is active there")
-
-
-def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 9: nothing is changed by a fail-back until it is shown to be safe, or the risk is accepted by name."""
-    if case.runbook != "solace/failback" or lane.accepted("unsafe-return"):
-        return
-    sides = [lane.read(side, "endpoints") for side in ("source", "target")]
-    if sides[0] is None or sides[1] is None:
-        yield Broken(9, f"{_words(order)}, and the endpoints of both sites had not been read")
-        return
-    risk = _risk(sides[0]["items"], sides[1]["items"], case.plan["outage"])
-    if risk:
-        yield Broken(9, f"{_words(order)}, though {risk}")
-
-
-def _risk(acting: list[Plain], returning: list[Plain], outage: Plain | None) -> str:
-    """Why it is not safe to go back; empty when it is. Written down once more, from the promise alone."""
-    if outage is not None and outage["spool_lost"]:
-        return "the returning site lost its spool"
-    if outage is not None and outage["suspended"] is not False:
-        return "replication may have been suspended"
-    counts = {(one["endpoint"], one["name"]): one["messages"] for one in returning}
-    for one in acting:
-        younger = (
-            outage is not None and one["oldest_at"] is not None and one["oldest_at"] > outage["at"] + outage["skew"]
-        )
-        equal = one["messages"] is not None and counts.get((one["endpoint"], one["name"])) == one["messages"]
-        if one["messages"] != 0 and not younger and not equal:
-            return f"{one['name']} holds messages from before the fail-over"
-    return ""
-
-
-def _words(order: Plain) -> str:
-    args = " ".join(str(value) for value in order["args"].values())
-    return f"{order['service']}: {order['site']} is told {order['action']} {args}"
+        yield Broken(4, f"{words(order)}, after it had taken effect")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.facts import Broken, Case, LaneFacts, Plain, is_fenced, is_foreign
+from proof.promises.facts import Broken, Case, LaneFacts, Plain
+from proof.promises.rules import Rules
 
 _ENDS = frozenset({"done", "reverted", "escalated", "refused", "needs-operator", "stuck"})
 # By severity: a run is as good as the worst of its lanes.
 _WORST = ("done", "refused", "reverted", "escalated", "needs-operator", "stuck")
 
 
-def judge_record(case: Case, record: Plain, world: Plain | None) -> Iterator[Broken]:
+def judge_record(rules: Rules, case: Case, record: Plain, world: Plain | None) -> Iterator[Broken]:
     """Every promise that this event breaks; ``case`` has not taken it in yet."""
     event = record["event"]
     if record["seq"] != case.seq + 1:
@@ -21,13 +22,12 @@ def judge_record(case: Case, record: Plain, world: Plain | None) -> Iterator[Bro
             yield from _misnamed(case, event)
         return
     lane = case.lanes[record["lane"]]
+    yield from rules.record(case, lane, event, world)
     match event["kind"]:
         case "action.intended":
             yield from _out_of_order(case, lane, event)
         case "action.ended":
             yield from _ended_twice(lane, event)
-        case "step.done":
-            yield from _unproven(case, lane, event, world)
         case "gate.decided":
             yield from _not_to_be_decided(case, lane, event)
         case "lane.escalated":
@@ -64,22 +64,6 @@ def _ended_twice(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
         yield Broken(4, f"{lane.service}: action {event['intent']} ends, and is not under way")
 
 
-def _unproven(case: Case, lane: LaneFacts, event: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promises 1 and 8: what a step says is done, is so; it was read, and the world agrees."""
-    step = case.steps[event["step"]]
-    do = step.get("do")
-    if do is None or not step.get("expect") or event["step"] in lane.waived or world is None:
-        return
-    site = case.site(do["on"])
-    if do["action"] == "set_role":
-        role = world["services"][lane.service]["roles"][site]
-        if role != do["args"]["role"] and not is_foreign(case, lane, world, site):
-            yield Broken(1, f"{lane.service}: {step['id']} is done, and {site} is {role}")
-    closes = any(check["where"].get("closed") is True for check in step["expect"])
-    if do["action"] == "set_backbone" and closes and not is_fenced(world, site):
-        yield Broken(8, f"{lane.service}: {step['id']} is done, and clients can reach {site}")
-
-
 def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Broken]:
     """Promise 3: decided by somebody, for a reason, and among what was asked; alone, as the runbook says."""
     ruling, gate = event["ruling"], event["gate"]
@@ -97,27 +81,27 @@ def _not_to_be_decided(case: Case, lane: LaneFacts, event: Plain) -> Iterator[Br
         return
     if ruling["choice"] not in opened["choices"]:
         yield Broken(3, f"{lane.service}: {gate} is decided {ruling['choice']}, which was not offered")
-    if ruling["by"] == "policy" and ruling["choice"] not in (policy["on_gate"].get(gate), _alone(case, opened)):
+    if ruling["by"] == "policy" and ruling["choice"] not in (policy["on_gate"].get(gate), _alone(case, lane, opened)):
         yield Broken(3, f"{lane.service}: nobody was there, and {gate} was decided {ruling['choice']}")
 
 
-def _alone(case: Case, opened: Plain) -> str:
+def _alone(case: Case, lane: LaneFacts, opened: Plain) -> str:
     """What the runbook says for when nobody can be asked; for questions that are not in it, what was said then."""
     step = case.steps.get(opened["step"], {})
     for key in ("when_guard_breaks", "when_stalled", "ask"):
         rule = step.get(key)
         if rule and rule["gate"] == opened["gate"]:
-            return str(rule["unattended"])
+            # Who cannot turn back any more, stops.
+            forward = rule["unattended"] != "revert" or not (lane.is_committed or lane.escalated)
+            return str(rule["unattended"]) if forward else "stop"
     return str(opened["unattended"])
 
 
 def _escalated(lane: LaneFacts, event: Plain) -> Iterator[Broken]:
-    """Promise 3: a recorded decision, with the number of messages at risk where that was ever read."""
+    """Promise 3: a recorded decision."""
     decisions = [ruling for gate, ruling in lane.decided if ruling["choice"] == "escalate"]
     if not decisions or decisions[-1] != event["ruling"]:
         yield Broken(3, f"{lane.service}: escalated without a recorded decision")
-    if event["at_risk"] is None and lane.has_gauge:
-        yield Broken(3, f"{lane.service}: escalated without the number of messages at risk")
 
 
 def _undo_order(lane: LaneFacts, event: Plain) -> Iterator[Broken]:

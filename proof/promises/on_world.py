@@ -4,129 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.facts import (
-    LOSSLESS,
-    NOT_IDEMPOTENT,
-    Broken,
-    Case,
-    LaneFacts,
-    Plain,
-    has_foreign_hand,
-    is_foreign,
-)
-
-_NEAR = 1e-6
+from proof.promises.facts import Broken, Case, Plain
+from proof.promises.rules import Rules
 
 
-def judge_world(case: Case, world: Plain) -> Iterator[Broken]:
+def judge_world(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
     """Every promise that the world shows to be broken, at any moment."""
     for name, service in world["services"].items():
         for site, action, args, effects in service["effects"]:
-            if action in NOT_IDEMPOTENT and effects > 1:
+            if action in rules.not_idempotent and effects > 1:
                 yield Broken(4, f"{name}: {action} {args} took effect {effects} times at {site}")
         lane = case.lanes.get(name)
-        if lane is not None and not lane.accepted("unfenced"):
-            yield from _both_active(case, lane, service, world)
+        if lane is not None:
+            yield from rules.world(case, lane, service, world)
 
 
-def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 1: no interval with two active sites begins with what we told a site."""
-    begun = case.begun["moment"] if case.begun is not None else 0.0
-    for start, _ in service["both_active"]:
-        if start < begun:
-            continue
-        took = [
-            site
-            for moment, site, role, by in service["changes"]
-            if role == "active" and by != "somebody" and abs(moment - start) < _NEAR
-        ]
-        told = {
-            order["site"]
-            for order in lane.ordered
-            if order["action"] == "set_role"
-            and order["args"]["role"] == "active"
-            and order["moment"] <= start + _NEAR
-        }
-        for site in told.intersection(took):
-            other = next(one for one in service["roles"] if one != site)
-            if not is_foreign(case, lane, world, other):
-                yield Broken(1, f"{lane.service}: activating {site} made two active sites")
-
-
-def judge_end(case: Case, world: Plain) -> Iterator[Broken]:
-    """Promises 3, 4 and 7 of a run that nobody leads any more; everything that was on its way has arrived."""
+def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
+    """Promises of a run that nobody leads any more; everything that was on its way has arrived."""
     for name, service in world["services"].items():
         lane = case.lanes.get(name)
         if lane is None:
-            yield from _untouched(case, name, service)
-            continue
-        yield from _where_activity_is(case, lane, world)
-        yield from _changed_nothing(case, lane, service, world)
-        yield from _lost(case, lane, service, world)
-        yield from _left_behind(case, lane, service)
+            yield from _untouched(rules, case, name, service)
+        else:
+            yield from rules.end(case, lane, service, world)
 
 
-def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """The name of an end says who is active; unless somebody else had a hand in it, or a site is dark."""
-    if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
-        return
-    source, target = case.site("source"), case.site("target")
-    # Of a site that is down nobody knows; whoever answers for it by name has been told so.
-    known = world["sites"][source]["serves"] and not lane.accepted("unfenced")
-    begun = {} if case.begun is None else case.begun["services"][lane.service]["roles"]
-    away = {source: "standby", target: "active"} if known else {target: "active"}
-    wanted = {"done": away, "escalated": away, "reverted": begun}
-    roles = world["services"][lane.service]["roles"]
-    for site, role in wanted.get(lane.outcome or "", {}).items():
-        if roles[site] != role:
-            yield Broken(4, f"{lane.service}: ended {lane.outcome}, and {site} is {roles[site]}")
-
-
-def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Refused means that nothing was changed; but the door of a site is everybody's, and what somebody has taken back
-    before anybody read it looks as if it had never been."""
-    if lane.outcome != "refused" or case.begun is None:
-        return
-    before = case.begun["services"][lane.service]["effects"]
-    excused = {"set_backbone"} | ({"set_role"} if has_foreign_hand(case, lane, world) else set())
-    new = [one for one in service["effects"] if one[3] and one not in before and one[1] not in excused]
-    if new:
-        yield Broken(4, f"{lane.service}: refused, and {new[0][1]} took effect at {new[0][0]}")
-
-
-def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
-    """Promise 3: nothing, when it went well or back; after an escalation, no more than was said to be at risk."""
-    if case.runbook not in LOSSLESS or lane.accepted("unsafe-return") or "lost" not in service:
-        return
-    if case.begun is None or has_foreign_hand(case, lane, world):
-        return
-    new = service["lost"] - case.begun["services"][lane.service]["lost"]
-    if new > 0 and lane.outcome in ("done", "reverted", "refused"):
-        yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
-    at_risk = None if lane.escalated is None else lane.escalated["at_risk"]
-    if lane.outcome == "escalated" and at_risk is not None and new > at_risk:
-        yield Broken(3, f"{lane.service}: {at_risk} messages were said to be at risk, and {new} were lost")
-
-
-def _left_behind(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
-    """Promise 7: what was completed by decision is deleted afterwards."""
-    if lane.outcome not in ("done", "escalated") or lane.waived:
-        return
-    completed = {
-        order["args"]["xid"] for order in lane.ordered if order["action"] == "complete_transaction"
-    } & lane.rulings.keys()
-    sides = ("source",) if "restore" in case.runbook else ("source", "target")
-    for site in (case.site(side) for side in sides):
-        left = [
-            xid for xid, state in service["transactions"][site].items() if state == "COMPLETE" and xid in completed
-        ]
-        if left:
-            yield Broken(7, f"{lane.service}: {lane.outcome}, and {', '.join(left)} is left complete at {site}")
-
-
-def _untouched(case: Case, name: str, service: Plain) -> Iterator[Broken]:
-    """What is not of the run is sent nothing; but the door of a site is everybody's."""
+def _untouched(rules: Rules, case: Case, name: str, service: Plain) -> Iterator[Broken]:
+    """What is not of the run is sent nothing; but a door of a whole site is everybody's."""
     before = [] if case.begun is None else case.begun["services"][name]["effects"]
-    new = [one for one in service["effects"] if one not in before and one[1] != "set_backbone"]
+    new = [one for one in service["effects"] if one not in before and one[1] not in rules.shared]
     if new:
         yield Broken(4, f"{name}: it is not of this run, and was sent {new[0][1]}")

@@ -63,7 +63,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
             figures.ends[told.outcome or "no end"] += 1
             figures.kinds[story.kind] += 1
             figures.hit += told.hit
-            figures.faults += len(story.faults) + len(story.omissions)
+            figures.faults += len(story.faults) + len(story.omissions) + len(story.lags)
             figures.instants += told.instants
             if told.broken:
                 figures.failing.append(Failing(seed, story.kind, told.broken))

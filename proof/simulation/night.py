@@ -11,10 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from adapters.mock.adapter import MockAdapter
-from adapters.mock.faults import parse_fault
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.contract import Adapter, Call, Setting
 from orchestrator.dryrun import ReadOnly, preview
@@ -27,7 +23,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
-from proof.simulation.looks import look
+from proof.simulation.lagging import Lagging
 from proof.simulation.plans import plan_of
 from proof.simulation.process import (
     Endless,
@@ -40,11 +36,11 @@ from proof.simulation.process import (
     Omissions,
     Process,
 )
+from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores, torn
 from proof.simulation.story import Story, Strike
 
 RUN = "night"
-_WORLD = "night"
 _SIDES: tuple[Side, Side] = ("source", "target")
 _SECRETS = SecretStore(None)
 _INSTANTS_MAX = 150_000
@@ -80,12 +76,12 @@ class Night:
     def __init__(self, story: Story, stores: Stores) -> None:
         self.story = story
         self._clock = NightClock()
-        self._world = World(story.layout, self._clock)
-        self._reference = WORLDS.register(_WORLD, self._world)
+        self._stage = stage_of(story, self._clock)
         self._on_disk = story.on_disk
         self._store = stores.file() if story.on_disk else stores.memory()
         self._strikes = {(strike.near, strike.at): strike for strike in story.strikes}
         self._omissions = Omissions(story.omissions)
+        self.lagging = Lagging(story.lags, self._clock)
         self._instants = 0
         self._near: Counter[str] = Counter()
         self._living: list[Process] = []
@@ -96,7 +92,7 @@ class Night:
 
     def close(self) -> None:
         """Make room for the next night."""
-        WORLDS.forget(_WORLD)
+        self._stage.close()
         if self._on_disk:
             self._store.close()
 
@@ -104,13 +100,13 @@ class Night:
 
     def play(self) -> Telling:
         """From the prelude to the verdict."""
-        self._world.afflict(parse_fault(text) for text in self.story.prelude)
+        self._stage.afflict(self.story.prelude)
         self._clock.advance(self.story.wait)
-        self._plan = plan_of(self.story, self._reference, self._clock.now() + self.story.clock_s)
-        self._judge = Judge(self._plan.model_dump(mode="json"), look(self._world, count=True))
+        self._plan = plan_of(self.story, self._stage, self._clock.now() + self.story.clock_s)
+        self._judge = Judge(self._plan.model_dump(mode="json"), self._look(count=True))
         if self.story.rehearsed:
             self._rehearse()
-        self._world.afflict(parse_fault(text) for text in self.story.faults)
+        self._stage.afflict(self.story.faults)
         run = None
         try:
             run = self._to_the_end()
@@ -128,17 +124,17 @@ class Night:
         """The verdict on a run that nobody leads any more."""
         self._clock.advance(_SETTLE_S)
         self._catch_up(self._store)
-        self._judge.end(look(self._world, count=True))
+        self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
     def _rehearse(self) -> None:
         """A dry run changes nothing."""
         setting = Setting(clock=self._clock, secrets=_SECRETS, read_only=True)
         sites = self._plan.inventory.sites
-        adapters = {side: MockAdapter(sites[self._plan.site_name(side)], setting) for side in _SIDES}
-        before = look(self._world, count=True)
+        adapters = {side: self._stage.adapter(sites[self._plan.site_name(side)], setting) for side in _SIDES}
+        before = self._look(count=True)
         preview(self._plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, self._clock)
-        self._judge.previewed(before, look(self._world, count=True))
+        self._judge.previewed(before, self._look(count=True))
 
     def _to_the_end(self) -> Run:
         """One process after the other, until nobody has to go on."""
@@ -242,8 +238,9 @@ class Night:
         sites = self._plan.inventory.sites
         found: dict[Side, Adapter] = {}
         for side in _SIDES:
-            adapter = MockAdapter(sites[self._plan.site_name(side)], setting)
-            found[side] = cast("Adapter", NightAdapter(adapter, side, process, self))
+            site = self._plan.site_name(side)
+            adapter = self._stage.adapter(sites[site], setting)
+            found[side] = cast("Adapter", NightAdapter(adapter, side, site, process, self))
         return found
 
     # What a process tells
@@ -269,14 +266,14 @@ class Night:
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
-        seen = look(self._world)
+        seen = self._look()
         for row in rows:
             self._judge.written(row, seen, epoch=process.epoch)
         self._judge.look(seen)
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None:
         """A command is on its way to a site."""
-        seen = look(self._world)
+        seen = self._look()
         order = {
             "service": call.service,
             "on": side,
@@ -293,9 +290,12 @@ class Night:
         """What does the family leave out this time?"""
         return self._omissions.omits(reading, fields)
 
+    def _look(self, *, count: bool = False) -> dict[str, Any]:
+        return {**self._stage.look(count=count), "lags": self.lagging.most}
+
     def _catch_up(self, journal: NightJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""
-        seen = look(self._world)
+        seen = self._look()
         for line in journal.lines(RUN, after=self._judge.case.seq):
             self._judge.written(line, seen)
 

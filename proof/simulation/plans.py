@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from adapters.mock.layout import WorldLayout
 from orchestrator import events as ev
 from orchestrator.loader import load_runbook
 from orchestrator.runbook import Runbook, Step
-from orchestrator.site import Device, Inventory, Pair, Site
+from proof.simulation.stage import Stage
 from proof.simulation.story import Story
 
 # What takes longer is cut to this, seconds, for a story in haste; how long an effect may be late is not touched.
@@ -18,9 +17,9 @@ _TIMEOUT = 5.0  # of one command
 
 
 @cache
-def runbook(kind: str, *, haste: bool) -> Runbook:
+def runbook(name: str, *, haste: bool) -> Runbook:
     """The shipped runbook; in haste with the long waits cut."""
-    shipped = load_runbook(f"solace/{kind}")
+    shipped = load_runbook(name)
     if not haste:
         return shipped
     return shipped.model_copy(update={"steps": tuple(_hurried(step) for step in shipped.steps)})
@@ -35,35 +34,20 @@ def _hurried(step: Step) -> Step:
     return step.model_copy(update=cut)
 
 
-def plan_of(story: Story, reference: str, now: float) -> ev.Plan:
-    """``reference``: what the sites' option ``world`` says. ``now``: seconds since the epoch."""
+def plan_of(story: Story, stage: Stage, now: float) -> ev.Plan:
+    """``now``: seconds since the epoch."""
     outage = None
     if story.outage_ago is not None:
         outage = ev.Outage(at=now - story.outage_ago, suspended=story.suspended, spool_lost=story.spool_lost)
     return ev.Plan(
-        runbook=runbook(story.kind, haste=story.haste),
-        inventory=_inventory(story.layout, reference),
+        runbook=runbook(story.runbook, haste=story.haste),
+        inventory=stage.inventory(command_timeout=_TIMEOUT),
         pair="night",
         source=story.source,
-        target=story.target,
+        target=next(site for site in stage.sites if site != story.source),
         services=story.services,
         policy=story.policy,
         simulated=True,
         outage=outage,
         waves=story.waves,
     )
-
-
-def _inventory(layout: WorldLayout, reference: str) -> Inventory:
-    sites = {
-        site.name: Site(
-            adapter="mock",
-            devices=tuple(Device(name=node, router_name=node) for node in site.nodes),
-            options={"world": reference},
-            command_timeout=_TIMEOUT,
-        )
-        for site in layout.sites
-    }
-    services = tuple(vpn.name for vpn in layout.vpns)
-    one, other = sites
-    return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))

@@ -19,6 +19,7 @@ from orchestrator.journal import Journal
 from orchestrator.lease import Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
+from proof.simulation.lagging import Lagging
 from proof.simulation.story import Omission, Person
 
 _LONGEST_S = 5 * 3_600.0  # the slowest bridge that is drawn, with the longest queue, takes more than an hour
@@ -42,6 +43,9 @@ class Onlooker(Protocol):
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
     def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]: ...
+
+    @property
+    def lagging(self) -> Lagging: ...
 
 
 class Process:
@@ -159,9 +163,10 @@ def _size(path: Path | None) -> int:
 class NightAdapter:
     """A site's adapter, watched. Calls go out one by one, so that a process can die between any two of them."""
 
-    def __init__(self, inner: Adapter, side: Side, process: Process, onlooker: Onlooker) -> None:
+    def __init__(self, inner: Adapter, side: Side, site: str, process: Process, onlooker: Onlooker) -> None:
         self._inner = inner
         self._side = side
+        self._site = site
         self._process = process
         self._onlooker = onlooker
         self.readings = inner.readings
@@ -173,13 +178,14 @@ class NightAdapter:
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         self._onlooker.instant(self._process, f"before reading {reading}")
-        answers = self._inner.probe(reading, services)
+        answers = self._onlooker.lagging.shown(self._site, reading, self._inner.probe(reading, services))
         self._onlooker.instant(self._process, f"after reading {reading}")
         return {service: self._told(reading, answer) for service, answer in answers.items()}
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         for call in calls:
             self._onlooker.instant(self._process, f"before {action}")
+            self._onlooker.lagging.before_change(self._site, self._inner)
             watched = _WatchedPermit(permit, self, action, call)
             yield from self._inner.apply(action, [call], watched)
             self._onlooker.instant(self._process, f"after {action}")

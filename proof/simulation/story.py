@@ -5,27 +5,40 @@ A kept story is played as it is, whatever a seed is drawn to by then. Nothing he
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.mock.amps.layout import FabricLayout
 from adapters.mock.layout import WorldLayout
 from orchestrator.plan import Policy, Waves
 from orchestrator.runbook import Choice
 
+# The runbooks that are played: those of Solace by their plain names, others by family and name.
 Kind = Literal[
-    "controlled", "uncontrolled", "uncontrolled-isolated", "restore", "failback", "guard", "guard-standby", "suspend"
-]
-KINDS: tuple[Kind, ...] = (
     "controlled",
     "uncontrolled",
     "uncontrolled-isolated",
+    "uncontrolled-commanded",
     "restore",
+    "restore-commanded",
     "failback",
     "guard",
     "guard-standby",
     "suspend",
-)
+    "amps/controlled",
+    "amps/controlled-async",
+    "amps/uncontrolled",
+    "amps/uncontrolled-async",
+    "amps/restore",
+    "amps/restore-bootstrap",
+    "amps/failback",
+    "amps/failback-async",
+    "amps/proxied-transfer",
+    "amps/guard",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Layout = WorldLayout | FabricLayout
 StrikeKind = Literal["kill", "torn", "pause", "race", "step", "abort", "answer", "disk full"]
 
 
@@ -70,6 +83,32 @@ class Omission(_Strict):
     times: int = 1
 
 
+class Lag(_Strict):
+    """The management of ``site`` shows everything as it was up to ``seconds`` ago."""
+
+    site: str
+    seconds: float
+
+
+class CommandEnd(_Strict):
+    """How one run of a command ends: what its caller knows after ``lasts`` seconds, and after how many it took effect
+    (None: never)."""
+
+    effect: Literal["accepted", "rejected", "doubtful"] = "accepted"
+    lasts: float = 0.1
+    after: float | None = 0.0
+
+
+class FenceCommand(_Strict):
+    """The command of a site's fence plan: how its first runs end (later ones do what they should), which of its checks
+    say nothing, and whether it has ``closed`` the site before."""
+
+    site: str
+    ends: tuple[CommandEnd, ...] = ()
+    silent: tuple[int, ...] = ()
+    closed: bool = False
+
+
 class Person(_Strict):
     """Somebody at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
 
@@ -88,7 +127,7 @@ class Story(_Strict):
 
     seed: int
     kind: Kind
-    layout: WorldLayout
+    layout: Layout
     source: str
     services: tuple[str, ...]
     prelude: tuple[str, ...] = ()
@@ -96,6 +135,8 @@ class Story(_Strict):
     faults: tuple[str, ...] = ()
     strikes: tuple[Strike, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    lags: tuple[Lag, ...] = ()
+    fence: FenceCommand | None = None
     person: Person | None = None
     policy: Policy = Policy()
     later: Policy | None = None
@@ -110,11 +151,21 @@ class Story(_Strict):
     clock_s: float = 0.0
 
     @property
-    def target(self) -> str:
-        """The site that takes over."""
-        return next(site.name for site in self.layout.sites if site.name != self.source)
+    def runbook(self) -> str:
+        """The name of the shipped runbook."""
+        return runbook_of(self.kind)
 
     @property
     def troubles(self) -> int:
         """How much goes wrong."""
-        return len(self.faults) + len(self.strikes) + len(self.omissions)
+        return len(self.faults) + len(self.strikes) + len(self.omissions) + len(self.lags)
+
+
+def runbook_of(kind: Kind) -> str:
+    """The name of the shipped runbook that a kind of night plays."""
+    return kind if "/" in kind else f"solace/{kind}"
+
+
+def family_of(kind: Kind) -> str:
+    """The family of the devices of a kind of night."""
+    return runbook_of(kind).partition("/")[0]

@@ -25,7 +25,7 @@ from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Runbook, Side
 from orchestrator.state import Run, fold
-from proof.promises.facts import NOT_IDEMPOTENT
+from proof.promises.solace.facts import NOT_IDEMPOTENT
 from tests.core.killing import RUN, Fuse, Story
 from tests.scenarios.script import Phase, Scenario, read_scenario
 from tests.scenarios.staging import (

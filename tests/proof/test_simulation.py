@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from proof.simulation.draw import draw
 from proof.simulation.many import play_many, play_seeds
 from proof.simulation.night import play
 from proof.simulation.stores import Stores
-from proof.simulation.story import KINDS, Story
+from proof.simulation.story import KINDS, Story, family_of
 
 KEPT = [json.loads(line) for line in (Path(__file__).parent / "kept.jsonl").read_text("utf-8").splitlines()]
 _BATCHES, _BATCH = 20, 50
@@ -50,12 +51,18 @@ def test_the_same_seed_gives_the_same_night(stores: Stores) -> None:
         assert first == again
 
 
+def test_every_kind_is_drawn() -> None:
+    """Of the first thousand nights about a fourth are of AMPS, and some of each kind."""
+    drawn = Counter(draw(seed).kind for seed in range(_BATCHES * _BATCH))
+    assert set(drawn) == set(KINDS)
+    assert 200 <= sum(count for kind, count in drawn.items() if family_of(kind) == "amps") <= 300
+
+
 def test_much_goes_wrong_in_these_nights() -> None:
     """The nights are no quiet ones: every way a run can end, and every way a process is hit, is among a few hundred."""
     figures = play_seeds(range(2_000, 2_300), KINDS)
     assert set(figures.ends) >= {"done", "refused", "reverted", "needs-operator", "stuck", "escalated", "paused"}
     assert set(figures.hit) >= {"kill", "torn", "pause", "race", "step", "abort", "answer", "disk full"}
-    assert set(figures.kinds) == set(KINDS)
     assert figures.faults > figures.seeds
 
 

@@ -19,7 +19,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run
 from proof.promises import Judge
 from proof.simulation.afterwards import record_findings
-from proof.simulation.looks import look
+from proof.simulation.solace.looks import look
 
 
 class Watch:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from adapters.mock.amps.embedded import amps_inventory, amps_layout, amps_world
-from adapters.mock.amps.faults import GRAMMAR, InstanceFault, LinkFault, parse_amps_fault, parse_amps_faults
+from adapters.mock.amps.faults import (
+    GRAMMAR,
+    HandFault,
+    InstanceFault,
+    LinkFault,
+    parse_amps_fault,
+    parse_amps_faults,
+)
 from adapters.mock.amps.layout import fabric_from
 from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.world import AmpsWorld
@@ -30,6 +37,7 @@ Build = Callable[..., Stage]
         ("disable A +2s: kill A 30s", When("disable", "A", 2.0), InstanceFault("kill", "A", 30.0)),
         ("any: lose A sow", When("any"), InstanceFault("lose", "A", files="sow")),
         ("downgrade B: lose reply", When("downgrade", "B"), AnswerFault("lose reply")),
+        ("enable +1s: somebody downgrades A", When("enable", after=1.0), HandFault("downgrade", "A")),
         ("act: late 3s", When("act"), AnswerFault("late", late=3.0)),
     ],
 )
@@ -120,6 +128,39 @@ def test_files_are_lost_only_of_an_instance_that_is_down(stage: Build) -> None:
     one.fault("at 0s: lose A all")
     one.wait(1)
     assert one.numbers("A") > 0
+
+
+def changes(one: Stage, name: str) -> list[tuple[str, str]]:
+    """What an instance was made, and by whom."""
+    with one.world.request():
+        return [(what, by) for _, who, what, by in one.world.fabric.ledger.changes if who == name]
+
+
+def test_what_somebody_else_does_is_noted_and_is_no_request_of_ours(stage: Build) -> None:
+    """It shows in the world at once, in a reading with the next sample, and never among the requests."""
+    one = stage()
+    one.wait(5.1)
+    one.fault("at 0s: somebody disables A", "at 0s: somebody downgrades A")
+    one.wait(0.3)
+    assert changes(one, "A") == [("closed", "somebody"), ("async", "somebody")]
+    assert one.row("A", "transports", "1")["is_enabled"] == "1"
+    one.wait(1)
+    assert one.row("A", "transports", "1")["is_enabled"] == "0"
+    assert one.tally.commands == ()
+
+
+def test_a_start_brings_back_what_is_configured(stage: Build) -> None:
+    """And says so: whoever closed the instance before did not open it."""
+    one = stage()
+    one.close("A")
+    one.fault("at 1s: kill A 2s")
+    one.wait(6)
+    assert changes(one, "A") == [
+        ("closed", "command"),
+        ("open", "start"),
+        ("sync", "start"),
+        ("unproxied", "start"),
+    ]
 
 
 def test_a_refused_request_is_refused_once(stage: Build) -> None:

@@ -14,6 +14,9 @@ from adapters.mock.amps.queue import ByPublisher
 from adapters.mock.numbers import Numbers, Run
 
 Interval = tuple[float, float]
+# Moment, instance, what it is from now on (open, closed; sync, async; proxied, unproxied), and by whom: ``command``
+# (an administrator's request), ``somebody`` (scripted), ``start`` (of the instance), ``schedule`` (its own actions).
+Change = tuple[float, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class FabricLedger:
     readers: dict[str, Receipts] = field(default_factory=dict)
     open: list[tuple[float, tuple[str, ...]]] = field(default_factory=list)
     commands: list[tuple[str, str, str]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     def acknowledge(self, publisher: str, start: int, stop: int) -> None:
         """The publisher was told that these are persisted."""

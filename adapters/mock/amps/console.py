@@ -29,6 +29,15 @@ ACTIONS: Mapping[str, frozenset[str]] = {
     "sow": frozenset({"compact"}),
 }
 _DETAILS_MAX = 1_000
+# What an instance is, once that was done to it.
+_MADE: Mapping[str, str] = {
+    "enable": "open",
+    "disable": "closed",
+    "upgrade": "sync",
+    "downgrade": "async",
+    "enable_proxied_transfer": "proxied",
+    "disable_proxied_transfer": "unproxied",
+}
 
 
 class Console:
@@ -86,17 +95,32 @@ class Console:
             "messages": messages,
         }
 
-    def obey(self, action: str, target: str) -> None:
+    def obey(self, action: str, target: str, *, by: str = "command") -> None:
         """``transports/1`` and ``disable``, for example: done at once. Raises ``NoSuchObject`` or ``Refused``."""
         kind, _, id_ = target.partition("/")
         if action not in ACTIONS.get(kind, frozenset()):
             raise NoSuchObject(f"there is no action {action} of {kind}")
         effect = self._effects[kind](id_, action)
         effect()
-        instance = self.instance
-        instance.touched_at = self._world.fabric.now
-        self._world.fabric.ledger.commands.append((self.name, action, target))
+        fabric = self._world.fabric
+        if by == "command":  # what somebody else does is not known to who reads the statistics
+            self.instance.touched_at = fabric.now
+            fabric.ledger.commands.append((self.name, action, target))
+        if action in _MADE:
+            fabric.ledger.changes.append((fabric.now, self.name, _MADE[action], by))
         self._world.remember()
+
+    def obey_somebody(self, verb: str) -> None:
+        """Somebody else does this to all client transports, all links or all queues of the instance."""
+        layout = self.layout
+        targets = {
+            "transports": [transport_id(layout, one.name) for one in layout.transports if not one.is_replication],
+            "replication": [one.name for one in layout.destinations],
+            "queues": [one.id for one in layout.queues],
+        }
+        for kind, ids in targets.items():
+            for id_ in ids if verb in ACTIONS[kind] else ():
+                self.obey(verb, f"{kind}/{id_}", by="somebody")
 
     def check(self, action: str, target: str) -> None:
         """Is there such an action and such a thing to do it to? Raises ``NoSuchObject``; nothing is done."""

@@ -222,10 +222,12 @@ class Fabric:
                 why = f"due to lack of activity in past {rule.age:g} seconds"
                 text = f"AMPS replication destination {described.name} downgraded from sync to async {why}"
                 instance.note(self.now, "error", "", text)
+                self.ledger.changes.append((self.now, instance.name, "async", "schedule"))
             elif described.sync and link.downgraded and link.to is not None and age < rule.upgrade_age:
                 link.downgraded = False
                 text = f"AMPS replication destination {described.name} upgraded from async to sync"
                 instance.note(self.now, "info", "", text)
+                self.ledger.changes.append((self.now, instance.name, "sync", "schedule"))
 
     def _run_clients(self, passed: float) -> None:
         state = self.state

@@ -35,6 +35,8 @@ WHAT is a state fault
   lose A sow|all                 its SOW files, or all its files, are deleted; it must be down
   silent A [5s]                  its administration interface does not answer; nothing else notices
   stale A [30s]                  its statistics are not taken anew
+  somebody disables A            another administrator disables its client transports; likewise enables;
+                                 downgrades, upgrades (its links); proxies, unproxies (its queues)
 or a fault of one answer
   refuse [5s]                    the request is refused
   lose request                   it is lost on the way; no answer
@@ -46,6 +48,15 @@ A duration (ms, s, m, h) is how long it lasts; without one a state fault stays, 
 
 # With these a fault may wait for an action.
 _ACTIONS = ("disable", "enable", "downgrade", "upgrade", "proxy", "unproxy", "act")
+
+_HANDS = {
+    "disables": "disable",
+    "enables": "enable",
+    "downgrades": "downgrade",
+    "upgrades": "upgrade",
+    "proxies": "enable_proxied_transfer",
+    "unproxies": "disable_proxied_transfer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,15 @@ class InstanceFault:
     files: Literal["sow", "all"] = "all"
 
 
-StateFault = LinkFault | InstanceFault
+@dataclass(frozen=True, slots=True)
+class HandFault:
+    """Somebody else asks an instance for something; ``verb`` as in a request."""
+
+    verb: str
+    instance: str
+
+
+StateFault = LinkFault | InstanceFault | HandFault
 Fault = fault_lines.Fault[StateFault]
 
 
@@ -80,7 +99,7 @@ def instances_of(fault: Fault) -> Iterator[str]:
     match fault.what:
         case LinkFault(one=one, other=other):
             yield from (one, other)
-        case InstanceFault(instance=instance):
+        case InstanceFault(instance=instance) | HandFault(instance=instance):
             yield instance
 
 
@@ -100,6 +119,10 @@ def _of_instance(groups: Groups) -> StateFault | None:
     return None
 
 
+def _of_hand(groups: Groups) -> StateFault | None:
+    return HandFault(_HANDS[str(groups["hand"])], str(groups["instance"]))
+
+
 def _misfit(when: When, what: StateFault | AnswerFault) -> str:
     if isinstance(what, AnswerFault) and what.kind == "late" and when.phase not in _ACTIONS:
         return "only an action can be late"
@@ -114,6 +137,7 @@ FAULTS: Grammar[StateFault] = Grammar(
         (rf"link (?P<one>{NAME}) (?P<other>{NAME}) (?:down|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_link),
         (rf"(?P<kind>kill|silent|stale) (?P<instance>{NAME}){LASTS}", _of_instance),
         (rf"(?P<kind>start) (?P<instance>{NAME})", _of_instance),
+        (rf"somebody (?P<hand>{'|'.join(_HANDS)}) (?P<instance>{NAME})", _of_hand),
         (rf"(?P<kind>lose) (?P<instance>{NAME}) (?P<files>sow|all)", _of_instance),
     ),
     misfit=_misfit,

@@ -184,8 +184,10 @@ class Journal:
         return count
 
     def _file_of(self, position: int) -> int:
-        starts = [one.entries[0].position if one.entries else self.next for one in self.files]
-        return max(0, bisect_right(starts, position) - 1)
+        after = bisect_right(
+            self.files, position, key=lambda one: one.entries[0].position if one.entries else self.next
+        )
+        return max(0, after - 1)
 
 
 def runs_above(entry: Entry, highest: int) -> Run | None:

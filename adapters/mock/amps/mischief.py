@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from adapters.mock.amps.faults import FAULTS, Fault, InstanceFault, LinkFault, StateFault, instances_of
+from adapters.mock.amps.faults import FAULTS, Fault, HandFault, InstanceFault, LinkFault, StateFault, instances_of
 from adapters.mock.fault_lines import AnswerFault, When
 from adapters.mock.fault_script import FaultScript
 
@@ -59,6 +59,10 @@ class Mischief(FaultScript[StateFault, Asked]):
 
     def _disturb(self, what: StateFault, about: str | None) -> None:
         state, now = self._world.fabric.state, self._world.fabric.now
+        if isinstance(what, HandFault):
+            if state.instances[what.instance].phase != "down":
+                self._world.console(what.instance).obey_somebody(what.verb)
+            return
         until = _EVER if what.lasts is None else now + what.lasts
         match what:
             case LinkFault(kind="down"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -43,6 +44,7 @@ def take_sample(fabric: Fabric, instance: Instance, moment: float, epoch: Epoch)
     }
 
 
+@lru_cache(maxsize=10_000)  # each sample tells the same moments of the same journals again
 def stamp(seconds: float) -> str:
     """``20250101T000010.000000Z`` of seconds since the epoch."""
     return datetime.fromtimestamp(seconds, UTC).strftime(_STAMP)

@@ -199,8 +199,7 @@ class AmpsWorld(Kept):
             case "kill", [name, *_]:
                 self._of(name).kill(now)
             case "start", [name, *_]:
-                keeps = self.layout.assume.interrupted_bootstrap == "goes_on"
-                self._of(name).start(self.layout.instance(name), now, keeps_fetched=keeps)
+                self._start(name, now)
             case "lose", [name, files]:
                 if self._of(name).phase == "down":
                     self._of(name).lose(files, self.layout.instance(name))
@@ -209,6 +208,14 @@ class AmpsWorld(Kept):
                     self.console(name).obey(action, target)
             case _:
                 raise ValueError(f"the world knows no event {kind} {details}")
+
+    def _start(self, name: str, now: float) -> None:
+        instance, layout = self._of(name), self.layout.instance(name)
+        if instance.phase == "down":
+            instance.start(layout, now, keeps_fetched=self.layout.assume.interrupted_bootstrap == "goes_on")
+            lets_in = any(one.enabled for one in layout.transports if not one.is_replication)
+            made = ("open" if lets_in else "closed", "sync", "unproxied")
+            self.fabric.ledger.changes += [(now, name, what, "start") for what in made]
 
     def _sample(self) -> None:
         """Statistics are taken each interval since an instance's start, unless somebody keeps it from that."""

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adapters.mock.world import World
 
 
-def look(world: World, *, count: bool = False) -> dict[str, Any]:
-    """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape."""
+def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:
+    """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape.
+
+    ``outside``: effects of what is no device of the world. A door is open where both of its leaves are.
+    """
     with world.request():
         return {
             "moment": world.now(),
             "sites": {
-                name: {"serves": centre.serves, "doors": [node.backbone for node in centre.nodes.values()]}
+                name: {
+                    "serves": centre.serves,
+                    "doors": [node.backbone and node.interface for node in centre.nodes.values()],
+                }
                 for name, centre in world.centres.items()
             },
-            "services": {name: _service(world, name, count) for name in world.vpn_names},
+            "services": {name: _service(world, name, outside, count) for name in world.vpn_names},
         }
 
 
-def _service(world: World, name: str, count: bool) -> dict[str, Any]:
+def _service(world: World, name: str, outside: Sequence[list[Any]], count: bool) -> dict[str, Any]:
     vpn = world.vpn(name)
     ledger = vpn.ledger
     seen: dict[str, Any] = {
@@ -33,7 +40,8 @@ def _service(world: World, name: str, count: bool) -> dict[str, Any]:
             if len(sites) > 1
         ],
         "effects": [
-            [key.site, key.action, dict(key.args), counted.effects] for key, counted in ledger.commands.items()
+            *([key.site, key.action, dict(key.args), counted.effects] for key, counted in ledger.commands.items()),
+            *outside,
         ],
         "transactions": {
             site: {xid: held.state for xid, held in side.transactions.items()} for site, side in vpn.sides.items()
@@ -43,5 +51,6 @@ def _service(world: World, name: str, count: bool) -> dict[str, Any]:
     if count:
         tally = vpn.tally()
         seen["lost"] = tally.lost
-        seen["received"] = [key.action for key, counted in ledger.commands.items() for _ in range(counted.received)]
+        received = [key.action for key, counted in ledger.commands.items() for _ in range(counted.received)]
+        seen["received"] = received + [action for _, action, _, ran in outside for _ in range(ran)]
     return seen

@@ -1,0 +1,12 @@
+"""The promises as they are meant for an AMPS instance: who lets clients in, what has crossed its link, who accepted what.
+
+There are no roles: who lets clients in serves. Across a sync link two instances may, since a message counts as safe
+only when both have it; otherwise one at a time.
+"""
+
+from proof.promises.amps.on_order import judge_order
+from proof.promises.amps.on_record import judge_record
+from proof.promises.amps.on_world import judge_end, judge_world
+from proof.promises.rules import Rules
+
+AMPS = Rules(order=judge_order, record=judge_record, world=judge_world, end=judge_end)

@@ -1,0 +1,67 @@
+"""AMPS: what its rules know of a world and of a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proof.promises.facts import Case, LaneFacts, Plain, changes_since
+
+# Runbooks whose `done` promises that nothing was lost.
+LOSSLESS = frozenset({"amps/controlled", "amps/controlled-async", "amps/failback", "amps/failback-async"})
+DOORS = frozenset({"open", "closed"})
+# What an instance is once an action is obeyed, in the words of the world's changes.
+MADE = {
+    ("set_client_transports", "enabled"): "open",
+    ("set_client_transports", "disabled"): "closed",
+    ("set_link_mode", "sync"): "sync",
+    ("set_link_mode", "async"): "async",
+    ("set_proxied_transfer", "enabled"): "proxied",
+    ("set_proxied_transfer", "disabled"): "unproxied",
+}
+_KINDS = (DOORS, frozenset({"sync", "async"}), frozenset({"proxied", "unproxied"}))
+
+
+def instances(lane: LaneFacts, world: Plain) -> Plain:
+    """Both instances of the lane's service, by site."""
+    found: Plain = world["services"][lane.service]["instances"]
+    return found
+
+
+def made_by(action: str, args: Plain) -> str:
+    """What an instance is once it has obeyed."""
+    return MADE[action, next(iter(args.values()))]
+
+
+def is_made(instance: Plain, what: str) -> bool:
+    """Is an instance that? Of one that is down nobody can say otherwise; its client transports are shut then."""
+    if what in DOORS:
+        return all(instance["doors"]) if what == "open" else not any(instance["doors"])
+    if instance["phase"] == "down":
+        return True
+    return bool(
+        {
+            "sync": instance["sync"],
+            "async": not instance["sync"],
+            "proxied": instance["proxied"],
+            "unproxied": not instance["proxied"],
+        }[what]
+    )
+
+
+def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str, what: str) -> bool:
+    """Is the site open or closed, sync or async, … since the run began by anything but a request of ours? A start
+    brings an instance back as it is configured."""
+    kind = next(kind for kind in _KINDS if what in kind)
+    last = [one for one in changes_since(case, lane, world) if one[1] == site and one[2] in kind][-1:]
+    return bool(last) and last[0][3] != "command"
+
+
+def foreign_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
+    """What was changed since the run began, and not by a request of ours."""
+    return [one for one in changes_since(case, lane, world) if one[3] != "command"]
+
+
+def is_async(both: Plain) -> bool:
+    """Does a publisher hear that a message is safe before the mate has it? By the configuration of either link."""
+    return not all(one["configured_sync"] for one in both.values())

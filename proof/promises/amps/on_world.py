@@ -1,0 +1,95 @@
+"""AMPS: what must hold of the world itself: at every moment, and at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proof.promises.amps.facts import LOSSLESS, foreign_changes, instances, is_async, is_foreign, is_made
+from proof.promises.facts import Broken, Case, LaneFacts, Plain, changes_since
+
+_NEAR = 1e-6
+
+
+def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Every promise that the world shows to be broken, at any moment."""
+    if is_async(instances(lane, world)) and not lane.accepted("unfenced"):
+        yield from _both_open(case, lane, service, world)
+
+
+def _both_open(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Promise 1: no interval in which both let clients in, across an async link, begins with what we told one."""
+    begun = case.begun["moment"] if case.begun is not None else 0.0
+    for start, _ in service["both_open"]:
+        ours = [
+            site
+            for moment, site, what, by in changes_since(case, lane, world)
+            if what == "open" and by == "command" and abs(moment - start) < _NEAR
+        ]
+        for site in ours if start >= begun else ():
+            other = next(one for one in service["instances"] if one != site)
+            if not is_foreign(case, lane, world, other, "open"):
+                yield Broken(1, f"{lane.service}: letting clients in at {site} made two instances that take them")
+
+
+def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Promises 3 and 4 of a run that nobody leads any more; everything that was on its way has arrived."""
+    yield from _where_clients_are(case, lane, world)
+    yield from _changed_nothing(case, lane, service, world)
+    yield from _lost(case, lane, service, world)
+
+
+def _where_clients_are(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
+    """The name of an end says who lets clients in; unless something else had a hand in it, or an instance is gone."""
+    if foreign_changes(case, lane, world) or lane.waived:
+        return
+    both = instances(lane, world)
+    for site, what in _wanted(case, lane, both).items():
+        if both[site]["phase"] != "down" and not is_made(both[site], what):
+            yield Broken(4, f"{lane.service}: ended {lane.outcome}, and {site} is not {what}")
+
+
+def _wanted(case: Case, lane: LaneFacts, both: Plain) -> dict[str, str]:
+    source, target = case.site("source"), case.site("target")
+    if lane.outcome == "reverted" and case.begun is not None:
+        before = instances(lane, case.begun)
+        return {site: "open" if all(before[site]["doors"]) else "closed" for site in both if _is_plain(before[site])}
+    if lane.outcome not in ("done", "escalated"):
+        return {}
+    if case.runbook in LOSSLESS:
+        return {source: "closed", target: "open"}
+    if case.runbook == "amps/guard":
+        return {source: "closed"}
+    if case.runbook == "amps/proxied-transfer":
+        return {target: "proxied"}
+    if "restore" in case.runbook:
+        return {target: "open", source: "closed" if is_async(both) else "open"}
+    return {target: "open"}
+
+
+def _is_plain(instance: Plain) -> bool:
+    """Were all of its doors alike, and was it there?"""
+    return instance["phase"] != "down" and (all(instance["doors"]) or not any(instance["doors"]))
+
+
+def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Refused means that nothing was changed; but what something else has taken back before anybody read it looks as if
+    it had never been."""
+    if lane.outcome != "refused" or case.begun is None or foreign_changes(case, lane, world):
+        return
+    new = service["effects"][len(case.begun["services"][lane.service]["effects"]) :]
+    if new:
+        yield Broken(4, f"{lane.service}: refused, and {new[0][1]} took effect at {new[0][0]}")
+
+
+def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Promise 3: nothing, when it went well or back. What stands at an instance that is gone comes back with it; after
+    an end that is well the source may be gone."""
+    if case.runbook not in LOSSLESS or case.begun is None or lane.escalated is not None or lane.waived:
+        return
+    both, target = instances(lane, world), case.site("target")
+    needed = (target,) if lane.outcome == "done" else tuple(both)
+    if foreign_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
+        return
+    new = service["lost"] - case.begun["services"][lane.service]["lost"]
+    if new > 0 and lane.outcome in ("done", "reverted", "refused"):
+        yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")

@@ -1,0 +1,26 @@
+"""The rules of one family: what the promises mean for its devices. What holds for every device is not said here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Each rule yields every promise that it finds broken.
+
+    ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
+    lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
+    the same once nobody leads the run any more. ``not_idempotent``: actions that must not take effect twice.
+    ``shared``: actions on a whole site, whose effect is not of one service alone.
+    """
+
+    order: Callable[[Case, LaneFacts, Plain, Intent | None, Plain | None], Iterator[Broken]]
+    record: Callable[[Case, LaneFacts, Plain, Plain | None], Iterator[Broken]]
+    world: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
+    end: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
+    not_idempotent: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()

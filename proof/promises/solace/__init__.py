@@ -1,0 +1,16 @@
+"""The promises as they are meant for a message VPN: roles, queue and bridge, doors, transactions."""
+
+from proof.promises.rules import Rules
+from proof.promises.solace.facts import NOT_IDEMPOTENT
+from proof.promises.solace.on_order import judge_order
+from proof.promises.solace.on_record import judge_record
+from proof.promises.solace.on_world import judge_end, judge_world
+
+SOLACE = Rules(
+    order=judge_order,
+    record=judge_record,
+    world=judge_world,
+    end=judge_end,
+    not_idempotent=NOT_IDEMPOTENT,
+    shared=frozenset({"set_backbone", "set_external_fence"}),
+)

@@ -1,0 +1,27 @@
+"""Solace: what its rules know of a world and of a lane."""
+
+from __future__ import annotations
+
+from proof.promises.facts import Case, LaneFacts, Plain, changes_since
+
+# Runbooks whose `done` promises that nothing was lost.
+LOSSLESS = frozenset({"solace/controlled", "solace/failback"})
+COMMANDED = "solace/uncontrolled-commanded"
+NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})
+
+
+def is_fenced(world: Plain, site: str) -> bool:
+    """Is every door of the site shut?"""
+    doors = world["sites"][site]["doors"]
+    return bool(doors) and not any(doors)
+
+
+def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
+    """Has the site its present role from somebody else, and since the run began?"""
+    last = [change for change in changes_since(case, lane, world) if change[1] == site][-1:]
+    return bool(last) and last[0][3] == "somebody"
+
+
+def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain) -> bool:
+    """Did anybody but us change a role of the service since the run began?"""
+    return any(change[3] == "somebody" for change in changes_since(case, lane, world))

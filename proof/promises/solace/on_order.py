@@ -1,0 +1,152 @@
+"""Solace: what must hold when a change is on its way to a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
+from proof.promises.solace.facts import COMMANDED, LOSSLESS, NOT_IDEMPOTENT, has_foreign_hand, is_fenced, is_foreign
+
+_OPENING = frozenset({("set_backbone", "up"), ("set_external_fence", "open")})
+
+
+def judge_order(
+    case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
+) -> Iterator[Broken]:
+    """Every promise that this order breaks."""
+    if (order["action"], order["args"].get("state")) in _OPENING:
+        yield from _fence_opened(case, lane, order, intent, world)
+    if order["action"] == "set_role" and order["args"]["role"] == "active":
+        yield from _two_active(case, lane, order, world)
+        yield from _unconfirmed(case, lane, order)
+        yield from _too_early(case, lane, order, world)
+        yield from _not_fenced(case, lane, order)
+    if order["action"] in NOT_IDEMPOTENT:
+        yield from _undecided(case, lane, order)
+        yield from _too_soon(case, lane, order, world)
+    yield from _unsafe_return(case, lane, order)
+
+
+def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promise 1: the other site is standby, or no client can reach it, or somebody answered for that by name."""
+    if world is None or lane.accepted("unfenced"):
+        return
+    other = case.site("target" if order["on"] == "source" else "source")
+    is_active = world["services"][lane.service]["roles"][other] == "active"
+    if is_active and not is_fenced(world, other) and not is_foreign(case, lane, world, other):
+        yield Broken(1, f"{words(order)}, while {other} is active")
+
+
+def _unconfirmed(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 1: a site that was told to give up activity was read as standby, after that and before this.
+
+    An escalated lane may go on past a site that has gone dark since, when somebody waives that reading by name.
+    """
+    other = "target" if order["on"] == "source" else "source"
+    tried = lane.tried.get((other, "set_role"))
+    if tried is None or lane.accepted("unfenced") or (lane.escalated is not None and lane.waived):
+        return
+    seen = lane.read(other, "replication", after=tried)
+    if seen is None or seen.get("role") != "standby":
+        yield Broken(1, f"{words(order)}, and nothing read since had shown {case.site(other)} as standby")
+
+
+def _not_fenced(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 8: where a command fences the lost site, it was read as closed, after it was run and before this."""
+    if case.runbook != COMMANDED or order["on"] != "target":
+        return
+    seen = lane.read("source", "external_fence", after=lane.tried.get(("source", "set_external_fence"), 0))
+    if seen is None or seen["closed"] is not True:
+        yield Broken(8, f"{words(order)}, and nothing read since had shown {case.site('source')} as fenced")
+
+
+def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promise 2: activated only after depth 0 and a bound bridge were read in one round; and it was so."""
+    if case.runbook not in LOSSLESS or order["on"] != "target" or lane.escalated is not None:
+        return
+    if not lane.is_drained:
+        yield Broken(2, f"{words(order)}, and no reading had shown the queue empty with the bridge bound")
+    if world is None or has_foreign_hand(case, lane, world):
+        return
+    left = world["services"][lane.service]["queued"][case.site("source")]
+    if left:
+        yield Broken(2, f"{words(order)}, with {left} messages still queued at {case.site('source')}")
+
+
+def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 7: prepared ones only, at the formerly active site, each with a recorded decision and its reason."""
+    xid = order["args"]["xid"]
+    ruling = lane.rulings.get(xid)
+    if ruling is None or not ruling["reason"] or not ruling["by"]:
+        yield Broken(7, f"{words(order)}, without a recorded decision and its reason")
+        return
+    completes = order["action"] == "complete_transaction"
+    if completes and order["on"] != "source":
+        yield Broken(7, f"{words(order)}, which is not the formerly active site")
+    if completes and ruling["choice"] != order["args"]["outcome"]:
+        yield Broken(7, f"{words(order)}, and {ruling['choice']} was decided")
+    wanted = "prepared" if completes else "complete"
+    listed = (lane.read(order["on"], "transactions") or {}).get("items", ())
+    state = next((item["state"] for item in listed if item["xid"] == xid), "not listed")
+    if state != wanted:
+        yield Broken(7, f"{words(order)}, and it was last read as {state}")
+
+
+def _too_soon(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promise 7: at the newly active site the transaction manager has its chance first; who activates a site behind
+    our back gives it another one, which nobody can wait for."""
+    at_target = order["action"] == "delete_transaction" and order["on"] == "target"
+    if world is None or has_foreign_hand(case, lane, world):
+        return
+    if at_target and world["services"][order["service"]].get("manager_due"):
+        yield Broken(7, f"{words(order)}, before the transaction manager had its chance")
+
+
+def _fence_opened(
+    case: Case, lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None
+) -> Iterator[Broken]:
+    """Promise 8: only a restore lets clients back in, once nothing is active there; or an undo of our own fence."""
+    if intent is not None and intent.event["undo"]:
+        # Its own fence may never have been shut; then it is as open as it was.
+        shut_before = case.begun is not None and not all(case.begun["sites"][order["site"]]["doors"])
+        if shut_before and not any(one["action"] == order["action"] for one in lane.ordered):
+            yield Broken(8, f"{words(order)}, and this run had not shut it")
+        return
+    if not case.runbook.startswith("solace/restore"):
+        yield Broken(8, f"{words(order)}, and {case.runbook} is no restore")
+    if world is None:
+        return
+    for name, service in world["services"].items():
+        active = service["roles"][order["site"]] == "active"
+        if active and not (name in case.lanes and is_foreign(case, case.lanes[name], world, order["site"])):
+            yield Broken(8, f"{words(order)}, while {name} is active there")
+
+
+def _unsafe_return(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 9: nothing is changed by a fail-back until it is shown to be safe, or the risk is accepted by name."""
+    if case.runbook != "solace/failback" or lane.accepted("unsafe-return"):
+        return
+    sides = [lane.read(side, "endpoints") for side in ("source", "target")]
+    if sides[0] is None or sides[1] is None:
+        yield Broken(9, f"{words(order)}, and the endpoints of both sites had not been read")
+        return
+    risk = _risk(sides[0]["items"], sides[1]["items"], case.plan["outage"])
+    if risk:
+        yield Broken(9, f"{words(order)}, though {risk}")
+
+
+def _risk(acting: list[Plain], returning: list[Plain], outage: Plain | None) -> str:
+    """Why it is not safe to go back; empty when it is. Written down once more, from the promise alone."""
+    if outage is not None and outage["spool_lost"]:
+        return "the returning site lost its spool"
+    if outage is not None and outage["suspended"] is not False:
+        return "replication may have been suspended"
+    counts = {(one["endpoint"], one["name"]): one["messages"] for one in returning}
+    for one in acting:
+        younger = (
+            outage is not None and one["oldest_at"] is not None and one["oldest_at"] > outage["at"] + outage["skew"]
+        )
+        equal = one["messages"] is not None and counts.get((one["endpoint"], one["name"])) == one["messages"]
+        if one["messages"] != 0 and not younger and not equal:
+            return f"{one['name']} holds messages from before the fail-over"
+    return ""

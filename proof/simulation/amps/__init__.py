@@ -1,0 +1,1 @@
+"""The nights of AMPS instances: what is drawn of them, and what is true of them."""

@@ -1,0 +1,157 @@
+"""Draws nights of AMPS instances: the fabric, what happened in it before the run, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from adapters.mock.amps.layout import FabricLayout
+from orchestrator.runbook import Choice
+from proof.simulation.amps.draw_faults import draw_faults
+from proof.simulation.amps.draw_world import SITES, draw_fabric
+from proof.simulation.scene import Scene
+from proof.simulation.story import Kind
+
+Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run begins
+
+
+class AmpsDraw:
+    """See ``scene.FamilyDraw``."""
+
+    weights: Mapping[Kind, int] = {
+        "amps/controlled": 10,
+        "amps/controlled-async": 6,
+        "amps/uncontrolled": 4,
+        "amps/uncontrolled-async": 4,
+        "amps/restore": 5,
+        "amps/restore-bootstrap": 2,
+        "amps/failback": 2,
+        "amps/failback-async": 2,
+        "amps/proxied-transfer": 1,
+        "amps/guard": 1,
+    }
+    choices: Mapping[str, Sequence[Choice]] = {
+        "reopened": ("wait", "revert"),
+        "clients-stay": ("wait", "revert"),
+        "link-lost": ("wait", "revert", "escalate"),
+        "queues-cut-off": ("wait", "revert"),
+        "queues-stay": ("wait", "revert", "stop"),
+        "sync-stalled": ("wait", "stop"),
+        "bootstrap": ("attest", "attest", "stop"),
+        "stale-tail": ("accept", "accept", "stop"),
+        "data-loss": ("accept", "accept", "accept", "stop"),
+        "unfenced": ("attest", "attest", "waive", "stop"),
+        "proxied-transfer": ("accept", "accept", "stop"),
+        "step-failed": ("revert", "stop", "retry", "waive"),
+        "undo-failed": ("stop", "retry"),
+    }
+    pressing: Mapping[str, float] = {
+        "link-lost": 0.5,
+        **dict.fromkeys(("bootstrap", "stale-tail", "data-loss", "unfenced", "proxied-transfer"), 0.85),
+    }
+    omitted: Sequence[tuple[str, str]] = (
+        ("instance", "recovered"),
+        ("clients", "count"),
+        ("links", "mate"),
+        ("links", "interval_s"),
+        ("queues", "items"),
+        ("bootstrap", "configured"),
+        ("bootstrap", "empty"),
+        ("transaction_log", "empty"),
+        ("permissions", "known"),
+    )
+    # Together with the latest effect of a request (20s) and a sample (2s) still within the 30s of `settle`.
+    lags: Sequence[float] = (1.0, 4.0)
+    calls: Sequence[str] = (
+        "set_client_transports",
+        "set_client_transports",
+        "set_link_mode",
+        "set_proxied_transfer",
+    )
+    endless: frozenset[Kind] = frozenset()
+
+    def scene(self, chance: Random, kind: Kind) -> Scene:
+        """Two sites, one or two services."""
+        source = chance.choice(SITES)
+        target = next(site for site in SITES if site != source)
+        layout = draw_fabric(chance, kind, source)
+        prelude, wait = _PRELUDES.get(kind, _calm)(chance, layout, source, target)
+        services = tuple(dict.fromkeys(one.group_name for one in layout.instances))
+        return Scene(
+            layout=layout,
+            sites=(source, target),
+            source=source,
+            services=services[:1] if chance.random() < 0.3 else services,
+            prelude=prelude,
+            wait=wait,
+            faults=draw_faults(chance, layout, kind),
+        )
+
+
+def _at(layout: FabricLayout, site: str) -> list[str]:
+    return [one.name for one in layout.instances if one.site_name == site]
+
+
+def _calm(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
+    """Clients have published for a while."""
+    return (), chance.choice((0.5, 3.0, 6.0, 12.0))
+
+
+def _dark(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
+    """The source is lost, for good or for a while; or only cut off; or only its administration is."""
+    at = chance.choice((1, 3, 6))
+    lasts = chance.choice(("", "", "", " 20s", " 40s"))
+    lost = chance.choices(("kill", "silent", "link"), (78, 10, 12))[0]
+    pairs = list(zip(_at(layout, source), _at(layout, target), strict=True))
+    faults = [] if lost == "link" else [f"at {at}s: {lost} {name}{lasts}" for name, _ in pairs]
+    if lost == "link" or (lost == "silent" and chance.random() < 0.7):
+        faults += [f"at {at}s: link {one} {other} down{lasts}" for one, other in pairs]
+    if chance.random() < 0.1:
+        faults += [f"at {at - 1}s: somebody downgrades {name}" for name in _at(layout, source)]
+    return tuple(faults), at + chance.choice((0.5, 3.0, 8.0))
+
+
+def _returns(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
+    """The source was lost, its mate serves without it, and somebody starts it: before the run, or during it."""
+    back = chance.choice((6, 9, 15))
+    return _after_loss(chance, layout, source, target, back), chance.choice((5.0, 8.0, 12.0, 20.0))
+
+
+def _returns_empty(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
+    """The same, and its files are lost; sometimes they are not."""
+    back = chance.choice((6, 9, 15))
+    faults = _after_loss(chance, layout, source, target, back)
+    if chance.random() < 0.9:
+        faults += tuple(f"at 4s: lose {name} all" for name in _at(layout, source))
+    return faults, chance.choice((5.0, 8.0, 12.0))
+
+
+def _after_loss(chance: Random, layout: FabricLayout, source: str, target: str, back: int) -> tuple[str, ...]:
+    faults = [f"at 0s: somebody enables {name}" for name in _at(layout, source)]
+    faults += [f"at 2s: kill {name}" for name in _at(layout, source)]
+    if chance.random() < 0.85:
+        faults += [f"at 3s: somebody downgrades {name}" for name in _at(layout, target)]
+    if chance.random() < 0.2:
+        faults += [f"at 3s: somebody proxies {name}" for name in _at(layout, target)]
+    if chance.random() < 0.9:
+        faults += [f"at {back}s: start {name}" for name in _at(layout, source)]
+    return tuple(faults)
+
+
+def _came_back(chance: Random, layout: FabricLayout, source: str, target: str) -> Before:
+    """The target was away for a while."""
+    away = chance.choice((2, 5))
+    faults = [f"at 1s: kill {name} {away}s" for name in _at(layout, target)]
+    return tuple(faults), away + chance.choice((0.5, 4.0, 8.0))
+
+
+_PRELUDES: Mapping[Kind, Callable[[Random, FabricLayout, str, str], Before]] = {
+    "amps/uncontrolled": _dark,
+    "amps/uncontrolled-async": _dark,
+    "amps/proxied-transfer": _dark,
+    "amps/restore": _returns,
+    "amps/restore-bootstrap": _returns_empty,
+    "amps/guard": _returns,
+    "amps/failback": _came_back,
+    "amps/failback-async": _came_back,
+}

@@ -1,0 +1,63 @@
+"""A simulated AMPS pair as the stage of a night. A service is a group, which has one instance at each site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
+from adapters.mock.amps.faults import parse_amps_fault
+from adapters.mock.amps.layout import FabricLayout
+from adapters.mock.amps.world import AmpsWorld
+from orchestrator.clock import Clock
+from orchestrator.contract import Adapter, Setting
+from orchestrator.site import Device, Inventory, Pair, Site
+from proof.simulation.amps.looks import look
+
+_NAME = "night"
+
+
+class AmpsStage:
+    """See ``stage.Stage``."""
+
+    def __init__(self, layout: FabricLayout, clock: Clock) -> None:
+        self._layout = layout
+        self._world = AmpsWorld(layout, clock)
+        self._reference = AMPS_WORLDS.register(_NAME, self._world)
+
+    @property
+    def sites(self) -> Sequence[str]:
+        """In the order of the layout."""
+        return tuple(dict.fromkeys(one.site_name for one in self._layout.instances))
+
+    def inventory(self, *, command_timeout: float) -> Inventory:
+        """One device for each instance of a site, each with the service of its group."""
+        sites = {
+            site: Site(
+                adapter="mock-amps",
+                devices=tuple(Device(name=name) for name in instances.values()),
+                options={"world": self._reference, "services": instances},
+                command_timeout=command_timeout,
+            )
+            for site in self.sites
+            if (instances := {one.group_name: one.name for one in self._layout.instances if one.site_name == site})
+        }
+        services = tuple(dict.fromkeys(one.group_name for one in self._layout.instances))
+        one, other = sites
+        return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
+
+    def afflict(self, faults: Iterable[str]) -> None:
+        """In the words of ``adapters.mock.amps.faults``."""
+        self._world.afflict(parse_amps_fault(text) for text in faults)
+
+    def adapter(self, site: Site, setting: Setting) -> Adapter:
+        """The simulated instances, in process."""
+        return cast("Adapter", MockAmpsAdapter(site, setting))
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        """Doors, links, queues, what each instance has more than its mate."""
+        return look(self._world, count=count)
+
+    def close(self) -> None:
+        """The world is unknown again."""
+        AMPS_WORLDS.forget(_NAME)

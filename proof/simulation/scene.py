@@ -1,0 +1,49 @@
+"""What a family draws of a night: a world, what happened in it before, and what goes wrong. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Protocol
+
+from orchestrator.runbook import Choice
+from proof.simulation.story import Kind, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """``prelude`` happens in the ``wait`` seconds before the run begins, ``faults`` begin with it. ``more``: what the
+    plan is told besides, by the names of ``Story``. ``xids``: transactions that somebody may rule on beforehand."""
+
+    layout: Layout
+    sites: tuple[str, str]
+    source: str
+    services: tuple[str, ...]
+    prelude: tuple[str, ...]
+    wait: float
+    faults: tuple[str, ...]
+    xids: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FamilyDraw(Protocol):
+    """How a family's nights are drawn.
+
+    ``weights``: of its kinds. ``choices``: what a person or a policy may say at each gate; ``pressing``: gates that a
+    policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``lags``: by how many
+    seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
+    for what may take a day.
+    """
+
+    weights: Mapping[Kind, int]
+    choices: Mapping[str, Sequence[Choice]]
+    pressing: Mapping[str, float]
+    omitted: Sequence[tuple[str, str]]
+    lags: Sequence[float]
+    calls: Sequence[str]
+    endless: frozenset[Kind]
+
+    def scene(self, chance: Random, kind: Kind) -> Scene:
+        """A scene for a run of this kind."""
+        ...

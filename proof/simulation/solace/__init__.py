@@ -1,0 +1,1 @@
+"""The nights of Solace message VPNs: what is drawn of them, and what is true of them."""

@@ -1,0 +1,70 @@
+"""Two simulated Solace sites as the stage of a night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from adapters.mock.adapter import MockAdapter
+from adapters.mock.faults import parse_fault
+from adapters.mock.layout import WorldLayout
+from adapters.mock.world import World
+from adapters.mock.worlds import WORLDS
+from orchestrator.clock import Clock
+from orchestrator.contract import Adapter, Setting
+from orchestrator.site import Device, Inventory, Pair, Site
+from proof.simulation.solace.looks import look
+from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
+from proof.simulation.story import FenceCommand
+
+_NAME = "night"
+
+
+class SolaceStage:
+    """See ``stage.Stage``."""
+
+    def __init__(self, layout: WorldLayout, clock: Clock, fence: FenceCommand | None = None) -> None:
+        self._layout = layout
+        self._world = World(layout, clock)
+        self._reference = WORLDS.register(_NAME, self._world)
+        self._fence = None if fence is None else OutsideFence(fence, self._world, clock)
+
+    @property
+    def sites(self) -> Sequence[str]:
+        """In the order of the layout."""
+        return tuple(site.name for site in self._layout.sites)
+
+    def inventory(self, *, command_timeout: float) -> Inventory:
+        """One device for each node."""
+        sites = {
+            site.name: Site(
+                adapter="mock",
+                devices=tuple(Device(name=node, router_name=node) for node in site.nodes),
+                options={"world": self._reference},
+                command_timeout=command_timeout,
+            )
+            for site in self._layout.sites
+        }
+        services = tuple(vpn.name for vpn in self._layout.vpns)
+        one, other = sites
+        return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
+
+    def afflict(self, faults: Iterable[str]) -> None:
+        """In the words of ``adapters.mock.faults``."""
+        self._world.afflict(parse_fault(text) for text in faults)
+
+    def adapter(self, site: Site, setting: Setting) -> Adapter:
+        """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
+        if self._fence is not None and self._fence.site == site.name:
+            return cast("Adapter", FencedAdapter(site, setting, self._fence))
+        return cast("Adapter", MockAdapter(site, setting))
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        """Roles, queues, doors, transactions."""
+        if self._fence is not None:
+            self._fence.settle()
+        return look(self._world, as_effects(self._fence), count=count)
+
+    def close(self) -> None:
+        """The world is unknown again."""
+        WORLDS.forget(_NAME)

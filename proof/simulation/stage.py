@@ -1,0 +1,38 @@
+"""What a family brings to a night: its simulated sites, as the theatre uses them. Plays and judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from orchestrator.contract import Adapter, Setting
+from orchestrator.site import Inventory, Site
+
+
+class Stage(Protocol):
+    """The sites of one night. Close it at the end."""
+
+    @property
+    def sites(self) -> Sequence[str]:
+        """The names of the two sites."""
+        ...
+
+    def inventory(self, *, command_timeout: float) -> Inventory:
+        """The inventory of the pair ``night``; a command is waited for so many seconds."""
+        ...
+
+    def afflict(self, faults: Iterable[str]) -> None:
+        """Script faults, each in the words of the family."""
+        ...
+
+    def adapter(self, site: Site, setting: Setting) -> Adapter:
+        """A new session with one of the sites."""
+        ...
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        """What is true now, for the judge (see ``proof.promises``); with ``count``, also what became of messages."""
+        ...
+
+    def close(self) -> None:
+        """Make room for the next night."""
+        ...
