@@ -1,4 +1,4 @@
-"""The journal: an append-only, hash-chained record of runs, in SQLite or PostgreSQL, through SQLAlchemy Core.
+"""The journal: an append-only, hash-chained record of runs, in SQLite or PostgreSQL (``database``).
 
 Every record of a run carries the hash of the one before it; the run's row carries number and hash of the last one,
 so that an edit, a deletion, a reordering or a truncation is found offline (``chain``). With a signer, each commit also

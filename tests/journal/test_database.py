@@ -1,0 +1,101 @@
+"""The database of the journal: all of a transaction or nothing, questions of one moment, and the tables it lacks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator import statements as sql
+from orchestrator.database import Database
+from orchestrator.tables import CLAIMS, INBOX, METADATA
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    made = Database(url)
+    yield made
+    made.engine.dispose()
+
+
+def claim(*services: str) -> list[dict[str, str]]:
+    return [{"service": service, "run": "run-1"} for service in services]
+
+
+def claimed(database: Database) -> list[str]:
+    with database.reading() as read:
+        return [service for service, _ in read.ask(sql.CLAIMED, {})]
+
+
+def test_one_or_many_rows(database: Database) -> None:
+    """A statement is carried out for each of its rows, and tells how many rows it changed, with one as with many."""
+    with database.writing() as commit:
+        assert commit.run(sql.ADD_CLAIMS, claim("a")) == 1
+        assert commit.run(sql.ADD_CLAIMS, claim("b", "c")) == 2
+        released = [{"b_run": "run-1", "b_service": service} for service in ("a", "c", "never claimed")]
+        assert commit.run(sql.RELEASE_CLAIM, released) == 2
+        assert commit.run(sql.RELEASE_CLAIM, released[:1]) == 0
+    assert claimed(database) == ["b"]
+
+
+@pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt])
+def test_whatever_is_raised_takes_everything_back(database: Database, raised: type[BaseException]) -> None:
+    """On a lent connection and on one that is kept; the database can be used again at once."""
+    with database.engine.connect() as kept:
+        for connection in (None, kept):
+            with pytest.raises(raised), database.writing(connection) as commit:
+                commit.run(sql.ADD_CLAIMS, claim("a"))
+                raise raised
+            assert claimed(database) == []
+        with database.writing(kept) as commit:
+            commit.run(sql.ADD_CLAIMS, claim("a"))
+    assert claimed(database) == ["a"]
+
+
+def test_the_same_at_once_or_bit_by_bit(database: Database) -> None:
+    """An answer of any length can be had row by row, and left before its end."""
+    names = [f"service-{number:04}" for number in range(2_500)]
+    with database.writing() as commit:
+        commit.run(sql.ADD_CLAIMS, claim(*names))
+    with database.reading() as read:
+        with closing(read.stream(sql.CLAIMED, {})) as stored:
+            assert sorted(service for service, _ in stored) == names
+        with closing(read.stream(sql.CLAIMED, {})) as stored:
+            assert next(stored)[1] == "run-1"
+    assert sorted(claimed(database)) == names
+
+
+def test_an_embedded_database_answers_of_one_moment(tmp_path: Path) -> None:
+    """What others write meanwhile is not seen until the reading has ended, and they need not wait for it."""
+    database = Database(f"sqlite:///{tmp_path / 'journal.sqlite'}")
+
+    def write() -> None:
+        with database.writing() as commit:
+            commit.run(sql.ADD_CLAIMS, claim("a"))
+
+    with database.reading() as read:
+        assert read.ask(sql.CLAIMED, {}) == []
+        other = threading.Thread(target=write)
+        other.start()
+        other.join(timeout=30)
+        assert not other.is_alive()
+        assert read.ask(sql.CLAIMED, {}) == []
+    assert claimed(database) == ["a"]
+    database.engine.dispose()
+
+
+def test_tables_that_are_lacking_are_made(url: str, database: Database) -> None:
+    """A database of an older version keeps what it has and gets the rest, also the index of a table."""
+    with database.writing() as commit:
+        commit.run(sql.ADD_CLAIMS, claim("a"))
+    METADATA.drop_all(database.engine, [table for table in METADATA.sorted_tables if table is not CLAIMS])
+    again = Database(url)
+    found = sa.inspect(again.engine)
+    assert set(found.get_table_names()) == set(METADATA.tables)
+    assert [index["column_names"] for index in found.get_indexes(INBOX.name)] == [["run"]]
+    assert claimed(again) == ["a"]
+    again.engine.dispose()
