@@ -1,11 +1,12 @@
 """Starts and ends Spark: quiet, bounded by settings, on this machine or on a cluster, with the same code.
 
 What Spark and its JVM say goes to a log file, whose name is told only when something went wrong. Under ``spark-submit``
-the session that is there is used, and not ended.
+the session that is there is used, and not ended. Ctrl-C ends a session and its JVM, too, whenever it comes.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import TimeoutExpired
+from types import FrameType
 from typing import IO
 
 from py4j.protocol import Py4JError
@@ -75,6 +77,7 @@ class SparkSettings:
             "spark.app.name": NAME,
             "spark.driver.memory": self.memory,
             "spark.driver.maxResultSize": "256m",
+            "spark.driver.defaultJavaOptions": _quoted(f"-Djava.io.tmpdir={scratch}"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.sql.catalogImplementation": "in-memory",
             "spark.ui.showConsoleProgress": "false",
@@ -86,6 +89,12 @@ class SparkSettings:
             **_RELIED_ON,
             **self.options,
         }
+
+
+def _quoted(option: str) -> str:
+    """One option of a list of Java options, whatever is in it."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 @contextmanager
@@ -102,21 +111,29 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
             prefix="failover-spark-", dir=settings.scratch, ignore_cleanup_errors=True
         ) as own,
         (Path(own) / "spark.log").open("w+b") as log,
+        _py4j_silent(),
     ):
         scratch = Path(own)
         try:
-            with _python_and_java(scratch):
+            with _python_and_java(scratch), _undisturbed():
                 session = _start(settings.as_conf(scratch), log)
         except (PySparkException, Py4JError, OSError) as error:
-            _end_gateway()
+            _end(None)
             raise ComputationFailed(f"Spark did not start: {_reason(log, error)}", hint=_hint(settings)) from error
+        except KeyboardInterrupt:
+            _drop_gateway()
+            raise
         try:
             with spark_faults():
                 yield session
-        finally:
-            with suppress(PySparkException, Py4JError, OSError):
-                session.stop()
-            _end_gateway()
+        except KeyboardInterrupt:
+            # It came between a question to the JVM and its answer, so nothing can be asked any more.
+            _drop_gateway()
+            raise
+        except BaseException:
+            _end(session)
+            raise
+        _end(session)
 
 
 def _given_session() -> SparkSession:
@@ -151,16 +168,61 @@ def _start(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     return SparkSession(context)
 
 
-def _end_gateway() -> None:
-    """Let go of the JVM: it ends when nobody holds its standard input any more. Ctrl-C is Python's own again."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    gateway = SparkContext._gateway
-    if gateway is None:
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Within this block a first Ctrl-C or SIGTERM waits for its end: a JVM that is being started is nobody's yet, and
+    would be left behind. Then it means what it meant before, and not what PySpark would make of it: that asks the JVM
+    something in the middle of another question."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
         return
-    with suppress(Py4JError, OSError):
-        gateway.shutdown()
-    SparkContext._gateway = SparkContext._jvm = None
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.signal(number, signal.SIG_DFL)  # the next one does not wait
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
+
+
+@contextmanager
+def _py4j_silent() -> Iterator[None]:
+    """Within this block the bridge to the JVM does not print what it raises, too; nor does it set up logging, which it
+    does where nobody has."""
+    root, bridge, nowhere = logging.getLogger(), logging.getLogger("py4j"), logging.NullHandler()
+    root.addHandler(nowhere)
+    propagate, bridge.propagate = bridge.propagate, False
+    try:
+        yield
+    finally:
+        bridge.propagate = propagate
+        root.removeHandler(nowhere)
+
+
+def _end(session: SparkSession | None) -> None:
+    """Let go of the JVM when it has answered everything."""
+    try:
+        with suppress(PySparkException, Py4JError, OSError):
+            if session is not None:
+                session.stop()
+            if SparkContext._gateway is not None:
+                SparkContext._gateway.shutdown()
+    finally:
+        _drop_gateway()
+
+
+def _drop_gateway() -> None:
+    """Let go of the JVM as it is: it ends, and removes its files, when nobody holds its standard input any more."""
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
     process = getattr(gateway, "proc", None)
     if process is None:
         return

@@ -46,6 +46,7 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
         show("Try, in another terminal:")
         show(f"  failover check --inventory {wish.inventory}")
         show(f"  failover controlled --inventory {wish.inventory} --service {SERVICE}")
+        show(f"  failover watch --inventory {wish.inventory} --service {SERVICE}")
         show("Ctrl-C ends the lab; the instances keep their state.")
         wait_for_signal()
     say("the lab is down")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_open_run
 from orchestrator.cli.leading import lead_again
+from orchestrator.cli.planning import as_asked
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError
@@ -32,6 +33,7 @@ def resume_run(tools: Tools, name: str | None, given: ev.Policy, *, forget_xa_st
     try:
         run_name = find_open_run(journal, name, "go on with")
         run = fold(journal.records(run_name))
+        given = as_asked(given, run.plan.runbook)
         on_gate = {**run.plan.policy.on_gate, **given.on_gate}
         if forget_xa_stop:
             on_gate.pop("xa", None)

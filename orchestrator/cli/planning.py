@@ -42,8 +42,9 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
     runbook = wish.runbook if isinstance(wish.runbook, str) else wish.runbook(inventory.sites[source])
+    definition = _runbook(tools, runbook, inventory, source, target)
     return ev.Plan(
-        runbook=_runbook(tools, runbook, inventory, source, target),
+        runbook=definition,
         inventory=Inventory(
             sites={name: inventory.sites[name] for name in pair.sites}, pairs=(pair,), hooks=inventory.hooks
         ),
@@ -51,7 +52,7 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
         source=source,
         target=target,
         services=tuple(services),
-        policy=wish.policy,
+        policy=as_asked(wish.policy, definition),
         simulated=tools.is_simulated(inventory),
     )
 
@@ -124,6 +125,33 @@ def policy_of(
     elif xa not in (None, "ask"):
         transactions = _decisions(Path(xa))
     return ev.Policy(on_gate=on_gate, transactions=transactions, fail_fast=fail_fast)
+
+
+def as_asked(policy: ev.Policy, runbook: Runbook) -> ev.Policy:
+    """The policy in the words of the runbook: AMPS has a link where message VPNs have a bridge.
+
+    Raises ``DefinitionError`` for an answer to a question that the runbook never asks.
+    """
+    asked = {
+        rule.gate
+        for step in runbook.steps
+        for rule in (step.when_guard_breaks, step.when_stalled)
+        if rule is not None
+    }
+    on_gate = dict(policy.on_gate)
+    for gate, alike, option in _BEFOREHAND:
+        if gate in on_gate and gate not in asked:
+            if alike not in asked:
+                raise DefinitionError(
+                    f"{option} answers a question that {runbook.runbook} never asks",
+                    hint=f"leave it out; what it asks while it waits: {', '.join(sorted(asked)) or 'nothing'}",
+                )
+            on_gate[alike] = on_gate.pop(gate)
+    return policy.model_copy(update={"on_gate": on_gate})
+
+
+# The questions that an option answers, and what another family calls them.
+_BEFOREHAND = (("bridge-lost", "link-lost", "--on-bridge-loss"), ("drain-stalled", "", "--on-stall"))
 
 
 def _choice(gate: str, text: str) -> Choice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,5 +46,13 @@ class SparkWish:
 
 
 def on_spark(command: Command) -> Command:
-    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``."""
-    return together(spark=SparkWish)(command)
+    """``command`` with the options of ``SparkWish`` in place of its parameter ``spark``; a signal ends it in order."""
+
+    @wraps(command)
+    def in_order(**given: object) -> None:
+        from orchestrator.cli.stopping import stopped_in_order
+
+        with stopped_in_order():
+            command(**given)
+
+    return together(spark=SparkWish)(in_order)

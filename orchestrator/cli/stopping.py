@@ -1,4 +1,4 @@
-"""Commands that go on until somebody stops them: Ctrl-C and SIGTERM are their ordinary end."""
+"""Commands that somebody stops: those that go on until then, and those that leave nothing half-done behind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
+
+import typer
+
+from orchestrator.cli.terminal import say_error
 
 if TYPE_CHECKING:
     from orchestrator import events as ev
@@ -48,6 +52,32 @@ def asked_to_stop() -> Iterator[threading.Event]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_in_order() -> Iterator[None]:
+    """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is said and the exit code tells the signal.
+
+    Raises ``typer.Exit``. A second signal does not wait.
+    """
+    came = signal.SIGINT
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = signal.Signals(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    signals = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, stop) for number in signals}
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        say_error(f"stopped by {came.name}; a result that was not finished does not count")
+        raise typer.Exit(128 + came) from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

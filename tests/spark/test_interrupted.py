@@ -1,0 +1,143 @@
+"""A reconciliation that somebody stops, as a real process with a JVM: nothing half-done stays, and no JVM."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipeline.generator import Shape, TwoSites, write_small
+
+# In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
+pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+
+SHAPE = Shape(messages=2_000, endpoints=4, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
+PATIENCE_S = 240.0
+ROOT = Path(__file__).parents[2]
+_BRIEF = (
+    *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+    *("--conf", "spark.sql.codegen.wholeStage=false", "--partitions", "1"),
+)
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two exports that differ."""
+    left, right = write_small(TwoSites(SHAPE), tmp_path_factory.mktemp("exports"))
+    return str(left), str(right)
+
+
+@dataclass
+class Under:
+    """A process that compares, and the folder in which it leaves everything that it leaves."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+
+    def reach(self, words: str) -> None:
+        """Read what it says up to these words."""
+        assert self.process.stderr is not None
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if words in line:
+                return
+        raise AssertionError(f"it never said {words!r}, but {said}")
+
+    def others(self) -> list[str]:
+        """The processes that it started, and theirs: its JVM. Whoever became nobody's is among them, unless it ended."""
+        listed = ["ps", "-ww", "-o", "pid=,stat=,args=", "-s", str(self.process.pid)]
+        found = subprocess.run(listed, capture_output=True, text=True).stdout.splitlines()
+        words = [(line, *line.split(maxsplit=2)[:2]) for line in found]
+        return [line for line, number, state in words if int(number) != self.process.pid and state[0] != "Z"]
+
+    def until(self, holds: Callable[[list[str]], bool]) -> None:
+        """Wait until this holds of these processes."""
+        for _ in range(int(PATIENCE_S / 0.05)):
+            if holds(self.others()):
+                return
+            threading.Event().wait(0.05)
+        raise AssertionError(f"still not: {self.others()}")
+
+    def left(self) -> set[str]:
+        """What there is besides the state, which is private to the product and stays."""
+        return {path.name for path in self.folder.rglob("*") if "state" not in path.relative_to(self.folder).parts}
+
+
+@contextmanager
+def comparing(exports: tuple[str, str], folder: Path) -> Iterator[Under]:
+    """It and its JVM end with the block."""
+    for name in ("tmp", "scratch space"):
+        (folder / name).mkdir()
+    command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports]
+    options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *_BRIEF]
+    process = subprocess.Popen(
+        [*command, *options, "--out", str(folder / "found")],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "FAILOVER_STATE": str(folder / "state"),
+            "TMPDIR": str(folder / "tmp"),
+            "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={folder / 'tmp'}",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield Under(process, folder)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def has_spark(others: list[str]) -> bool:
+    """Is a JVM of Spark among them?"""
+    return any("org.apache.spark" in one for one in others)
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("starting Spark", signal.SIGINT), ("comparing", signal.SIGTERM), ("writing", signal.SIGINT)],
+)
+def test_stopped_by_a_signal(
+    java: None, exports: tuple[str, str], tmp_path: Path, words: str, number: signal.Signals
+) -> None:
+    """While the JVM starts, while it works and while it writes: one sentence, the exit code of the signal, no result, no
+    temporary file and no JVM. Ctrl-C goes to all processes at the terminal, SIGTERM to one."""
+    with comparing(exports, tmp_path) as under:
+        under.reach(words)
+        under.until(has_spark)
+        if number is signal.SIGINT:
+            os.killpg(under.process.pid, number)
+        else:
+            under.process.send_signal(number)
+        out, err = under.process.communicate(timeout=PATIENCE_S)
+        assert (under.process.returncode, out) == (128 + number, ""), err
+        said = [line for line in err.splitlines() if not line.startswith("  ")]  # the others tell how far it was
+        assert said[-1] == f"failover: stopped by {number.name}; a result that was not finished does not count"
+        assert "Traceback" not in err
+        assert under.others() == []
+        assert under.left() == {"tmp", "scratch space"}
+
+
+def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
+    """With the process killed at once its JVM ends by itself, and nobody finds a result."""
+    with comparing(exports, tmp_path) as under:
+        under.reach("comparing")
+        under.until(has_spark)
+        under.process.kill()
+        under.process.communicate(timeout=PATIENCE_S)
+        under.until(lambda others: not others)
+        assert not (tmp_path / "found").exists()
