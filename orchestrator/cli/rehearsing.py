@@ -38,6 +38,8 @@ from orchestrator.site import Inventory, Pair
 # How many times as fast --fast is while nobody decides.
 _HURRY = 10.0
 _SEEDS = 10_000
+# Exit codes of runs that could be gone on with: needs-operator, stuck.
+_RESUMABLE = (6, 7)
 # Faster than this nobody thought about it, seconds.
 _AT_ONCE = 0.1
 # By which option each command is told the site.
@@ -149,7 +151,7 @@ class _Stage:
             before = self._newest()
             code = self._type(program, path, faults)
             if not self._wish.as_json:
-                self._debrief(copy, ran=self._newest() != before)
+                self._debrief(copy, ran=self._newest() != before, is_open=code in _RESUMABLE)
         return code
 
     def _type(self, program: Program, inventory: Path, faults: Sequence[str]) -> int:
@@ -198,7 +200,7 @@ class _Stage:
             rows = journal.runs()
         return rows[0].run if rows else None
 
-    def _debrief(self, copy: Inventory, *, ran: bool) -> None:
+    def _debrief(self, copy: Inventory, *, ran: bool, is_open: bool) -> None:
         """What was decided, how long that took, and what became of the messages."""
         show("")
         show("SIMULATED  the rehearsal")
@@ -216,6 +218,8 @@ class _Stage:
         )
         if self._wish.keep:
             show(f"  its record is kept: {STATE_VARIABLE}={self._directory} failover runs show")
+        elif is_open:
+            show("  its record is gone, so nothing can be gone on with; add --keep to rehearse that too")
         show(f"  the same again: {self._again()}")
 
     def _decided(self) -> Iterator[str]:

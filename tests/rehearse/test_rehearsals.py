@@ -181,6 +181,15 @@ def test_kept(shell: Shell) -> None:
     assert main(["status", "-i", str(directory / "inventory.yaml")], tools) in (0, 4)
 
 
+def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
+    """Law: where a resume is advised and the record is gone, that is said."""
+    ended = rehearse(shell, "controlled", "--fault", "transactions: tm prepares 0021B028-0A-01")
+    assert ended.code == 6
+    gone = "  its record is gone, so nothing can be gone on with; add --keep to rehearse that too"
+    assert gone in ended.out.splitlines()
+    assert "its record is gone" not in rehearse(shell, "controlled").out
+
+
 def test_it_can_be_gone_on_with_when_kept(shell: Shell) -> None:
     """Law: a kept rehearsal that stopped can be resumed like any other run."""
     ended = rehearse(shell, "controlled", "--keep", "--fault", "transactions: tm prepares 0021B028-0A-01")

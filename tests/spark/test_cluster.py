@@ -52,11 +52,7 @@ class Cluster:
         self.url = f"spark://127.0.0.1:{port}"
         master = self._spawn("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
         _until(master, "I have been elected leader")
-        for number in (1, 2):
-            place = self.folder / f"worker-{number}"
-            place.mkdir()
-            limits = ("--cores", "1", "--memory", "700m", "--webui-port", "0")
-            worker = self._spawn("worker.Worker", "--host", "127.0.0.1", *limits, "--work-dir", str(place), self.url)
+        for worker in [self._worker(number) for number in (1, 2)]:
             _until(worker, "Successfully registered")
 
     def kill_a_worker(self) -> None:
@@ -68,6 +64,12 @@ class Cluster:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+    def _worker(self, number: int) -> subprocess.Popen[str]:
+        place = self.folder / f"worker-{number}"
+        place.mkdir()
+        limits = ("--cores", "1", "--memory", "700m", "--webui-port", "0")
+        return self._spawn("worker.Worker", "--host", "127.0.0.1", *limits, "--work-dir", str(place), self.url)
 
     def _spawn(self, name: str, *arguments: str) -> subprocess.Popen[str]:
         program = SPARK_HOME / "bin" / "spark-class"
@@ -93,6 +95,7 @@ def environment() -> Mapping[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": BRIEF,
     }
 
 
@@ -127,6 +130,8 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(left), str(right)
 
 
+# The second compiler of a JVM would take the cores for longer than these small jobs last.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Small executors, and pieces of work small enough for one to die between two of them.
 SETTINGS = (
     "spark.executor.memory=500m",
@@ -136,6 +141,8 @@ SETTINGS = (
     "spark.driver.host=127.0.0.1",
     "spark.driver.bindAddress=127.0.0.1",
     "spark.ui.enabled=false",
+    f"spark.driver.extraJavaOptions={BRIEF}",
+    f"spark.executor.extraJavaOptions={BRIEF}",
 )
 CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
 TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}

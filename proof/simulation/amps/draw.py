@@ -68,7 +68,7 @@ class AmpsDraw:
         "set_link_mode",
         "set_proxied_transfer",
     )
-    endless: frozenset[Kind] = frozenset()
+    endless: frozenset[Kind] = frozenset({"amps/restore", "amps/restore-bootstrap"})
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
         """Two sites, one or two services."""

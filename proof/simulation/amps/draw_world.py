@@ -29,9 +29,10 @@ _EITHER: frozenset[Kind] = frozenset(
     {"amps/restore", "amps/restore-bootstrap", "amps/proxied-transfer", "amps/guard"}
 )
 
-# What instances do by themselves: old journals are removed, a link that is behind is downgraded, and upgraded again.
+# What instances do by themselves: journals are removed once nobody who was away can want them any more, a link that is
+# behind is downgraded, and upgraded again.
 _ACTIONS: Mapping[str, Any] = {
-    "retention": 20.0,
+    "retention": 3_600.0,
     "downgrade": DowngradeLayout(age=1.5, upgrade_age=1.0, every=0.5),
 }
 
