@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException, PythonException
 from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
 
 _FILE = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.parquet)|([a-z0-9]+://[^\s'\"`]+\.parquet)")
+_LOOK = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.jsonl)")
 _COLUMN = re.compile(r"[Cc]olumn:? \[?`?([A-Za-z_]+)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Corrupt)\b.*")
 _CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
@@ -31,6 +32,10 @@ def fault_of(error: Exception) -> FailoverError:
     """The error to raise for one of Spark's."""
     text = _whole_text(error)
     file = _FILE.search(text)
+    look = _LOOK.search(text)
+    if look is not None and "FAILED_READ_FILE" in text:
+        why = "permission denied" if "Permission denied" in text else "it was removed, or the disk fails"
+        return DefinitionError(f"cannot be read: {why}", file=look[1], hint="mend that and start again")
     if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE" in text or "is not a Parquet file" in text:
         column = _COLUMN.search(text)
         which = f"column {column[1]} cannot be read" if column else "not a whole Parquet file"

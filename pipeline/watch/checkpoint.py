@@ -23,9 +23,10 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -116,6 +117,25 @@ class Checkpoint:
         except (OSError, ValidationError) as error:
             raise DefinitionError("the state of a watch cannot be read", file=newest, hint=_AGAIN) from error
         return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
+
+    def files_of(self, batch: int) -> list[Path]:
+        """The files of this machine that Spark counts to ``batch``, the newest one: by its own list of them.
+
+        Spark 4 writes ``offsets/N`` (a version, settings, then one line a source with the end of the batch in its list)
+        and ``sources/0/K`` (a version, then a line a file), now and then with all earlier ones as ``K.compact``.
+        """
+        begins, ends = (self._list_end(number) for number in (batch - 1, batch))
+        found = []
+        for number in range(begins + 1, ends + 1):
+            names = (self.path / "spark" / "sources" / "0" / f"{number}{end}" for end in ("", ".compact"))
+            listed = next(name for name in names if name.exists())
+            entries = [loads(line) for line in listed.read_text("utf-8").splitlines()[1:]]
+            found += [urlsplit(entry["path"]) for entry in entries if entry["batchId"] == number]
+        return [Path(unquote(one.path)) for one in found if one.scheme == "file"]
+
+    def _list_end(self, batch: int) -> int:
+        file = self.path / "spark" / "offsets" / str(batch)
+        return int(loads(file.read_text("utf-8").splitlines()[-1])["logOffset"]) if batch >= 0 else -1
 
     def commit(self, state: State, alerts: Iterable[Alert]) -> None:
         """Write the alerts of a batch, then the state after it. Raises ``OutputLost``."""

@@ -35,6 +35,7 @@ BATCH_BYTES = 16 << 20
 # orchestrator.looks.KEPT_S: by then it is gone.
 _REMEMBERED = "28d"
 _LOOK_S = 0.2
+_GONE = "put it back; or begin with another checkpoint, which takes what is there"
 # Without readings for so long somebody should know, seconds.
 _SILENT_S = 120.0
 
@@ -137,6 +138,10 @@ class _Batches:
                 f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
                 hint="take another directory: it begins with all readings that are there",
             )
+        # Spark passes over a file that is not there any more when a batch is made again, without a word.
+        for file in self._checkpoint.files_of(number):
+            if not file.exists():
+                raise DefinitionError("cannot be read any more", file=file, hint=_GONE)
         folded = self._folded(rows)
         alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=_in_order)
         state = before.after(number, folded, len(alerts))
@@ -183,8 +188,6 @@ def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:
         .option("pathGlobFilter", "*.jsonl")
         .option("maxBytesPerTrigger", str(batch_bytes))
         .option("maxFileAge", _REMEMBERED)
-        # One that was removed for its age, after it was listed, must not end the watch for ever.
-        .option("ignoreMissingFiles", "true")
         .load(readings.for_spark)
     )
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +143,6 @@ NIGHT: list[tuple[float, str, Kind]] = [
 
 def brief(alerts: Iterable[Alert]) -> list[tuple[float, str, str]]:
     """Alerts as ``NIGHT`` has them."""
-    from datetime import datetime
-
     return sorted(
         (
             datetime.fromisoformat(one["time"]).timestamp() - START,

@@ -9,11 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JError
 
 from orchestrator.cli.main import main
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.errors import DefinitionError, OutputLost
 from pipeline.commands import settings_of
+from pipeline.faults import fault_of
 from pipeline.java import find_java
 from pipeline.layout import SCHEMA, check_files
 from pipeline.manifest import DataFile
@@ -198,3 +200,11 @@ def test_options_as_typed() -> None:
     for wrong in ("a=b", "spark.a"):
         with pytest.raises(DefinitionError, match="--conf"):
             settings_of(None, "1g", None, None, [wrong])
+
+
+def test_a_look_that_cannot_be_read() -> None:
+    """A kept look that Spark fails to read is named as what it is, with the cause; it is no Parquet file."""
+    text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///r/x.jsonl. Caused by: {}"
+    denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
+    assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
+    assert "it was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))

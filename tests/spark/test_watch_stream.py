@@ -116,7 +116,7 @@ def test_the_night_that_is_known(watch: Watch) -> None:
     """Law: on Spark, in several batches, the alerts are the known ones and what is remembered is the plain fold's."""
     watch.bring(night())
     batches = watch.run()
-    assert len(batches) > 5
+    assert len(batches) > 10  # so that Spark has put its lists of files together once
     assert brief(watch.alerts()) == NIGHT
     assert watch.state().courses == fold_all(night()).courses
     assert [alert for batch in batches for alert in batch.alerts] == watch.alerts()
@@ -204,6 +204,24 @@ def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:
                 stop.set()
     assert brief(watch.alerts()) == NIGHT
     assert list(watch.spark.streams.active) == []
+
+
+def test_a_file_that_is_gone(watch: Watch) -> None:
+    """Law: a look that was counted on and cannot be read is named, never passed over; once it is back, all goes on."""
+    watch.bring(night())
+    watch.dies_at = 1
+    with pytest.raises(Killed):
+        watch.run()
+    watch.dies_at = 0
+    gone = watch.readings / night()[3].name
+    gone.rename(watch.folder / gone.name)
+    with pytest.raises(DefinitionError, match="cannot be read") as caught:
+        watch.run()
+    assert caught.value.file == gone
+    assert watch.alerts() == []
+    (watch.folder / gone.name).rename(gone)
+    watch.run()
+    assert brief(watch.alerts()) == NIGHT
 
 
 def test_stopped_before_everything_was_read(watch: Watch) -> None:
