@@ -136,7 +136,8 @@ class Fabric:
 
     def write(self, instance: Instance, entry: Entry) -> None:
         """Let an instance write down what arrived there just now."""
-        instance.take(replace(entry, at=self.now), self.layout.instance(instance.name))
+        arrived = entry if entry.at == self.now else replace(entry, at=self.now)
+        instance.take(arrived, self.layout.instance(instance.name))
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
         """Name and connection of every application that is connected there."""

@@ -176,7 +176,7 @@ class Instance:
         if run is None:
             return None
         self.highest[entry.publisher] = run[1] - 1
-        fresh = replace(entry, first=run[0], stop=run[1])
+        fresh = entry if run == (entry.first, entry.stop) else replace(entry, first=run[0], stop=run[1])
         if layout.logs(entry.topic):
             fresh = self.journal.append(fresh)
         else:
