@@ -80,19 +80,19 @@ def rows_to_drill(rows: DataFrame, wanted: Wanted) -> DataFrame:
     """The rows (columns ``READ``) of one side that are in these buckets."""
     if wanted.ranges is not None:
         # The first half lets Spark leave out, behind every comparison, what to do with an empty value.
-        rows = rows.where(f"sequence IS NOT NULL AND ({_in_ranges(wanted.ranges)})")
+        rows = rows.where(f"sequence IS NOT NULL AND ({in_ranges(wanted.ranges)})")
     if wanted.endpoints is not None:
         rows = rows.where(F.col("endpoint").isin(list(wanted.endpoints)))
     return rows.join(F.broadcast(wanted.table), list(BUCKET), "left_semi")
 
 
-def _in_ranges(ranges: Sequence[tuple[int, int]]) -> str:
+def in_ranges(ranges: Sequence[tuple[int, int]]) -> str:
     """A condition that halves the ranges at each comparison: reading compares a number a few times, not with all."""
     if len(ranges) < 2:
         return "".join(f"sequence BETWEEN {low}L AND {high}L" for low, high in ranges) or "false"
     half = len(ranges) // 2
     middle = ranges[half][0]
-    below, above = _in_ranges(ranges[:half]), _in_ranges(ranges[half:])
+    below, above = in_ranges(ranges[:half]), in_ranges(ranges[half:])
     return f"(sequence < {middle}L AND ({below})) OR (sequence >= {middle}L AND ({above}))"
 
 

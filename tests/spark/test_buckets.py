@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -23,6 +25,7 @@ from tests.spark.oracle import NOON, Case, Endpoint, write
 RANGES = st.lists(st.tuples(st.integers(-100, 100), st.integers(0, 9)).map(lambda one: (one[0], one[0] + one[1])))
 
 
+@settings(deadline=None)
 @given(ranges=RANGES, most=st.integers(1, 12))
 def test_few_ranges_cover_all_that_were_given(ranges: Sequence[tuple[int, int]], most: int) -> None:
     """Few enough, in order, apart, nothing is left out; where all may stay as they are, nothing is added either."""
@@ -34,6 +37,19 @@ def test_few_ranges_cover_all_that_were_given(ranges: Sequence[tuple[int, int]],
     assert wanted <= covered
     if len(ranges) <= most:
         assert covered == wanted
+
+
+@settings(deadline=None)
+@given(ranges=RANGES, most=st.integers(1, 12))
+def test_the_condition_holds_for_the_numbers_in_the_ranges(ranges: Sequence[tuple[int, int]], most: int) -> None:
+    """However often it halves them, the condition is true of every number of the ranges and of no other."""
+    found = drill.merged(ranges, most)
+    numbers = ",".join(f"({number})" for number in range(-120, 121))
+    condition = re.sub(r"(\d)L", r"\1", drill.in_ranges(found))
+    with closing(sqlite3.connect(":memory:")) as database:
+        rows = f"WITH all_rows(sequence) AS (VALUES {numbers}) SELECT sequence FROM all_rows"
+        chosen = database.execute(f"{rows} WHERE {condition}")
+        assert {number for (number,) in chosen} == {n for low, high in found for n in range(low, high + 1)}
 
 
 @pytest.mark.parametrize(
