@@ -25,7 +25,7 @@ class Stage(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Intent:
     """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed that it did not have its
-    effect; ``partly``: but a part of it."""
+    effect; ``partly``: but a part of it. ``before``: what was read right before it was intended."""
 
     number: int
     action: str
@@ -37,6 +37,7 @@ class Intent:
     detail: str = ""
     disproved: bool = False
     partly: bool = False
+    before: tuple[ev.Seen, ...] = ()
 
     @property
     def may_have_obeyed(self) -> bool:

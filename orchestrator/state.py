@@ -158,7 +158,7 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
     if event.intent != lane.intended + 1:
         raise IllegalTransition(f"{lane.service}: action {event.intent} is intended after {lane.intended}")
-    intent = Intent(event.intent, event.action, event.attempt, event.item, at)
+    intent = Intent(event.intent, event.action, event.attempt, event.item, at, before=lane.seen)
     return _enter(lane, Stage.ACT, at, intents=(*lane.intents, intent), intended=event.intent)
 
 

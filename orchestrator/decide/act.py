@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
@@ -85,6 +85,8 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     verdict = judge(plan, lane, task.expect)
     age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
     if verdict.holds:
+        if last.effect is Effect.DOUBTFUL and age < task.limits.settle and not _was_otherwise(plan, lane, task, last):
+            return again(lane, request, now, task.limits.settle - age)
         return say(*_proven(lane, task, last))
     if verdict.holds is None:
         return patience(lane, task.limits, verdict, request, now, task.undo)
@@ -98,6 +100,12 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return again(lane, request, now)
+
+
+def _was_otherwise(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> bool:
+    """Did what the action was to do not hold yet when it was intended? Else that it holds now shows nothing: the command
+    may still be on its way, and would undo whatever is sent after it."""
+    return judge(plan, replace(lane, seen=last.before, seen_mark=lane.mark), task.expect).holds is False
 
 
 def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:

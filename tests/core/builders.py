@@ -154,9 +154,19 @@ def a_lane(**changes: Any) -> Lane:
     return replace(base, **changes)
 
 
-def proving(effect: Effect, *, item: str | None = None, attempt: int = 1, at: float = T0, **changes: Any) -> Lane:
-    """A lane whose (last) action ended with ``effect`` at ``at``."""
-    intent = Intent(1, "set_role", attempt, item, at, effect=effect, ended_at=at, detail="the device's word")
+def proving(
+    effect: Effect,
+    *,
+    item: str | None = None,
+    attempt: int = 1,
+    at: float = T0,
+    before: tuple[ev.Seen, ...] = (),
+    **changes: Any,
+) -> Lane:
+    """A lane whose (last) action ended with ``effect`` at ``at``, and ``before`` which this was read."""
+    intent = Intent(
+        1, "set_role", attempt, item, at, effect=effect, ended_at=at, detail="the device's word", before=before
+    )
     return a_lane(
         **{"stage": Stage.PROVE, "stage_at": at, "known_at": at, "intents": (intent,), "intended": 1, **changes}
     )

@@ -102,12 +102,33 @@ def test_the_answer_alone_proves_nothing() -> None:
 
 @pytest.mark.parametrize("effect", [Effect.ACCEPTED, Effect.REJECTED, Effect.DOUBTFUL])
 def test_what_is_read_as_true_is_done(effect: Effect) -> None:
-    """A step is done when every ``expect`` is read as true after the action, also after a doubt or a refusal."""
-    move = decide(PLAN, see(proving(effect), STANDBY), T0, attended=False)
+    """A step is done when every ``expect`` is read as true after the action, also after a refusal, or a doubt about what
+    was not so before."""
+    move = decide(PLAN, see(proving(effect, before=(STILL_ACTIVE,)), STANDBY), T0, attended=False)
     (done,) = move.events
     assert isinstance(done, ev.StepDone)
     assert (done.step, done.reversible) == ("demote", True)
     assert done.note == ("" if effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {effect}")
+
+
+@pytest.mark.parametrize("before", [(), (STANDBY,), (role("source", None),), (unread("source", "replication"),)])
+def test_a_doubt_about_what_may_have_been_so_before_waits_until_it_has_settled(before: tuple[ev.Seen, ...]) -> None:
+    """That it holds shows nothing then: the command may be on its way, and would undo a later step that sends the
+    opposite. It is looked at once more when ``settle`` (2s) is over."""
+    lane = see(proving(Effect.DOUBTFUL, before=before), STANDBY)
+    move = decide(PLAN, lane, T0, attended=False)
+    assert kinds(move) == [] and wait_of(move, T0) == 2.0
+    settled = see(lane, role("source", "standby", T0 + 2), at=T0 + 2)
+    assert kinds(decide(PLAN, settled, T0 + 2, attended=False)) == ["step.done"]
+
+
+def test_what_was_read_right_before_an_intent_is_kept_with_it() -> None:
+    """The readings of the preconditions, and none of an earlier stage."""
+    seen_then = (role("source", "standby"), role("target", "standby"))
+    lane = see(at_activate(), *seen_then)
+    assert after(lane, decide(PLAN, lane, T0, attended=False), T0).intents[-1].before == seen_then
+    unasked = after(a_lane(), decide(PLAN, a_lane(), T0, attended=False), T0)
+    assert unasked.intents[-1].before == ()
 
 
 def test_an_accepted_action_has_time_to_show() -> None:
@@ -260,7 +281,7 @@ def test_an_accepted_activation_is_the_point_of_no_return() -> None:
 
 def test_a_doubtful_activation_is_none_until_it_is_read() -> None:
     """A doubtful activation that a reading confirms passes the point of no return and is done."""
-    lane = proving(Effect.DOUBTFUL, step=1, changed=True)
+    lane = proving(Effect.DOUBTFUL, step=1, changed=True, before=(role("target", "standby"),))
     assert asked(decide(PLAN, lane, T0, attended=False)) == [("target", "replication")]
     move = decide(PLAN, see(lane, role("target", "active")), T0, attended=False)
     assert kinds(move) == ["point-of-no-return", "step.done"]
