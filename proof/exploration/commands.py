@@ -107,8 +107,8 @@ class Commanding(Generic[P, E]):
         for name, pair in self._family.starts(runbook):
             yield name, Commanded(pair)
 
-    def evidence(self) -> E:
-        return self._family.evidence()
+    def evidence(self, runbook: Runbook) -> E:
+        return self._family.evidence(runbook)
 
     def live(self, runbook: Runbook, lane: Lane) -> Live[Commanded[P], E]:
         return _Live(self._family.live(runbook, lane))

@@ -125,7 +125,7 @@ class Family(Protocol[P, E]):
         not. What it never speaks of is left as it should be."""
         ...
 
-    def evidence(self) -> E:
+    def evidence(self, runbook: Runbook) -> E:
         """Before anything was read."""
         ...
 

@@ -42,8 +42,13 @@ class Judge(Generic[P, E]):
 
     def __init__(self, family: Family[P, E], runbook: Runbook, actions: Mapping[str, ActionSpec]) -> None:
         self._family = family
+        self._runbook = runbook
         self._steps = {step.id: step for step in runbook.steps}
         self._actions = actions
+
+    def begin(self) -> Account[E]:
+        """Before anything was read."""
+        return Account(self._family.evidence(self._runbook))
 
     # --- by the evidence ------------------------------------------------------------------------------------------
 

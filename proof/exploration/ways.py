@@ -54,9 +54,7 @@ class Ways(Generic[P, E]):
 
     def begin(self, name: str, pair: P) -> Way[P, E]:
         """The way to a start."""
-        return self._way(
-            Node(-1, pair, Account(self._family.evidence())), f"start: {name}", "calm", self._lanes.begin()
-        )
+        return self._way(Node(-1, pair, self._judge.begin()), f"start: {name}", "calm", self._lanes.begin())
 
     def standing(self, node: Node[P, E]) -> Standing[P, E]:
         """What the lane of ``node`` waits for."""

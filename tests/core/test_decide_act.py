@@ -296,7 +296,8 @@ def test_it_is_passed_only_once() -> None:
 
 def test_what_a_doubt_turned_out_to_have_changed_is_remembered() -> None:
     """A doubtful action that a reading confirms has changed the service, undo or not: never "nothing changed"."""
-    lane = see(proving(Effect.DOUBTFUL, step=1, status="escalating"), role("target", "active"))
+    was = (role("target", "standby"),)
+    lane = see(proving(Effect.DOUBTFUL, step=1, status="escalating", before=was), role("target", "active"))
     lane = after(lane, decide(PLAN, lane, T0, attended=False), T0)
     assert lane.changed
 

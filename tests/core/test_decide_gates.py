@@ -267,7 +267,8 @@ def test_called_off_too_late(status: str, why: str, stage: Stage) -> None:
 
 def test_an_activation_in_doubt_is_not_called_off_blindly() -> None:
     """A lane called off with its activation in doubt waits for the reading: taken effect, it goes forward."""
-    lane = see(proving(Effect.DOUBTFUL, step=4, abort=ABORT, changed=True), role("target", "active"))
+    was = (role("target", "standby"),)
+    lane = see(proving(Effect.DOUBTFUL, step=4, abort=ABORT, changed=True, before=was), role("target", "active"))
     move = decide(PLAN, lane, T0, attended=False)
     assert kinds(move) == ["point-of-no-return", "step.done"]
     lane = after(lane, move, T0)

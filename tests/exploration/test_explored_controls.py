@@ -146,7 +146,7 @@ def test_an_end_without_a_name_is_told(tmp_path, actions) -> None:
     (_, pair), *_ = family.starts(runbook)
     end = LaneEnded.model_construct(outcome="lost", reason="")
     judge = Judge(family, runbook, actions)
-    assert judge.recorded(Account(family.evidence()), pair, [end], unattended=False)[1] == ["unnamed-end"]
+    assert judge.recorded(Account(family.evidence(runbook)), pair, [end], unattended=False)[1] == ["unnamed-end"]
 
 
 def test_every_rule_can_be_broken() -> None:

@@ -31,7 +31,7 @@ class Amps:
     )
 
     starts = staticmethod(starts.starts)
-    evidence = Evidence
+    evidence = staticmethod(promises.evidence)
     live = staticmethod(slices.live)
     read = staticmethod(looking.read)
     blank = staticmethod(looking.blank)

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from orchestrator import events as ev
 from orchestrator.readings import ExternalFence, Reachability
 from orchestrator.readings_amps import Clients, Links, Transports
+from orchestrator.runbook import Runbook
 from proof.exploration.amps.pair import Pair
-from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
+from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, change_of, with_side
+from proof.exploration.vocabulary import dos_of
 
 
 class Evidence(NamedTuple):
@@ -24,7 +26,8 @@ class Evidence(NamedTuple):
     link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``lost``: the
     source did not answer, since the last change or decision. ``answered``: somebody answers for its being dead.
     ``accepted``: somebody accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
-    and then let the target go on alone.
+    and then let the target go on alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
+    source is for a source that was given up before.
     """
 
     shut: tuple[bool | None, bool | None] = (None, None)
@@ -36,6 +39,7 @@ class Evidence(NamedTuple):
     accepted: bool = False
     closed: bool = False
     moved: bool = False
+    moves: bool = True
 
     def noted(self, event: ev.Observed) -> Evidence:
         """See ``family.Evidence``."""
@@ -84,6 +88,11 @@ class Evidence(NamedTuple):
         return broken
 
 
+def evidence(runbook: Runbook) -> Evidence:
+    """See ``family.Family``."""
+    return Evidence(moves=any(lets_in(change_of(do)) for do in dos_of(runbook)))
+
+
 def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
     """See ``family.Family``."""
     broken = []
@@ -95,7 +104,7 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
         broken.append("two-active")
     # Of links that are sync, only those that were downgraded before the loss leave anything, and the answer is for that.
     is_accepted = evidence.accepted or (is_dead and before.configured)
-    if _moves_on(before, after) and not is_accepted:
+    if _moves_on(before, after, drives=evidence.moves) and not is_accepted:
         broken.append("messages-left")
     if lets_in(change) and not undo and side == SOURCE and before.life in ("recovering", "fetching"):
         broken.append("opened-unrecovered")
@@ -105,13 +114,15 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
     return broken
 
 
-def _moves_on(before: Pair, after: Pair) -> bool:
-    """Do clients go where something is missing that they were told is safe? A side is opened to them, or the other one
-    is closed under them."""
+def _moves_on(before: Pair, after: Pair, *, drives: bool) -> bool:
+    """Do clients go where something is missing that they were told is safe? A side is opened to them, or, in a runbook
+    that ``drives`` them from one to the other, the other one is closed under them."""
     for side in (SOURCE, TARGET):
         mate = 1 - side
         is_opened = after.takes(side) and not before.takes(side)
-        is_driven = after.takes(side) and before.runs(mate) and before.takes(mate) and not after.takes(mate)
+        is_driven = (
+            drives and after.takes(side) and before.runs(mate) and before.takes(mate) and not after.takes(mate)
+        )
         if (is_opened or is_driven) and before.told[mate]:
             return True
     return False
@@ -141,7 +152,8 @@ def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
     if outcome is not ev.Outcome.DONE:
         return []
     broken = []
-    if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE]:
+    # What came in once somebody else had opened the source again is not of the move.
+    if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE] and pair.door[SOURCE] == "off":
         broken.append("queues-left")
     if evidence.answered and pair.is_dark and pair.sync[TARGET]:
         broken.append("left-waiting")

@@ -35,7 +35,6 @@ class Solace:
     )
 
     starts = staticmethod(starts.starts)
-    evidence = Evidence
     live = staticmethod(slices.live)
     read = staticmethod(looking.read)
     blank = staticmethod(looking.blank)
@@ -44,6 +43,9 @@ class Solace:
     is_so = staticmethod(pair.is_so)
     drifts = staticmethod(pair.drifts)
     harms = staticmethod(promises.harms)
+
+    def evidence(self, runbook: Runbook) -> Evidence:
+        return Evidence()
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)
