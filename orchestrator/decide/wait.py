@@ -10,6 +10,9 @@ from orchestrator.drain import next_look
 from orchestrator.runbook import Stall, Step
 from orchestrator.state import Lane
 
+# What a wait may follow and is a number of messages.
+_MESSAGES = frozenset({("replication_queue", "messages"), ("queues", "owned")})
+
 
 def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
     """Does this step apply at all? Unknown is not no."""
@@ -104,7 +107,7 @@ def _guard_broken(
     if gate is None:
         return say(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
-            opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane)),
+            opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane, step)),
         )
     return answer(plan, lane, gate, attended, polling)
 
@@ -123,7 +126,7 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
     gate = lane.open_gate(rule.gate)
     if gate is None:
         why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
-        return say(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane)))
+        return say(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane, step)))
     return answer(plan, lane, gate, attended, _looking_on(lane, step, now))
 
 
@@ -141,5 +144,9 @@ def _looking_on(lane: Lane, step: Step, now: float) -> Next:
     return again(lane, request, now, step.poll.max)
 
 
-def _at_risk(lane: Lane) -> int | None:
-    return int(lane.gauge[-1][1]) if lane.gauge else None
+def _at_risk(lane: Lane, step: Step) -> int | None:
+    """None is unknown: clients still connected, or seconds behind, tell no number of messages."""
+    followed = step.progress
+    if not lane.gauge or followed is None or (followed.reading, followed.field) not in _MESSAGES:
+        return None
+    return int(lane.gauge[-1][1])

@@ -148,6 +148,15 @@ def test_at_risk_is_unknown_when_the_depth_never_was_read() -> None:
     assert [event.at_risk for event in move.events if isinstance(event, ev.GateOpened)] == [None]
 
 
+@pytest.mark.parametrize(("reading", "field"), [("clients", "count"), ("links", "behind_s")])
+def test_what_is_no_number_of_messages_is_never_said_to_be_at_risk(reading: str, field: str) -> None:
+    """Clients still connected, or seconds behind, are followed too: how many messages are at risk is unknown then."""
+    drain = {**DRAIN, "progress": {"on": "source", "reading": reading, "field": field}}
+    plan = a_plan(DEMOTE, drain, ACTIVATE)
+    _, move, _ = steadily(waiting(), plan, 40, "down", until=T0 + 100)
+    assert [event.at_risk for event in move.events if isinstance(event, ev.GateOpened)] == [None]
+
+
 def test_a_guard_that_heals_in_time_is_forgotten() -> None:
     """A bridge that comes back within the grace closes the matter; the next break has a whole grace again."""
     lane, _, now = steadily(waiting(), PLAN, 40, "down", until=T0 + 50)
