@@ -10,9 +10,7 @@ from orchestrator.cli import pipeline_watch
 from orchestrator.cli.options import AsJson
 from orchestrator.cli.spark_options import SparkWish, on_spark
 
-_APP = typer.Typer(
-    help="Compare exports of both sites: what is missing, what differs, is it safe to go back.", no_args_is_help=True
-)
+_APP = typer.Typer(help="What both sites hold: compare, explain, forecast.", no_args_is_help=True)
 
 Instances = "Directory: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v), config.xml."
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]

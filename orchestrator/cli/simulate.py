@@ -50,11 +50,12 @@ def simulate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON, one value a line.")] = False,
 ) -> None:
-    """Put the product itself to the test: simulated nights, drawn by seed, in virtual time. Exit code 4 if one fails.
+    """Play simulated nights of faults, judged by every promise.
 
-    Each seed draws two sites, of Solace or of AMPS, a runbook, people, and what goes wrong: faults of devices and links,
-    kills and pauses of processes, wrong decisions. The real engine plays it; every promise is judged after every event.
-    No device is spoken to, and no record of yours is touched. docs/simulation.md tells more.
+    In virtual time, drawn by seed; exit code 4 if one fails. Each seed draws two sites, of Solace or of AMPS, a runbook,
+    people, and what goes wrong: faults of devices and links, kills and pauses of processes, wrong decisions. The real
+    engine plays it; every promise is judged after every event. No device is spoken to, and no record of yours is
+    touched. docs/simulation.md tells more.
 
     \b
     Examples:
