@@ -16,7 +16,8 @@ What it is fed:
 
   A site of Solace also tells its ``doors`` (``[True, True]``: open), and a service::
 
-      {"roles": {"ny": "active", "nj": "standby"},
+      {"replicated": True,
+       "roles": {"ny": "active", "nj": "standby"},
        "queued": {"ny": 17, "nj": 0},
        "both_active": [[3.0, 4.5]],                    # intervals in which both sites serve
        "transactions": {"ny": {"1-a-b": "PREPARED"}},

@@ -221,7 +221,9 @@ class Night:
                 lease, writer = take(journal, process.clock, RUN, keys)
                 self._catch_up(journal)
             now = process.clock.now()
-            self._judge.lead(lease.epoch, is_held=any(one.holds_lease(now) for one in self._living))
+            # One that was taken over before has no lease any more, whatever its time, by a clock that is behind.
+            rivals = [one for one in self._living if one.epoch == lease.epoch - 1]
+            self._judge.lead(lease.epoch, is_held=any(one.holds_lease(now) for one in rivals))
             process.lease = lease
             self._living.append(process)
             person = self.story.person

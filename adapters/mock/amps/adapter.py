@@ -226,10 +226,10 @@ class MockAmpsAdapter:
         """Ask for one action path. What is obeyed, and whether its answer comes, are two things."""
         asked = Asked("action", console.name, verb)
         fault = self._world.answer_fault(asked)
-        if fault is not None and fault.kind == "late":
-            self._world.obey_later(console.name, verb, target, fault.late)
         try:
             self._world.notice(asked)
+            if fault is not None and fault.kind == "late":
+                self._world.obey_later(console.name, verb, target, fault.late)
             if not console.answers:
                 return ConnectionLost(f"{console.name} went away", device=console.name)
             if fault is None or fault.kind not in ("late", "lose request", "wrong password"):

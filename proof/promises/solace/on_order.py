@@ -117,7 +117,8 @@ def _fence_opened(
     if world is None:
         return
     for name, service in world["services"].items():
-        active = service["roles"][order["site"]] == "active"
+        # One that is not replicated has no mate, and serves wherever it is.
+        active = service["replicated"] and service["roles"][order["site"]] == "active"
         if active and not (name in case.lanes and is_foreign(case, case.lanes[name], world, order["site"])):
             yield Broken(8, f"{words(order)}, while {name} is active there")
 

@@ -31,6 +31,7 @@ def _service(world: World, name: str, outside: Sequence[list[Any]], count: bool)
     vpn = world.vpn(name)
     ledger = vpn.ledger
     seen: dict[str, Any] = {
+        "replicated": vpn.layout.replicated,
         "roles": {site: side.role for site, side in vpn.sides.items()},
         "queued": {site: side.queue.count for site, side in vpn.sides.items()},
         "changes": [[one.moment, one.site, one.role, one.by] for one in ledger.roles],
