@@ -79,8 +79,10 @@ def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
-    # After an escalation the source may be dark for good: what cannot be read there may be waived, by name.
-    waive: tuple[Choice, ...] = ("waive",) if lane.status == "escalating" and lane.failure_unknown else ()
+    # After an escalation the source may be dark for good: what cannot be read there may be waived, by name. Once: where
+    # that did not help it never will, and whoever decided it beforehand would do so for ever.
+    may_waive = lane.status == "escalating" and lane.failure_unknown and not lane.waived
+    waive: tuple[Choice, ...] = ("waive",) if may_waive else ()
     return _failure_gate(plan, lane, step, ("retry", *waive, "stop"), "stop", attended)
 
 

@@ -322,6 +322,19 @@ def test_what_is_read_as_wrong_cannot_be_waived() -> None:
     assert kinds(decide(plan, lane, T0 + 31, attended=True)) == ["step.failed"]
 
 
+def test_what_was_waived_in_vain_is_not_waived_again() -> None:
+    """Promise 4: decided beforehand, it would be waived for ever. Whether a step applies cannot be waived at all."""
+    plan = a_plan(CHECK, ACTIVATE).model_copy(update={"policy": ev.Policy(on_gate={"step-failed": "waive"})})
+    why = "nj: transports is unknown"
+    lane = a_lane(
+        step=1, status="escalating", changed=True, waived=True, stage=Stage.FAILED, failure=why, failure_unknown=True
+    )
+    lane = after(lane, decide(plan, lane, T0, attended=False), T0)
+    assert lane.gates[0].choices == ("retry", "stop")
+    lane = after(lane, decide(plan, lane, T0, attended=False), T0)
+    assert (lane.outcome, lane.reason) == (ev.Outcome.NEEDS_OPERATOR, why)
+
+
 @pytest.mark.parametrize("status", ["running", "committed"])
 def test_a_controlled_lane_cannot_waive(status: str) -> None:
     """Promises 1 and 2: without an escalation nothing is waived."""
