@@ -25,7 +25,7 @@ READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "dig
 CLASSES = ("missing", "extra", "duplicate", "changed")
 
 # Rows are left out by endpoint and by number while they are read, as long as that is told in few words. Each range of
-# numbers adds 100 bytes to a method that the JVM compiles only below 8,000; above, reading took four times as long.
+# numbers adds 100 bytes to a method that the JVM compiles only below 8,000; above, reading took several times as long.
 # What is then still too much is left out by its bucket.
 _NAMED_MAX = 500
 RANGES_MAX = 48
