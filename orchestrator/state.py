@@ -338,28 +338,38 @@ class Run:
         self.seq, self.last_at = record.seq, record.at
 
     def _fold_own(self, event: ev.Event) -> None:
+        status = next_status(self.status, event)
         self.approvals = fold_approvals(self.approvals, event)
+        self.status = status
         match event:
             case ev.RunStarted():
-                self.status, self.epoch = RUN_REFEREE.next(self.status, "start"), event.epoch
-                self.outcome = None
-            case ev.RunPaused():
-                self.status = RUN_REFEREE.next(self.status, "pause")
+                self.epoch, self.outcome = event.epoch, None
             case ev.RunFinished():
-                self.status, self.outcome = RUN_REFEREE.next(self.status, "finish"), event.outcome
+                self.outcome = event.outcome
             case ev.PolicyChanged():
                 self.plan = self.plan.model_copy(update={"policy": event.policy})
-            case ev.GateOpened() | ev.GateDecided() | ev.GateWithdrawn() | ev.ApprovalGiven() | ev.ApprovalRefused():
-                pass  # of the approvals alone
-            case ev.ObserverFailed():
-                pass
-            case _:
-                raise IllegalTransition(f"{event.kind} is not an event of a run")
 
     @property
     def open_lanes(self) -> list[Lane]:
         """Lanes that have not ended."""
         return [lane for lane in self.lanes.values() if not lane.ended]
+
+
+def next_status(status: str, event: ev.Event) -> str:
+    """The status of a run after ``event``, one of its own. Raises ``IllegalTransition``."""
+    match event:
+        case ev.RunStarted():
+            return RUN_REFEREE.next(status, "start")
+        case ev.RunPaused():
+            return RUN_REFEREE.next(status, "pause")
+        case ev.RunFinished():
+            return RUN_REFEREE.next(status, "finish")
+        case ev.GateOpened() | ev.GateDecided() | ev.GateWithdrawn() | ev.ApprovalGiven() | ev.ApprovalRefused():
+            return status
+        case ev.PolicyChanged() | ev.ObserverFailed():
+            return status
+        case _:
+            raise IllegalTransition(f"{event.kind} is not an event of a run")
 
 
 def begin(created: ev.Record) -> Run:
