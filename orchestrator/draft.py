@@ -9,7 +9,8 @@ from orchestrator import events as ev
 from orchestrator.approval import Approvals, fold_approvals
 from orchestrator.decide import follow
 from orchestrator.fleet import Act, Ended
-from orchestrator.state import Lane, Run, fold_lane, next_status
+from orchestrator.lane_fold import fold_lane
+from orchestrator.state import Lane, Run, next_status
 
 
 @dataclass(slots=True)

@@ -12,7 +12,8 @@ from orchestrator.chain import follow_exported, record_of
 from orchestrator.contract import Effect
 from orchestrator.draft import Draft
 from orchestrator.errors import IllegalTransition
-from orchestrator.state import GAUGE_SAMPLES, Lane, Run, Stage, begin, fold, fold_lane, worst
+from orchestrator.lane_fold import GAUGE_SAMPLES, fold_lane
+from orchestrator.state import Lane, Run, Stage, begin, fold, worst
 from tests.core.builders import T0, a_lane, a_plan, bridge, created, depth, proving, role, see
 
 OLD = Path(__file__).parent / "journals"
