@@ -29,6 +29,9 @@ class Numbers:
         self._starts: list[int] = []
         self._stops: list[int] = []
         self.count = 0
+        if isinstance(runs, Numbers):
+            self._starts, self._stops, self.count = runs._starts.copy(), runs._stops.copy(), runs.count
+            return
         for start, stop in runs:
             self.add(start, stop)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -40,6 +41,7 @@ def _expression(text: str) -> str:
 Expression = Annotated[str, AfterValidator(_expression)]
 
 
+@lru_cache(maxsize=1_000)  # each message is asked about on its way, at each link
 def names_topic(pattern: str, topic: str) -> bool:
     """Does a configured topic name, literal or expression, name this topic? Unanchored search (facts section 2)."""
     return re.search(pattern, topic) is not None if _SPECIAL & set(pattern) else pattern == topic
@@ -166,7 +168,10 @@ class DestinationLayout(_Layout):
 
     def topic(self, name: str) -> LinkTopic | None:
         """The first entry that names this topic."""
-        return next((one for one in self.topics if names_topic(one.name, name)), None)
+        for one in self.topics:
+            if names_topic(one.name, name):
+                return one
+        return None
 
 
 class BootstrapLayout(_Layout):
@@ -222,7 +227,10 @@ class InstanceLayout(_Layout):
 
     def topic(self, name: str) -> TopicLayout | None:
         """A topic by name."""
-        return next((one for one in self.topics if one.name == name), None)
+        for one in self.topics:
+            if one.name == name:
+                return one
+        return None
 
     def logs(self, name: str) -> bool:
         """Is the topic in its transaction log?"""
