@@ -6,7 +6,7 @@ runbook expects. Everything that can stand in the world's file is in ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from adapters.mock.amps import bootstrap, clients, replication, sharing
@@ -155,8 +155,9 @@ class Fabric:
             if instance.serves:
                 replication.run_links(self, instance, passed)
         sharing.share_queues(self, passed)
-        self._run_clients(passed)
-        self._note_open()
+        taking = [name for name in self.instances if self.takes_clients(name)]
+        self._run_clients(passed, taking)
+        self.ledger.note_open(moment, tuple(name for name in taking if self.instances[name].serves))
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""
@@ -227,24 +228,21 @@ class Fabric:
                 instance.note(self.now, "info", "", text)
                 self.ledger.changes.append((self.now, instance.name, "sync", "schedule"))
 
-    def _run_clients(self, passed: float) -> None:
+    def _run_clients(self, passed: float, taking: Sequence[str]) -> None:
+        """``taking``: the instances at which a client can connect."""
         state = self.state
         for publishing in self.layout.publishers:
             publisher = state.publishers[publishing.name]
-            if clients.settle(self, publisher, publishing.name, publishing.servers):
+            if clients.settle(self, publisher, publishing, taking):
                 clients.publish(self, publishing, publisher, passed)
         for reading in self.layout.subscribers:
             subscriber = state.subscribers[reading.name]
-            if clients.settle(self, subscriber, reading.name, reading.servers):
+            if clients.settle(self, subscriber, reading, taking):
                 clients.read(self, reading, subscriber)
-        for taking in self.layout.consumers:
-            consumer = state.consumers[taking.name]
-            if clients.settle(self, consumer, taking.name, taking.servers):
-                clients.consume(self, taking, consumer, passed)
-
-    def _note_open(self) -> None:
-        found = tuple(name for name, one in self.instances.items() if one.serves and self.takes_clients(name))
-        self.ledger.note_open(self.now, found)
+        for consuming in self.layout.consumers:
+            consumer = state.consumers[consuming.name]
+            if clients.settle(self, consumer, consuming, taking):
+                clients.consume(self, consuming, consumer, passed)
 
     # The account
 

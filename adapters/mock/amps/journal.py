@@ -8,7 +8,7 @@ Nothing here knows of links or time.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -110,7 +110,7 @@ class JournalFile:
 
     def entry_of(self, position: int) -> int:
         """The index of the entry in which ``position`` is, or of the first one."""
-        if self.entries and self.entries[-1].position <= position:
+        if self.entries[-1].position <= position:
             return len(self.entries) - 1
         return max(0, bisect_right(self.entries, position, key=lambda one: one.position) - 1)
 
@@ -122,7 +122,8 @@ def journal_name(number: int, *, compressed: bool) -> str:
 
 @dataclass(slots=True)
 class Journal:
-    """All journals of one instance, oldest first; the last one is being written."""
+    """All journals of one instance, oldest first; the last one is being written. None is empty, unless it is the only
+    one."""
 
     file_messages: int
     files: list[JournalFile] = field(default_factory=lambda: [JournalFile(1)])
@@ -131,7 +132,8 @@ class Journal:
     @property
     def lowest(self) -> int:
         """The position of the oldest message still there."""
-        return next((one.entries[0].position for one in self.files if one.entries), self.next)
+        entries = self.files[0].entries
+        return entries[0].position if entries else self.next
 
     @property
     def is_empty(self) -> bool:
@@ -141,12 +143,14 @@ class Journal:
     @property
     def first_at(self) -> float | None:
         """When its oldest message was written."""
-        return next((one.entries[0].at for one in self.files if one.entries), None)
+        entries = self.files[0].entries
+        return entries[0].at if entries else None
 
     @property
     def last_at(self) -> float | None:
         """When its newest message was written."""
-        return next((one.entries[-1].at for one in reversed(self.files) if one.entries), None)
+        entries = self.files[-1].entries
+        return entries[-1].at if entries else None
 
     def append(self, entry: Entry) -> None:
         """Write ``entry`` at the end, whatever its position was elsewhere."""
@@ -160,21 +164,21 @@ class Journal:
             last.entries.append(entry.standing_at(self.next))
         self.next += entry.count
 
-    def between(self, start: int, end: int) -> Iterator[Entry]:
+    def between(self, start: int, end: int) -> Sequence[Entry]:
         """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
-        if start >= min(end, self.next):
-            return  # as for most links and readers at most steps: they have everything
-        for file in self.files[self._file_of(start) :]:
-            for entry in file.entries[file.entry_of(start) :]:
-                first, stop = entry.position, entry.end
-                if first >= end:
-                    return
-                if first >= start and stop <= end:
-                    yield entry
-                elif stop > start:
-                    yield entry.part(max(start, first), min(end, stop))
+        start, end = max(start, self.lowest), min(end, self.next)
+        if start >= end:
+            return ()  # as for most links and readers at most steps: they have everything
+        found: list[Entry] = []
+        for file in self.files[self._file_of(start) : self._file_of(end - 1) + 1]:
+            found += file.entries[file.entry_of(start) : file.entry_of(end - 1) + 1]
+        if found[0].position < start:
+            found[0] = found[0].part(start, found[0].end)
+        if found[-1].end > end:
+            found[-1] = found[-1].part(found[-1].position, end)
+        return found
 
-    def all(self) -> Iterator[Entry]:
+    def all(self) -> Sequence[Entry]:
         """Everything still there."""
         return self.between(self.lowest, self.next)
 
@@ -211,13 +215,9 @@ class Journal:
         return count
 
     def _file_of(self, position: int) -> int:
-        last = self.files[-1].entries
-        if last and last[0].position <= position:
+        if self.files[-1].entries[0].position <= position:
             return len(self.files) - 1  # nearly everybody is near the end
-        after = bisect_right(
-            self.files, position, key=lambda one: one.entries[0].position if one.entries else self.next
-        )
-        return max(0, after - 1)
+        return max(0, bisect_right(self.files, position, key=lambda one: one.entries[0].position) - 1)
 
 
 def runs_above(entry: Entry, highest: int) -> Run | None:

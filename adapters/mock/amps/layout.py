@@ -238,12 +238,14 @@ class InstanceLayout(_Layout):
         return topic is not None and topic.logged
 
 
-class _ClientLayout(_Layout):
+class ClientLayout(_Layout):
+    """What all clients have."""
+
     name: str
     servers: tuple[str, ...] = Field(min_length=1, description="instances, in the order in which they are tried")
 
 
-class PublisherLayout(_ClientLayout):
+class PublisherLayout(ClientLayout):
     """Publishes with a publish store: what has no persisted ack is sent again after a reconnect. It stalls once
     ``store`` messages have none. ``keys``: message n is record n modulo this."""
 
@@ -253,7 +255,7 @@ class PublisherLayout(_ClientLayout):
     store: int = Field(10_000, ge=1)
 
 
-class SubscriberLayout(_ClientLayout):
+class SubscriberLayout(ClientLayout):
     """Reads a topic from a bookmark. ``fully_durable``: only what every sync destination has. ``not_found``: where it
     begins if an instance does not know its bookmark (5.3.5: now)."""
 
@@ -262,7 +264,7 @@ class SubscriberLayout(_ClientLayout):
     not_found: Literal["now", "epoch"] = "now"
 
 
-class ConsumerLayout(_ClientLayout):
+class ConsumerLayout(ClientLayout):
     """Takes messages from a queue, and acknowledges each after ``work`` seconds."""
 
     queue: str
