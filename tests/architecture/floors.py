@@ -13,7 +13,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"} | {"readings_amps"}
     ),
-    frozenset({"lifecycle", "lane", "state", "decide", "drain", "filling", "failback", "waves", "approval"}),
+    frozenset(
+        {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
+    ),
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
