@@ -7,7 +7,7 @@ rows would remain, nothing is left out first; the result is the same. A full joi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.buckets import STREAM, ends_of_clusters, on
+from pipeline.buckets import ends_of_clusters, on
 from pipeline.order import steps_back
-from pipeline.rows import NOT_REPLICATED, OPAQUE, PENDING
-from pipeline.sides import BUCKET, HASHED_LOG2, KEY, LEFT, RIGHT
+from pipeline.rows import NOT_REPLICATED, PENDING, EndpointKey
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT, STREAM, omitted_log2
 
 READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "digest", "replicated")
 # Besides these there is `local`: a message that is not replicated, and at one site by design.
@@ -42,14 +42,14 @@ class Wanted:
     ranges: Sequence[tuple[int, int]] | None
 
 
-def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int) -> Wanted:
-    """What ``table`` (of buckets) says is to be drilled."""
+def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int, endpoints: Mapping[int, EndpointKey]) -> Wanted:
+    """What ``table`` (of buckets) says is to be drilled. ``endpoints``: by their id."""
     buckets = table.where("is_drilled").select(*BUCKET)
-    some = buckets.limit(_LISTED_MAX + 1).collect()
+    some = buckets.select("*", omitted_log2(numbers_log2).alias("omitted")).limit(_LISTED_MAX + 1).collect()
     if len(some) > _LISTED_MAX:
         return Wanted(buckets, None, None)
-    names = {row["endpoint"] for row in some}
-    ranges = [_numbers(row["bucket"], HASHED_LOG2 if row["stream"] == OPAQUE else numbers_log2) for row in some]
+    names = {endpoints[row["endpoint_id"]].name for row in some}
+    ranges = [_numbers(row["bucket"], row["omitted"]) for row in some]
     return Wanted(
         _as_table(spark, some) if some else buckets,
         names if len(names) <= _NAMED_MAX else None,
@@ -59,7 +59,7 @@ def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int) -> Wanted:
 
 def _as_table(spark: SparkSession, some: Sequence[Row]) -> DataFrame:
     """What was collected, given back: Spark need not find it a second and a third time, once for each side."""
-    return spark.createDataFrame(pa.table(dict(zip(BUCKET, zip(*some, strict=True), strict=True))))
+    return spark.createDataFrame(pa.table({name: [row[name] for row in some] for name in BUCKET}))
 
 
 def _numbers(bucket: int, bits: int) -> tuple[int, int]:
@@ -177,7 +177,7 @@ def sums() -> list[Column]:
 
 
 def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:
-    """Columns ``KEY`` and ``breaks``: how often, along the left side's order, the right side steps back.
+    """Columns ``endpoint_id`` and ``breaks``: how often, along the left side's order, the right side steps back.
 
     Judged for each stream by itself over the messages that both sides have: across publishers order may differ
     legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back. ``table``: the
@@ -192,4 +192,4 @@ def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:
         marks = ends_of_clusters(table).select(*STREAM, F.col("first_l").alias("along"), *values)
         rows = rows.unionByName(marks)
     steps = steps_back(rows, STREAM)
-    return steps.groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
+    return steps.groupBy("endpoint_id").agg(F.sum("steps").alias("breaks"))

@@ -44,7 +44,9 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 
 _REQUIRED = frozenset(name for name, _, empty, _ in COLUMNS if not empty)
 
-_DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
+DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
+# A closer look reads whole pages: small ones, so that it reads little beside what it looks for.
+ROWS_A_PAGE = 4_096
 _ENCODINGS = {
     "message_id": "DELTA_BYTE_ARRAY",
     "sequence": "DELTA_BINARY_PACKED",
@@ -59,10 +61,11 @@ def open_parquet(stream: object) -> pq.ParquetWriter:
         stream,
         SCHEMA,
         compression="zstd",
-        use_dictionary=_DICTIONARIES,
+        use_dictionary=DICTIONARIES,
         column_encoding=_ENCODINGS,
         version="2.6",
         write_page_index=True,
+        max_rows_per_page=ROWS_A_PAGE,
     )
 
 
