@@ -9,20 +9,25 @@ from orchestrator import events as ev
 from orchestrator.approval import Approvals, fold_approvals
 from orchestrator.decide import follow
 from orchestrator.fleet import Act, Ended
-from orchestrator.state import Lane, Run, fold_lane
+from orchestrator.lane_fold import fold_lane
+from orchestrator.state import Lane, Run, next_status
 
 
 @dataclass(slots=True)
 class Draft:
-    """Events in order, the lanes and approvals they lead to, and the actions they intend."""
+    """Events in order, what they lead to (the lanes, the run's status and approvals), and the actions they intend."""
 
     run: Run
     at: float
-    approvals: Approvals
+    approvals: Approvals = field(init=False)
+    status: str = field(init=False)
     events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
     lanes: dict[str, Lane] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)  # requests of the inbox that are answered by this
+
+    def __post_init__(self) -> None:
+        self.approvals, self.status = self.run.approvals, self.run.status
 
     def lane(self, service: str) -> Lane:
         """As it will be."""
@@ -37,7 +42,8 @@ class Draft:
 
     def add_own(self, event: ev.Event) -> None:
         """An event of the run itself. Raises ``IllegalTransition``."""
-        self.approvals = fold_approvals(self.approvals, event)
+        status, approvals = next_status(self.status, event), fold_approvals(self.approvals, event)
+        self.status, self.approvals = status, approvals
         self.events.append((None, event))
 
 

@@ -118,7 +118,7 @@ class Engine:
         return draft
 
     def _draft(self) -> Draft:
-        return Draft(self.run_state, self._clock.now() + self._ahead, self.run_state.approvals)
+        return Draft(self.run_state, self._clock.now() + self._ahead)
 
     # --- one round ------------------------------------------------------------------------------------------------
 

@@ -151,7 +151,7 @@ class SiteDesk:
         try:
             for result in self.adapter.apply(action, calls, self.permit):
                 act = waiting.pop(0)
-                yield Ended(act.lane, act.intent, result)
+                yield Ended(act.lane, act.intent, _of_this(act, result))
         except AdapterError as error:
             effect = Effect.NOT_SENT if isinstance(error, NotObeyed) else Effect.DOUBTFUL
             for act in waiting:
@@ -161,6 +161,14 @@ class SiteDesk:
         for act in waiting:
             result = Result(Call(act.lane, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
             yield Ended(act.lane, act.intent, result)
+
+
+def _of_this(act: Act, result: Result) -> Result:
+    """``result``, if it is about this act; a lane must not believe what was done to another one."""
+    call = Call(act.lane, act.args)
+    if result.call == call:
+        return result
+    return Result(call, Effect.DOUBTFUL, detail=f"the adapter answered about {result.call.service} in its place")
 
 
 Job = tuple[str, _Round] | Act

@@ -77,6 +77,18 @@ class Place:
         names = sorted(one.base_name for one in found if one.type == fs.FileType.File)
         return [self.child(name) for name in names if not name.startswith((".", "_"))]
 
+    def directories(self) -> list[Place]:
+        """The directories in this directory, by name."""
+        found = self.system.get_file_info(fs.FileSelector(self.path))
+        return [
+            self.child(name) for name in sorted(one.base_name for one in found if one.type == fs.FileType.Directory)
+        ]
+
+    @property
+    def base_name(self) -> str:
+        """The last part of its name."""
+        return posixpath.basename(self.path)
+
     def modified_at(self) -> float:
         """When the file was written last, in seconds since the epoch; 0 where that is not known."""
         nanoseconds: int | None = self.system.get_file_info(self.path).mtime_ns

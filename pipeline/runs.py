@@ -1,8 +1,9 @@
-"""Writes the records of runs as Parquet: what questions over many runs are asked of. Reads no journal itself.
+"""Runs' records as Parquet: written from a journal's, and read again by those who ask questions over many runs.
 
     DIR/run=20261120-0305-ab12/records.parquet
 
-One row for each record, in order; ``event`` is the record as it was stored, as JSON, so nothing of it is lost.
+One row for each record, in order. Every field that its hash is of is there as it was stored, so a file proves itself
+as an export in JSON Lines does. Reads no journal itself.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.errors import OutputLost
+from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.places import Place
 
+FILE = "records.parquet"
+FOLDER = "run="
 _ROWS_A_GROUP = 10_000
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 
@@ -27,31 +31,62 @@ COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("run", pa.string(), False, "the run"),
     ("seq", pa.int64(), False, "the record's number in its run, from 1"),
     ("at", pa.timestamp("us", tz="UTC"), False, "when it was recorded"),
+    ("stored_at", pa.float64(), False, "the same as it is stored, in seconds since the epoch: the hash is of this"),
     ("lane", pa.string(), True, "the service; empty for what concerns the whole run"),
     ("kind", pa.string(), False, "what kind of event"),
     ("step", pa.string(), True, "the step it belongs to, if any"),
     ("simulated", pa.bool_(), False, "was the run a simulation"),
     ("event", pa.string(), False, "the whole event, as JSON"),
     ("hash", pa.string(), False, "the record's link in the hash chain"),
+    ("signature", pa.string(), True, "key and value of the signature on the record, as JSON; empty without one"),
 )
 SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, _ in COLUMNS])
 
 
 def write_runs(directory: Path, runs: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> int:
-    """Write each run's stored records (``run``, ``seq``, ``at``, ``lane``, ``event``, ``hash``, ``simulated``) into a
-    file of its own, all of it or nothing; an earlier export of the same run is replaced. Returns how many records.
+    """Write each run's stored records (``run``, ``seq``, ``at``, ``lane``, ``event``, ``hash``, ``simulated``,
+    perhaps ``signature``) into a file of its own, all of it or nothing; an earlier export of the same run is replaced.
+    Returns how many records.
 
     For the owner only, as the journal is. Raises ``OutputLost``.
     """
     written = 0
     for run, records in runs:
-        folder = directory / f"run={run}"
+        folder = directory / f"{FOLDER}{run}"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_DIRECTORY)
-            written += _write(folder / "records.parquet", records)
+            written += _write(folder / FILE, records)
         except (OSError, pa.ArrowException) as error:
             raise OutputLost(f"{folder} could not be written: {str(error).splitlines()[0]}") from error
     return written
+
+
+def runs_in(directory: Place) -> list[Place]:
+    """The files that ``write_runs`` wrote into ``directory``."""
+    folders = [place.child(FILE) for place in directory.directories() if place.base_name.startswith(FOLDER)]
+    return [file for file in folders if file.exists()]
+
+
+def read_run(file: Place) -> list[dict[str, Any]]:
+    """The records in one of these files, with the fields that ``orchestrator.chain.follow_exported`` asks for.
+
+    Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column missing or of another type.
+    """
+    try:
+        with file.open_input() as stream:
+            table = pq.read_table(stream)
+    except (pa.ArrowException, OSError) as error:
+        raise DefinitionError(
+            f"not a whole Parquet file: {str(error).splitlines()[0]}", file=file.name, hint="export the run again"
+        ) from error
+    for field in SCHEMA:
+        found = table.schema.get_field_index(field.name)
+        if found < 0 or table.schema.field(found).type != field.type:
+            what = "is missing" if found < 0 else f"is {table.schema.field(found).type}, and must be {field.type}"
+            raise DefinitionError(f"column {field.name} {what}", file=file.name, hint="export the run again")
+    stored = table.drop_columns(["at"]).rename_columns({"stored_at": "at"})
+    rows: list[dict[str, Any]] = stored.to_pylist()
+    return rows
 
 
 def _write(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
@@ -79,9 +114,12 @@ def _groups(rows: Iterator[dict[str, object]]) -> Iterator[list[dict[str, object
 def _row(record: Mapping[str, Any]) -> dict[str, object]:
     event = json.loads(record["event"])
     step = event.get("step")
+    signature = record.get("signature")
     return {
         **{name: record[name] for name in ("run", "seq", "lane", "event", "hash", "simulated")},
         "at": round(record["at"] * 1_000_000),
+        "stored_at": record["at"],
+        "signature": None if signature is None else json.dumps(signature),
         "kind": event["kind"],
         "step": step if isinstance(step, str) else None,
     }

@@ -70,6 +70,12 @@ class Runner:
                 )
             except DefinitionError as error:
                 raise AuthenticationFailed(str(error), device=HERE, hint=error.hint) from error
+            if "\x00" in secret:
+                raise AuthenticationFailed(
+                    f"the {variable} for the command {name} of {self._site.name} has a NUL character",
+                    device=HERE,
+                    hint="no environment variable can hold one",
+                )
             self._redactor.learn(secret)
             found[variable] = secret
         return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.reconciling import FINDINGS, spark_installed
@@ -29,8 +28,8 @@ class FollowWish:
     """What a person typed. ``every_s``: None to read what is there and end."""
 
     readings: str
-    checkpoint: Path
-    out: Path | None
+    checkpoint: str
+    out: str | None
     every_s: float | None
     window_s: float
     stall_s: float

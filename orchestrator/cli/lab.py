@@ -39,9 +39,11 @@ def up(
         float, typer.Option("--latency", metavar="MS", min=0, help="Milliseconds before each answer.")
     ] = 0.0,
     adapter: Annotated[
-        LabAdapter,
-        typer.Option("--adapter", metavar="NAME", help="What the inventory uses: both, solace-semp or solace-cli."),
-    ] = LabAdapter.both,
+        LabAdapter | None,
+        typer.Option(
+            "--adapter", metavar="NAME", help="What the inventory uses: both (the default), solace-semp, solace-cli."
+        ),
+    ] = None,
     plain_http: Annotated[bool, typer.Option("--http", help="SEMP without TLS.")] = False,
     ha: Annotated[bool, typer.Option("--ha", help="Two nodes a site: HA pairs.")] = False,
     amps: Annotated[
@@ -78,13 +80,16 @@ def up(
     from orchestrator.errors import DefinitionError
 
     if amps:
-        if latency or plain_http or ha:
-            raise DefinitionError("--latency, --http and --ha are about the appliances; --amps serves none")
+        if latency or adapter or plain_http or ha:
+            raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
         serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, fault or (), assume or ()))
         return
     if assume:
         raise DefinitionError("--assume is about AMPS instances", hint="add --amps")
-    serve_lab(tools_of(context), LabWish(directory, inventory, latency, adapter, plain_http, ha, fault or ()))
+    serve_lab(
+        tools_of(context),
+        LabWish(directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or ()),
+    )
 
 
 @_APP.command("dump")

@@ -146,7 +146,7 @@ def history(
 
     \b
     Examples:
-      failover runs export 20261120-0305 -o records/20261120-0305.jsonl
+      failover runs export --all --parquet records
       failover check --json > records/check-20261120.json
       failover pipeline history records --learn --out history
     """

@@ -1,4 +1,4 @@
-"""One exported run, or one kept check, as rows of facts. Runs on Spark's workers, and needs no Spark itself.
+"""One exported run, or some kept checks, as rows of facts. Runs on Spark's workers, and needs no Spark itself.
 
 A run's facts are those of its report (``orchestrator.reports.report``), so they agree with what its screen and its
 exit code said. A file that does not prove itself gives one row that says so; it is counted and never left out silently.
@@ -22,16 +22,17 @@ Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "un
 
 
 class Fact(NamedTuple):
-    """One row. ``at``: seconds since the epoch, of the run's beginning, or of the check. What else is set, by ``kind``:
+    """One row. ``at``: seconds since the epoch, of the run's beginning, or of the check. ``file``: which it was read
+    from. What else is set, by ``kind``:
 
-    - run: ``seconds`` it took, ``state`` its outcome.
+    - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
     - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
     - step: ``name``, ``seconds``, ``state`` (done, failed, …), ``amount`` its number in the runbook, from 1.
     - drain: ``seconds`` the wait took, ``amount`` messages that were in the queue at its beginning.
     - action: ``name``, ``site``, ``device``, ``amount`` attempts, ``state`` the effect of the last one.
     - failure: a reading that failed: ``name``, ``site``, ``amount`` how often, ``state`` the kind of error.
     - check: ``name`` of the check, ``site`` or ``service``, ``state`` (ok, note, warning, error, unknown).
-    - unread: ``name`` of the file, ``state`` why.
+    - unread: ``state`` why the file was not.
     """
 
     kind: Kind
@@ -46,19 +47,40 @@ class Fact(NamedTuple):
     state: str | None = None
     seconds: float | None = None
     amount: float | None = None
+    file: str | None = None
 
 
-def facts_of_file(name: str, text: str) -> list[Fact]:
-    """The facts in one file: an exported run, or what ``failover check --json`` printed, any number of times."""
+def facts_of_text(name: str, text: str) -> list[Fact]:
+    """The facts in the text of one file: a run as JSON Lines, or what ``failover check --json`` printed, any number of
+    times."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            lines += [json.loads(line)] if line.strip() else []
+        except (ValueError, RecursionError):
+            return [unread(name, f"line {number} is no JSON")]
+    return facts_of_lines(name, lines)
+
+
+def facts_of_lines(name: str, lines: list[Any]) -> list[Fact]:
+    """The same, of objects: the stored records of a run, or documents of a check."""
+    if not lines:
+        return [unread(name, "it is empty")]
     try:
-        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
-        if not lines:
-            return [Fact("unread", name=name, state="it is empty")]
         if all("pairs" in line and "at" in line for line in lines):
-            return [fact for line in lines for fact in _of_check(line)]
-        return list(_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
-    except (FailoverError, ValueError, KeyError, TypeError, RecursionError) as error:
-        return [Fact("unread", name=name, state=f"{type(error).__name__}: {error}"[:300])]
+            facts = [fact for line in lines for fact in _of_check(line)]
+        else:
+            facts = list(_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
+    except FailoverError as error:
+        return [unread(name, str(error))]
+    except (ValueError, KeyError, TypeError) as error:
+        return [unread(name, f"neither an exported run nor a kept check ({type(error).__name__}: {error})")]
+    return [fact._replace(file=name) for fact in facts]
+
+
+def unread(name: str, why: str) -> Fact:
+    """The fact that a file could not be used."""
+    return Fact("unread", state=why[:300], file=name)
 
 
 def _of_run(records: list[ev.Record]) -> Iterator[Fact]:
@@ -67,7 +89,8 @@ def _of_run(records: list[ev.Record]) -> Iterator[Fact]:
     assert isinstance(created, ev.RunCreated)  # the report is a fold of it
     plan, at = created.plan, records[0].at
     base = Fact("run", at, report.simulated, report.run, report.runbook)
-    yield base._replace(seconds=report.seconds, state=str(report.outcome or report.status))
+    state = str(report.outcome or report.status)
+    yield base._replace(seconds=report.seconds, state=state, amount=float(len(records)))
     for lane in report.lanes:
         yield from _of_lane(base, plan, report, lane)
     yield from _actions(base, plan, records)

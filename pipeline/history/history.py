@@ -30,9 +30,10 @@ from pipeline.history.report import (
     Unread,
 )
 from pipeline.places import Place
+from pipeline.runs import runs_in
 
 _UNREAD_SHOWN = 100
-_ENDINGS = (".jsonl", ".json")
+_ENDINGS = (".jsonl", ".json", tables.PARQUET)
 Say = Callable[[str], None]
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -47,29 +48,35 @@ class HistoryOutcome:
     close: Callable[[], None]
 
 
-def history_of(spark: SparkSession, names: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
-    """The history of what lies at ``names``: files or directories of exports and of kept checks.
-
-    Raises ``DefinitionError`` when there is nothing. Whoever calls it does so inside of ``spark_faults``.
-    """
+def files_of(names: Sequence[str]) -> list[str]:
+    """The exports and kept checks at ``names``, which are files or directories. Raises ``DefinitionError``: none."""
     files = [file for name in names for file in _files(Place.of(name))]
     if not files:
         raise DefinitionError(
-            f"there is no export in {', '.join(names)}", hint="failover runs export RUN -o DIR/RUN.jsonl"
+            f"there is no export in {', '.join(names)}", hint="failover runs export --all --parquet DIR"
         )
+    return files
+
+
+def history_of(spark: SparkSession, files: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
+    """The history of what lies in ``files``. Whoever calls it does so inside of ``spark_faults``."""
     say(f"reading {len(files)} files")
-    facts = tables.read_facts(spark, files).persist(StorageLevel.MEMORY_AND_DISK)
-    counts = {row["kind"]: row["count"] for row in facts.groupBy("kind").count().collect()}
-    say(f"looking at {counts.get('run', 0)} runs")
+    read = tables.read_facts(spark, files).persist(StorageLevel.MEMORY_AND_DISK)
+    told = read.groupBy("kind").agg(F.count("*").alias("n"), F.countDistinct("run").alias("runs")).collect()
+    counts = {row["kind"]: row["n"] for row in told}
+    runs = sum(row["runs"] for row in told if row["kind"] == "run")
+    facts = tables.each_once(read)
+    say(f"looking at {runs} runs")
     made_at = iso(clock.now())
     report = HistoryReport(
         made_at=made_at,
-        runs=counts.get("run", 0),
+        runs=runs,
+        repeated_files=counts.get("run", 0) - runs,
         checks=facts.where("kind = 'check'").select("at").distinct().count(),
         unread_files=counts.get("unread", 0),
         unread=tuple(
-            Unread(file=row["name"], why=row["state"])
-            for row in facts.where("kind = 'unread'").orderBy("name").limit(_UNREAD_SHOWN).collect()
+            Unread(file=row["file"], why=row["state"])
+            for row in facts.where("kind = 'unread'").orderBy("file").limit(_UNREAD_SHOWN).collect()
         ),
         endings=_made(Ending, tables.endings(facts), "runbook", "outcome"),
         outages=_made(Durations, tables.outages(facts), "runbook"),
@@ -80,11 +87,11 @@ def history_of(spark: SparkSession, names: Sequence[str], clock: Clock, say: Say
         drift=_made(Drift, tables.drift(facts), "site", "service", "check"),
         prediction_errors=_made(PredictionError, tables.prediction_errors(facts), "runbook", "step"),
     )
-    return HistoryOutcome(report, _forecast(facts, made_at, report.runs), facts, lambda: _release(facts))
 
+    def close() -> None:
+        read.unpersist()
 
-def _release(facts: DataFrame) -> None:
-    facts.unpersist()
+    return HistoryOutcome(report, _forecast(facts, made_at, report.runs), facts, close)
 
 
 def _files(place: Place) -> list[str]:
@@ -93,7 +100,9 @@ def _files(place: Place) -> list[str]:
         raise DefinitionError(f"{place.name} is not there")
     if not place.is_directory():
         return [place.name]
-    return [file.name for file in place.files() if file.name.endswith(_ENDINGS)]
+    return [file.name for file in place.files() if file.name.endswith(_ENDINGS)] + [
+        file.name for file in runs_in(place)
+    ]
 
 
 def _rows(table: DataFrame, *order: str) -> list[Row]:

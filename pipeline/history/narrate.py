@@ -16,6 +16,8 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
         yield f"  not read: {one.file}: {one.why}"
     if report.unread_files > len(report.unread[:_ROWS_MAX]):
         yield f"  not read: {report.unread_files} files in all"
+    if report.repeated_files:
+        yield f"  counted once: runs that {report.repeated_files} more files have, too"
     for ending in report.endings:
         yield f"  {_mark(ending.simulated)}{ending.runbook}: {ending.n} {ending.outcome}"
     yield from _section("No active site, seconds (the middle; 95 of 100; longest; how many)", report.outages)

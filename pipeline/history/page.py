@@ -34,7 +34,8 @@ def page_of(report: HistoryReport) -> bytes:
     body = SubElement(html, "body")
     SubElement(body, "h1").text = "History of runs"
     unread = f", {report.unread_files} files that could not be read" if report.unread_files else ""
-    _note(body, f"{report.runs} runs, {report.checks} checks{unread}; made {report.made_at}")
+    again = f", {report.repeated_files} files with runs that others have too" if report.repeated_files else ""
+    _note(body, f"{report.runs} runs, {report.checks} checks{again}{unread}; made {report.made_at}")
     _table(body, "How runs ended", ("runbook", "outcome", "runs"), _endings(report))
     _bars(body, "Seconds without an active site", "pale: 5 to 95 of 100; dark: the middle", report.outages)
     _bars(body, "Seconds of each step", "finished steps, in the order of the runbook", report.phases)
@@ -43,6 +44,7 @@ def page_of(report: HistoryReport) -> bytes:
     _table(body, "Readings that failed", ("site", "reading", "error", "times"), _failures(report))
     _table(body, "Readiness that changed", ("what", "check", "from", "to", "since", "changes"), _drift(report))
     _table(body, "Forecasts and what came", ("runbook", "step", "of", "off by", "within range"), _errors(report))
+    _table(body, "Files that could not be read", ("file", "why"), [(one.file, one.why) for one in report.unread])
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()
 
 

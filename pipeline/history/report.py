@@ -106,12 +106,14 @@ class Unread(_Strict):
 
 
 class HistoryReport(_Strict):
-    """All of it. ``unread`` names at most a hundred files; ``unread_files`` counts all."""
+    """All of it. ``unread`` names at most a hundred files; ``unread_files`` counts all. ``repeated_files`` hold runs that
+    other files have too; each run counts once."""
 
     format: Literal["failover.history/1"] = FORMAT
     made_at: str
     runs: int
     checks: int
+    repeated_files: int = 0
     unread_files: int
     unread: tuple[Unread, ...]
     endings: tuple[Ending, ...]

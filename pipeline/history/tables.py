@@ -11,13 +11,15 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from orchestrator.errors import DefinitionError
-from pipeline.history.facts import Fact, facts_of_file
+from pipeline.history.facts import Fact, facts_of_lines, facts_of_text, unread
 from pipeline.places import Place
+from pipeline.runs import read_run
 
 SCHEMA = (
     "kind string, at double, simulated boolean, run string, runbook string, service string, site string, "
-    "device string, name string, state string, seconds double, amount double"
+    "device string, name string, state string, seconds double, amount double, file string"
 )
+PARQUET = ".parquet"
 _PIECES = 256
 _DAYS_30 = 30 * 86_400.0
 _WEEK = 7 * 86_400.0
@@ -34,10 +36,26 @@ def read_facts(spark: SparkSession, files: Sequence[str]) -> DataFrame:
 
 
 def _read(name: str) -> list[Fact]:
+    place = Place.of(name)
     try:
-        return facts_of_file(name, Place.of(name).read().decode("utf-8"))
-    except (DefinitionError, UnicodeDecodeError) as error:
-        return [Fact("unread", name=name, state=str(error)[:300])]
+        if name.endswith(PARQUET):
+            return facts_of_lines(name, read_run(place))
+        return facts_of_text(name, place.read().decode("utf-8"))
+    except DefinitionError as error:
+        return [unread(name, str(error).removeprefix(f"{name}: "))]
+    except UnicodeDecodeError:
+        return [unread(name, "it is no text")]
+
+
+def each_once(facts: DataFrame) -> DataFrame:
+    """The facts without those that another file tells too. A run that went on after it was exported may be in two
+    files: the one with more records counts."""
+    of_runs = facts.where("run IS NOT NULL")
+    fullest = F.max_by("file", F.struct("amount", "file")).alias("file")
+    files = of_runs.where("kind = 'run'").groupBy("run").agg(fullest)
+    checks = facts.where("kind = 'check'").dropDuplicates([name for name in Fact._fields if name != "file"])
+    once = of_runs.join(F.broadcast(files), ["run", "file"], "left_semi")
+    return once.unionByName(checks).unionByName(facts.where("kind = 'unread'"))
 
 
 def _percentiles(column: str) -> list[Column]:
@@ -54,9 +72,13 @@ def _trend(column: str) -> Column:
     return F.when(is_long, slope).alias("trend")
 
 
+def _done_steps(facts: DataFrame) -> DataFrame:
+    return facts.where((F.col("kind") == "step") & (F.col("state") == "done") & F.col("seconds").isNotNull())
+
+
 def phases(facts: DataFrame) -> DataFrame:
     """How long each finished step took, by runbook; ``n`` steps, seconds, and how they change in 30 days."""
-    done = facts.where((F.col("kind") == "step") & (F.col("state") == "done"))
+    done = _done_steps(facts)
     columns = [F.count("seconds").alias("n"), *_percentiles("seconds"), F.max("seconds").alias("longest")]
     number = F.max("amount").alias("number")  # in the runbook
     return done.groupBy("simulated", "runbook", F.col("name").alias("step")).agg(*columns, _trend("seconds"), number)
@@ -128,7 +150,7 @@ def prediction_errors(facts: DataFrame) -> DataFrame:
 
     ``off``: the middle of |took - foretold| in seconds; ``within``: the share that fell into the range foretold.
     """
-    done = facts.where((F.col("kind") == "step") & (F.col("state") == "done") & F.col("seconds").isNotNull())
+    done = _done_steps(facts)
     earlier = (
         Window.partitionBy("simulated", "runbook", "name", "service")
         .orderBy("at", "run")
@@ -163,7 +185,7 @@ def _at_share(ordered: Column, share: float) -> Column:
 
 def step_forecasts(facts: DataFrame) -> DataFrame:
     """Seconds of each step, by service and (``service`` null) over all of them."""
-    done = facts.where((F.col("kind") == "step") & (F.col("state") == "done") & F.col("seconds").isNotNull())
+    done = _done_steps(facts)
     sets = done.groupBy("simulated", "runbook", "name", "service").agg(
         F.count("*").alias("n"), *_percentiles("seconds")
     )

@@ -21,8 +21,9 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from json import dumps, loads
 from pathlib import Path
 from typing import Literal
@@ -183,9 +184,19 @@ def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> 
         except OSError as error:
             raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
         about = _about(path, readings, rules)
-        yield Checkpoint(path, about.id, path / "alerts" if out is None else out.absolute())
+        alerts = path / "alerts" if out is None else out.absolute()
+        _sweep(path, alerts, about.id)
+        yield Checkpoint(path, about.id, alerts)
     finally:
         os.close(lock)
+
+
+def _sweep(path: Path, alerts: Path, name: str) -> None:
+    """Remove what a killed process left: while this one has the lock, no other writes files of these names."""
+    unfinished = (path.glob(".*.unfinished"), (path / "state").glob(".*.unfinished"))
+    for file in chain(*unfinished, alerts.glob(f".alerts-{name}-*.unfinished")):
+        with suppress(OSError):
+            file.unlink()
 
 
 def _about(path: Path, readings: str, rules: Rules) -> _About:

@@ -10,7 +10,7 @@ from typing import Any
 import orchestrator.decide
 import orchestrator.decide.gates
 import orchestrator.decide.items
-import orchestrator.state
+import orchestrator.lane_fold
 import proof.simulation.night
 from adapters.mock.adapter import MockAdapter
 from orchestrator import events as ev
@@ -93,7 +93,9 @@ def _keeps_readings(enter: Any) -> Any:
 
     def enter_with_luggage(lane: Lane, *args: Any, **changes: Any) -> Lane:
         entered: Lane = enter(lane, *args, **changes)
-        kept: Lane = orchestrator.state._with(entered, seen=lane.seen, seen_mark=entered.mark, seen_at=lane.seen_at)
+        kept: Lane = orchestrator.lane_fold._with(
+            entered, seen=lane.seen, seen_mark=entered.mark, seen_at=lane.seen_at
+        )
         return kept if lane.seen else entered
 
     return enter_with_luggage
@@ -184,7 +186,7 @@ ACTING = (
     Mutant(
         "stale-reading",
         "what was read before the lane moved on is believed",
-        ((orchestrator.state, "_enter", _keeps_readings),),
+        ((orchestrator.lane_fold, "_enter", _keeps_readings),),
     ),
     Mutant(
         "dry-run-sends",

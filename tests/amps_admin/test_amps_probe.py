@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from adapters.amps.admin.document import count_in, moment_in, uptime_in
 from adapters.http.server import Outgoing
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError
@@ -125,7 +126,10 @@ def test_the_assumption_about_missing_lists() -> None:
     assert (stage.read("clients"), stage.read("queues")) == (Clients(count=0), Queues(items=()))
 
 
-@pytest.mark.parametrize("body", ["", "[]", "<html>", "{}", '{"amps": 1}', '{"amps": {"instance": []}}'])
+@pytest.mark.parametrize(
+    "body",
+    ["", "[]", "<html>", "{}", '{"amps": 1}', '{"amps": {"instance": []}}', pytest.param("[" * 200_000, id="deep")],
+)
 def test_garbage_is_a_failure(body: str) -> None:
     """What is no document of the administration interface is no reading."""
     stage = Stage()
@@ -220,6 +224,26 @@ def test_a_lost_link_is_not_calm() -> None:
     for _ in range(4):
         assert calm_of(stage, adapter) == 0.0
         stage.clock.advance(10)
+
+
+def test_less_than_nothing_is_not_caught_up() -> None:
+    """``seconds_behind`` is a number of seconds: whatever a minus may mean, it does not say that nothing is behind."""
+    stage = Stage()
+    stage.one.one("replication")["seconds_behind"] = "-1"
+    stage.clock.advance(10)
+    adapter = stage.adapter(read_only=True)
+    for _ in range(4):
+        assert calm_of(stage, adapter) is None
+        stage.clock.advance(10)
+
+
+@pytest.mark.parametrize("digits", [40, 400, 5000])
+def test_numbers_without_measure_are_unknown(digits: int) -> None:
+    """A number that no clock and no counter can mean is no number, and nothing falls over it."""
+    many = "9" * digits
+    assert moment_in({"timestamp": many}, "timestamp") is None
+    assert uptime_in({"uptime": f"{many} 10:00:00"}, "uptime") is None
+    assert count_in({"owned": many}, "owned") is None
 
 
 def test_which_link_goes_to_the_mate() -> None:

@@ -13,12 +13,14 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"} | {"readings_amps"}
     ),
-    frozenset({"lifecycle", "lane", "state", "decide", "drain", "filling", "failback", "waves", "approval"}),
+    frozenset(
+        {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
+    ),
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks"),
-            *("tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
         }
     ),
     frozenset({"engine", "draft"}),

@@ -108,7 +108,8 @@ def test_the_walk_of_amps(make_bench: MakeBench) -> None:
     assert world["fabric"]["ledger"]["commands"] == []
 
 
-def test_amps_takes_no_option_of_the_appliances(make_bench: MakeBench) -> None:
-    """Law: an option that would do nothing is refused."""
-    refused = make_bench().here("lab", "up", "--amps", "--ha")
+@pytest.mark.parametrize("option", [("--ha",), ("--http",), ("--latency", "5"), ("--adapter", "both")])
+def test_amps_takes_no_option_of_the_appliances(make_bench: MakeBench, option: tuple[str, ...]) -> None:
+    """Law: an option that would do nothing is refused, also where it asks for what is so anyway."""
+    refused = make_bench().here("lab", "up", "--amps", *option)
     assert (refused.code, "--amps serves none" in refused.complaint) == (2, True)

@@ -176,6 +176,19 @@ def test_an_adapter_that_stops_early_leaves_doubts(pair: ScriptedPair) -> None:
     assert [one.result.effect for one in done if isinstance(one, Ended)] == [Effect.ACCEPTED, Effect.DOUBTFUL]
 
 
+def test_an_answer_about_another_call_is_none(pair: ScriptedPair) -> None:
+    """An adapter that mixes up its answers must not have a lane believe what was done to another one."""
+
+    class Mixed(ScriptedSite):
+        def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
+            return iter(list(super().apply(action, calls, permit))[::-1])
+
+    fleet, _ = inline(pair, Mixed)
+    fleet.submit([promote(lane) for lane in MANY[:2]])
+    done = fleet.collect(None)
+    assert [one.result.effect for one in done if isinstance(one, Ended)] == [Effect.DOUBTFUL, Effect.DOUBTFUL]
+
+
 def test_nothing_leaves_without_a_permit(pair: ScriptedPair) -> None:
     """Promise 5: a command whose permit is refused at the last moment is not sent, and says why."""
 

@@ -10,8 +10,10 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.chain import follow_exported, record_of
 from orchestrator.contract import Effect
+from orchestrator.draft import Draft
 from orchestrator.errors import IllegalTransition
-from orchestrator.state import GAUGE_SAMPLES, Lane, Run, Stage, begin, fold, fold_lane, worst
+from orchestrator.lane_fold import GAUGE_SAMPLES, fold_lane
+from orchestrator.state import Lane, Run, Stage, begin, fold, worst
 from tests.core.builders import T0, a_lane, a_plan, bridge, created, depth, proving, role, see
 
 OLD = Path(__file__).parent / "journals"
@@ -191,6 +193,18 @@ def test_a_run_refuses_what_does_not_belong(record: ev.Record) -> None:
     with pytest.raises(IllegalTransition):
         run.fold(record)
     assert run == a_run()
+
+
+@pytest.mark.parametrize(
+    "event", [ev.RunPaused(reason="before it began"), ev.RunFinished(outcome=ev.Outcome.DONE), ev.LaneStarted()]
+)
+def test_what_a_run_refuses_gets_into_no_draft(event: ev.Event) -> None:
+    """Legality comes before durability: what cannot be believed afterwards must not be on disk."""
+    run = a_run()
+    draft = Draft(run, 0.0)
+    with pytest.raises(IllegalTransition):
+        draft.add_own(event)
+    assert draft.events == []
 
 
 def test_a_run_begins_with_its_creation() -> None:

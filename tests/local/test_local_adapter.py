@@ -363,6 +363,18 @@ def test_a_secret_that_is_not_to_be_had(bench: Bench) -> None:
     assert (result.effect, bench.diary) == (Effect.NOT_SENT, [])
 
 
+def test_a_secret_that_no_environment_can_hold(bench: Bench) -> None:
+    """Law: a byte of 0 ends a variable's value; nothing is run with half a secret, and nothing falls over."""
+    token = bench.folder / "token"
+    token.write_bytes(b"half\x00half")
+    token.chmod(0o600)
+    bench.command("it", "exit 0", secrets={"TOKEN": {"file": str(token)}})
+    with pytest.raises(AuthenticationFailed, match="TOKEN for the command it of ny has a NUL character"):
+        bench.adapter().open()
+    result = bench.one("it")
+    assert (result.effect, bench.diary) == (Effect.NOT_SENT, [])
+
+
 def test_output_that_is_no_text_is_kept_as_far_as_it_goes(bench: Bench) -> None:
     """Law: whatever a program prints becomes one line of text."""
     bench.command("it", "printf 'a\\377b\\r\\n\\n\\tc'")

@@ -152,6 +152,12 @@ def test_absent_is_not_false() -> None:
     assert [size_of({"msgs": {"count": 3}, "x": 3}, name) for name in ("msgs", "x", "gone")] == [3, None, None]
 
 
+def test_a_number_without_measure_is_not_known() -> None:
+    """No counter of a broker is longer than 64 bits; a longer one fits into no number that is computed with."""
+    told = {"last": 2**63 - 1, "first": 2**63, "many": 10**400}
+    assert [count_in(told, name) for name in told] == [2**63 - 1, None, None]
+
+
 @given(st.binary(max_size=200), st.sampled_from([200, 400, 401, 403, 404, 429, 500, 503, 529]), st.booleans())
 def test_no_bytes_make_it_fall_over(body: bytes, status: int, is_read: bool) -> None:
     """Any answer is an envelope or one of our errors."""

@@ -175,6 +175,21 @@ def test_an_age_that_nobody_tells_is_unknown(more: dict[str, object]) -> None:
     assert found == Endpoints(items=(EndpointDepth(name="orders", endpoint="queue", messages=2),))
 
 
+def test_an_age_without_measure_is_unknown() -> None:
+    """A moment beyond every clock would be later than any fail-over, and the way back would look safe."""
+    endless = OLDEST.replace("1790000123", "9" * 400)
+    found, _ = endpoints({QUEUES: queues("orders"), SHOW_OLDEST: endless})
+    assert found == Endpoints(items=(EndpointDepth(name="orders", endpoint="queue", messages=2),))
+
+
+def test_an_endpoint_without_a_name_is_not_left_out() -> None:
+    """What it holds could make the way back unsafe."""
+    for listed in (ok([{"durable": True}], [{"msgs": {"count": 9}}]), ok([{"queueName": 7, "durable": True}], [{}])):
+        found, _ = endpoints({QUEUES: listed})
+        assert isinstance(found, Failure)
+        assert found.kind == "UnreadableReply"
+
+
 def test_a_depth_that_is_not_told_is_asked_for() -> None:
     """By the other way; and unknown, not 0, when that does not tell either."""
     found, _ = endpoints({QUEUES: queues("orders", count=None), f"{QUEUES}/orders/msgs": ok([], [], count=3)})

@@ -28,8 +28,12 @@ def test_every_record_of_every_run(shell: Shell) -> None:
         name = file.parent.name.removeprefix("run=")
         lines = [json.loads(line) for line in shell("runs", "export", name).out.splitlines()]
         rows = table.to_pylist()
-        assert [(row["seq"], row["event"], row["hash"], row["lane"]) for row in rows] == [
-            (line["seq"], line["event"], line["hash"], line["lane"]) for line in lines
+        stored = ("seq", "event", "hash", "lane")
+        assert [(row["stored_at"], *[row[name] for name in stored]) for row in rows] == [
+            (line["at"], *[line[name] for name in stored]) for line in lines
+        ]
+        assert [row["signature"] and json.loads(row["signature"]) for row in rows] == [
+            line.get("signature") for line in lines
         ]
         assert rows[0]["kind"] == "run.created"
         assert {row["simulated"] for row in rows} == {True}

@@ -13,6 +13,8 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -28,8 +30,8 @@ from orchestrator.registry import Registry
 from orchestrator.reports.forecast import Range
 from orchestrator.runbook import Side
 from pipeline.history import tables
-from pipeline.history.facts import Fact, facts_of_file
-from pipeline.history.history import HistoryOutcome, history_of
+from pipeline.history.facts import Fact, facts_of_text
+from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.history.page import page_of
 from pipeline.history.report import Durations, HistoryReport, Retry
 from tests.cli.shell import DECISIONS, VPN, Shell
@@ -98,7 +100,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
 @pytest.fixture(scope="module")
 def outcome(spark: SparkSession, night: Night) -> Iterator[HistoryOutcome]:
     """The history of that night."""
-    found = history_of(spark, [str(night.records)], VirtualClock())
+    found = history_of(spark, files_of([str(night.records)]), VirtualClock())
     yield found
     found.close()
 
@@ -186,17 +188,21 @@ def test_what_cannot_be_read_is_counted(spark: SparkSession, night: Night, tmp_p
     records = tmp_path / "records"
     copytree(night.records, records)
     first, second, third, *_ = sorted(records.iterdir())
+    (records / "run=cut").mkdir()
+    (records / "run=cut" / "records.parquet").write_bytes(b"PAR1")
     first.write_text(first.read_text("utf-8").replace("demote", "promote"), encoding="utf-8")
     second.write_text("".join(second.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
     third.write_bytes(b"")
     (records / "noise.json").write_bytes(b"\xff\xfe")
-    report = history_of(spark, [str(records)], VirtualClock()).report
-    assert (report.runs, report.unread_files) == (3, 4)
+    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
+    assert (report.runs, report.unread_files) == (3, 5)
     why = {Path(one.file).name: one.why for one in report.unread}
     assert "not what was written" in why[first.name]
     assert "cut off" in why[second.name]
     assert "empty" in why[third.name]
-    assert set(why) == {first.name, second.name, third.name, "noise.json"}
+    assert why["noise.json"] == "it is no text"
+    assert why["records.parquet"].startswith("not a whole Parquet file")
+    assert set(why) == {first.name, second.name, third.name, "noise.json", "records.parquet"}
 
 
 def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) -> None:
@@ -208,19 +214,69 @@ def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) ->
         pause(shell.tools(), 60.0)
         with kept.open("a", encoding="utf-8") as file:
             file.write(shell("check", "--json").out)
-    report = history_of(spark, [str(kept)], VirtualClock()).report
+    report = history_of(spark, files_of([str(kept)]), VirtualClock()).report
     assert (report.runs, report.checks) == (0, 3)
     bridge = next(one for one in report.drift if (one.service, one.check) == (VPN, "bridge"))
     assert (bridge.first, bridge.last, bridge.changes, bridge.n) == ("ok", "error", 1, 3)
     assert bridge.changed_at == json.loads(kept.read_text("utf-8").splitlines()[-1])["at"]
 
 
-def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_parquet_tells_the_same(spark: SparkSession, night: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
+    """Law: what `runs export --all --parquet` wrote proves itself, and gives the very figures of the JSON Lines."""
+    tools = Tools(night.folder, VirtualClock(), SecretStore(None), Registry(), _inline)
+    typed(tools, "runs", "export", "--all", "--parquet", str(tmp_path / "exported"))
+    found = history_of(spark, files_of([str(tmp_path / "exported")]), VirtualClock())
+    assert (found.report, found.forecast) == (outcome.report, outcome.forecast)
+    found.close()
+    [file, *_] = sorted((tmp_path / "exported").rglob("*.parquet"))
+    table = pq.ParquetFile(file).read()
+    for changed, words in (
+        (table.set_column(3, "stored_at", pc.add(table["stored_at"], 1e-6)), "record 1 is not what was written"),
+        (table.slice(0, len(table) - 1), "cut off"),
+        (table.drop_columns(["hash"]), "column hash is missing"),
+        (table.set_column(3, "stored_at", table["seq"]), "column stored_at is int64, and must be double"),
+    ):
+        pq.write_table(changed, file)
+        [one] = history_of(spark, files_of([str(file)]), VirtualClock()).report.unread
+        assert one.file == str(file) and words in one.why
+
+
+def test_each_run_counts_once(spark: SparkSession, night: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
+    """Law: copies of exports change no figure, and are told; a run that is in one file as far as its question, and in
+    another to its end, counts as it ended. Looks that are kept twice count once."""
+    records = tmp_path / "records"
+    copytree(night.records, records)
+    for file in sorted(records.iterdir())[:2]:
+        (records / f"copy-{file.name}").write_bytes(file.read_bytes())
+    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
+    assert report == outcome.report.model_copy(update={"repeated_files": 2})
+
+    facts = [
+        *[
+            Fact("run", 1.0, False, "r", "a/b", state=s, amount=n, file=f)
+            for f, n, s in (("x", 9.0, "done"), ("y", 5.0, ""))
+        ],
+        *[Fact("step", 1.0, False, "r", "a/b", "V", name="s", state="done", file=f) for f in ("x", "y", "y")],
+        *[Fact("check", 1.0, False, site="ny", name="c", state="ok", file=f) for f in ("x", "y")],
+        *[Fact("unread", state="why", file=f) for f in ("u", "v")],
+    ]
+    once = tables.each_once(spark.createDataFrame(facts, tables.SCHEMA)).collect()
+    left = sorted((row["kind"], row["file"] if row["kind"] != "check" else "", row["state"]) for row in once)
+    assert left == [
+        ("check", "", "ok"),
+        ("run", "x", "done"),
+        ("step", "x", "done"),
+        ("unread", "u", "why"),
+        ("unread", "v", "why"),
+    ]
+
+
+def test_nothing_there(tmp_path: Path) -> None:
     """Law: no export and no such directory are each one sentence."""
     with pytest.raises(DefinitionError, match="no export"):
-        history_of(spark, [str(tmp_path)], VirtualClock())
+        files_of([str(tmp_path)])
     with pytest.raises(DefinitionError, match="not there"):
-        history_of(spark, [str(tmp_path / "nowhere")], VirtualClock())
+        files_of([str(tmp_path / "nowhere")])
 
 
 class _Tags(HTMLParser):
@@ -261,5 +317,5 @@ def test_the_page_is_one_file_without_scripts() -> None:
 def test_a_file_that_is_neither(tmp_path: Path) -> None:
     """Law: valid JSON that is neither an export nor a check is unread, with a reason."""
     for text in ("[]", "1", '{"seq": 1}', '{"pairs": [], "at": "x"}\n{"run": "r"}', "null"):
-        [fact] = facts_of_file("x.jsonl", text)
+        [fact] = facts_of_text("x.jsonl", text)
         assert fact.kind == "unread" and fact.state

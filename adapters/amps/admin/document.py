@@ -18,9 +18,12 @@ Node = Mapping[str, object]
 _TRUE = frozenset({"1", "true", "yes", "enabled", "on"})
 _FALSE = frozenset({"0", "false", "no", "disabled", "off"})
 _STAMP = re.compile(r"(\d{8})T(\d{6})(?:\.(\d{1,9}))?Z?")
-_UPTIME = re.compile(r"(?:(\d+)[ .d]+)?(\d+):(\d{2}):(\d{2}(?:\.\d+)?)")
+_UPTIME = re.compile(r"(?:(\d{1,9})[ .d]+)?(\d{1,9}):(\d{2}):(\d{2}(?:\.\d+)?)")
 # Raw stamps count microseconds from Julian Day Number 0 (derived from two documented samples).
 _RAW_EPOCH_US = 210_866_803_200_000_000
+_RAW = re.compile(r"\d{18}", re.ASCII)
+_COUNT_END = 2**63  # no counter is longer than 64 bits
+_MOMENT_END = 10**11  # in the year 5138, seconds since the epoch: no clock that means anything shows that
 
 
 def instance_in(body: bytes, device: str) -> Node:
@@ -28,7 +31,7 @@ def instance_in(body: bytes, device: str) -> Node:
     try:
         document = json.loads(body)
         found = document["amps"]["instance"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _unreadable("it has no amps.instance", body, device) from error
     if not isinstance(found, dict):
         raise _unreadable("its amps.instance is no object", body, device)
@@ -68,7 +71,13 @@ def number_in(node: Node, name: str) -> float | None:
 def count_in(node: Node, name: str) -> int | None:
     """A number of things: whole, and not negative."""
     number = number_in(node, name)
-    return int(number) if number is not None and number >= 0 and number == int(number) else None
+    return int(number) if number is not None and 0 <= number < _COUNT_END and number == int(number) else None
+
+
+def seconds_in(node: Node, name: str) -> float | None:
+    """A span of time: not negative."""
+    number = number_in(node, name)
+    return number if number is not None and number >= 0 else None
 
 
 def flag_in(node: Node, name: str) -> bool | None:
@@ -93,9 +102,8 @@ def moment_in(node: Node, name: str) -> float | None:
         except ValueError:
             return None
         return whole + (float(f"0.{found[3]}") if found[3] else 0.0)
-    if text.isdecimal() and int(text) > _RAW_EPOCH_US:
-        return (int(text) - _RAW_EPOCH_US) / 1e6
-    return None
+    raw = (int(text) - _RAW_EPOCH_US) / 1e6 if _RAW.fullmatch(text) else 0.0
+    return raw if 0.0 < raw < _MOMENT_END else None
 
 
 def uptime_in(node: Node, name: str) -> float | None:

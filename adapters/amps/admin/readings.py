@@ -14,7 +14,7 @@ from adapters.amps.admin.document import (
     flag_in,
     list_in,
     moment_in,
-    number_in,
+    seconds_in,
     text_in,
     uptime_in,
 )
@@ -97,7 +97,7 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
     for link in links_out(node) or ():
         name = text_in(link, "name") or text_in(link, "destination_name") or text_in(link, "id") or ""
         configured = served.destination(name, text_in(link, "destination_name")) if served else None
-        connected, behind_s = flag_in(link, "is_connected"), number_in(link, "seconds_behind")
+        connected, behind_s = flag_in(link, "is_connected"), seconds_in(link, "seconds_behind")
         lasts = {
             limit: samples.lasts_s((name, limit), _is_within(connected, behind_s, limit), stamp, interval_s)
             for limit in (0.0, instance.assume.keeping_up_s)

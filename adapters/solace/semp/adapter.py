@@ -6,6 +6,7 @@ stay open between calls; nothing that was read does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -84,6 +85,7 @@ _READERS = {
 _ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})
 # facts/solace.md section 1.6: what replication shows is public since then.
 _OLDEST = (2, 12)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def _reading(name: str, summary: str, lines: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
@@ -279,7 +281,7 @@ def _check_version(node: Node) -> None:
     found = node.reader.one(path_of("monitor", "about", "api"), select=("sempVersion",))
     version = text_in(found.data, "sempVersion") or ""
     numbers = version.split(".")
-    is_told = len(numbers) >= 2 and all(part.isdecimal() for part in numbers[:2])
+    is_told = len(numbers) >= 2 and all(_NUMBER.fullmatch(part) for part in numbers[:2])
     if is_told and (int(numbers[0]), int(numbers[1])) < _OLDEST:
         raise CommandRejected(
             f"{name} speaks SEMP {version}, which does not tell of replication",

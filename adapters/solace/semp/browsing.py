@@ -10,15 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from adapters.solace.semp.client import SempReader
-from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, text_in
-from adapters.solace.semp.paths import REPLICATION_QUEUE, path_of
-from orchestrator.contract import Counted, Endpoint, EndpointKind, Held
+from adapters.solace.semp.endpoints import durable_endpoints, endpoint_path
+from adapters.solace.semp.envelope import Object, count_in, moment_in, size_of, text_in
+from orchestrator.contract import Counted, Endpoint, Held
 from orchestrator.errors import UnreadableReply
 
-_COLLECTIONS: Mapping[EndpointKind, tuple[str, str]] = {
-    "queue": ("queues", "queueName"),
-    "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
-}
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"
 _SIZES = ("contentSize", "attachmentSize")
@@ -33,14 +29,7 @@ _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replicati
 
 def list_endpoints(reader: SempReader, service: str) -> list[Endpoint]:
     """Every durable queue and topic endpoint, by name, the replication queue apart."""
-    found = [
-        Endpoint(service, name, kind)
-        for kind, (collection, key) in _COLLECTIONS.items()
-        for item in reader.all(path_of("monitor", "msgVpns", service, collection), select=(key, "durable"))
-        if flag_in(item.data, "durable") is not False
-        if (name := text_in(item.data, key)) is not None and name != REPLICATION_QUEUE
-    ]
-    return sorted(found)
+    return sorted(Endpoint(service, name, kind) for kind, name, _ in durable_endpoints(reader, service))
 
 
 def count_endpoint(reader: SempReader, endpoint: Endpoint) -> Counted:
@@ -73,7 +62,7 @@ def browse_endpoint(reader: SempReader, endpoint: Endpoint, after: Held | None) 
 
 
 def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> Held:
-    spooled = count_in(data, _SPOOLED)
+    spooled = moment_in(data, _SPOOLED)
     if spooled is None:
         raise _unreadable(reader, endpoint, data, f"has a message without {_SPOOLED}")
     state = _STATES.get(text_in(data, _STATE) or "")
@@ -86,7 +75,7 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
     return Held(
         number=number,
         message_id=message_id,
-        spooled_at=float(spooled),
+        spooled_at=spooled,
         size=sum(sizes) if sizes else None,
         replicated=state,
         redeliveries=count_in(data, "redeliveryCount"),
@@ -94,7 +83,7 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
 
 
 def _path(endpoint: Endpoint) -> str:
-    return path_of("monitor", "msgVpns", endpoint.service, _COLLECTIONS[endpoint.kind][0], endpoint.name)
+    return endpoint_path(endpoint.kind, endpoint.service, endpoint.name)
 
 
 def _unreadable(reader: SempReader, endpoint: Endpoint, data: Object, why: str) -> UnreadableReply:

@@ -27,6 +27,8 @@ OK, _NO_SESSION = 200, 529
 _BUSY = frozenset({429, 503})
 _LEVEL_HINT = "the account's level is too low: roles need global mesh-manager (read-write before 10.26) or above"
 _TEXT_MAX = 4000
+_COUNT_END = 2**63  # no counter of a broker is longer than 64 bits
+_MOMENT_END = 10**11  # in the year 5138, seconds since the epoch: no clock that means anything shows that
 
 Object = Mapping[str, Any]
 
@@ -132,9 +134,19 @@ def flag_in(data: Object, name: str) -> bool | None:
 
 
 def count_in(data: Object, name: str) -> int | None:
-    """A number from 0; None when it is not told. A flag is no number."""
+    """A number from 0; None when it is not told. A flag is no number, nor is one that no counter can hold."""
     value = data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _COUNT_END else None
+
+
+def moment_in(data: Object, name: str) -> float | None:
+    """A moment, seconds since the epoch; None when it is not told, or lies beyond every clock."""
+    return moment_of(count_in(data, name))
+
+
+def moment_of(seconds: int | None) -> float | None:
+    """``seconds`` since the epoch as a moment; None when they are not told, or lie beyond every clock."""
+    return float(seconds) if seconds is not None and seconds < _MOMENT_END else None
 
 
 def size_of(collections: Object, name: str) -> int | None:

@@ -11,9 +11,10 @@ from typing import Literal
 
 from adapters.http.session import Reply
 from adapters.solace.semp.client import Item, SempReader
-from adapters.solace.semp.envelope import count_in, flag_in, size_of, text_in
+from adapters.solace.semp.endpoints import KINDS, collection_of, durable_endpoints, endpoint_path
+from adapters.solace.semp.envelope import count_in, flag_in, moment_in, size_of, text_in
 from adapters.solace.semp.nodes import BROKER, Node
-from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
+from adapters.solace.semp.paths import PAGE, path_of, query_of
 from adapters.solace.semp.readings import Answers, vpn_lines, vpns
 from adapters.solace.semp.v1 import (
     SHOW_REPLICATION,
@@ -24,7 +25,7 @@ from adapters.solace.semp.v1 import (
     show_interface,
     show_oldest,
 )
-from orchestrator.contract import Failure
+from orchestrator.contract import EndpointKind, Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
 from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
 
@@ -40,12 +41,7 @@ _MODES: Mapping[str, Literal["legacy", "transacted"]] = {"legacy": "legacy", "tr
 _ABOUT_USER = path_of("monitor", "about", "user")
 _LEVEL = "globalAccessLevel"
 
-Kind = Literal["queue", "topic-endpoint"]
-_KINDS: Mapping[Kind, tuple[str, str]] = {
-    "queue": ("queues", "queueName"),
-    "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
-}
-_ATTRIBUTES = ("durable", "lowestMsgId", "msgs.count")
+_ATTRIBUTES = ("lowestMsgId", "msgs.count")
 _MESSAGE = ("msgId", "spooledTime")
 
 
@@ -154,31 +150,24 @@ def read_endpoints(reader: SempReader, services: Sequence[str]) -> Answers:
 def endpoint_lines(services: Sequence[str]) -> list[str]:
     """The requests of ``read_endpoints``; one for the oldest message of each endpoint comes on top."""
     lists = [
-        f"GET {path_of('monitor', 'msgVpns', service, collection)}{query_of(select=(name, *_ATTRIBUTES), count=PAGE)}"
+        f"GET {collection_of(kind, service)}{query_of(select=(name, 'durable', *_ATTRIBUTES), count=PAGE)}"
         for service in services
-        for collection, name in _KINDS.values()
+        for kind, (_, name) in KINDS.items()
     ]
     return [vpn_lines(services, (_NAME,)), *lists]
 
 
 def _endpoints(reader: SempReader, service: str) -> Endpoints | Failure:
     try:
-        items = [
-            _endpoint(reader, service, kind, name, item)
-            for kind, (collection, key) in _KINDS.items()
-            for item in list(
-                reader.all(path_of("monitor", "msgVpns", service, collection), select=(key, *_ATTRIBUTES))
-            )
-            if flag_in(item.data, "durable") is not False
-            if (name := text_in(item.data, key)) is not None and name != REPLICATION_QUEUE
-        ]
+        listed = list(durable_endpoints(reader, service, _ATTRIBUTES))
+        items = [_endpoint(reader, service, kind, name, item) for kind, name, item in listed]
     except (CommandRejected, NoSuchService, UnreadableReply) as error:
         return Failure.of(error)
     return Endpoints(items=tuple(items))
 
 
-def _endpoint(reader: SempReader, service: str, kind: Kind, name: str, item: Item) -> EndpointDepth:
-    path = path_of("monitor", "msgVpns", service, _KINDS[kind][0], name)
+def _endpoint(reader: SempReader, service: str, kind: EndpointKind, name: str, item: Item) -> EndpointDepth:
+    path = endpoint_path(kind, service, name)
     depth = size_of(item.collections, "msgs")
     if depth is None:
         depth = reader.size(path + "/msgs")
@@ -206,8 +195,7 @@ def _oldest_in_v2(reader: SempReader, path: str, lowest: int | None) -> float | 
         found = reader.one(f"{path}/msgs/{lowest}", select=_MESSAGE).data
     except (NoSuchService, CommandRejected):
         return None
-    spooled = count_in(found, "spooledTime")
-    return None if spooled is None else float(spooled)
+    return moment_in(found, "spooledTime")
 
 
 # The platform

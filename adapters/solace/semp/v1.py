@@ -6,13 +6,14 @@ not offer: redundancy, message spool, replication mate, oldest messages. Nothing
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import Element
 
 from adapters.http.session import Reply
 from adapters.http.translate import printable
 from adapters.http.xmldoc import MalformedXml, element, nested, parse_xml, text_of, written
 from adapters.solace.parse_redundancy import Activity, Redundancy, Spool, VirtualRouter
-from adapters.solace.semp.envelope import status_refusal, unreadable
+from adapters.solace.semp.envelope import moment_of, status_refusal, unreadable
 from orchestrator.errors import CommandRejected, UnreadableReply
 
 JSON, XML = "application/json", "application/xml"
@@ -25,6 +26,7 @@ _CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "sh
 _BOOLEANS = {"true": True, "false": False}
 _ENABLED = {"yes": True, "true": True, "enabled": True, "no": False, "false": False, "disabled": False}
 _UP = {"up": True, "down": False}
+_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def show_oldest(queue: str, vpn: str) -> Element:
@@ -166,8 +168,12 @@ def oldest_in(show: Element, queue: str) -> float | None:
         if text_of(found, "name") == queue
         for message in found.iter("spooled-message")
     ]
-    told = [float(time) for time in times if time is not None and time.isdecimal()]
+    told = [moment for time in times if (moment := moment_of(_whole(time))) is not None]
     return min(told) if told and len(told) == len(times) else None
+
+
+def _whole(value: str | None) -> int | None:
+    return int(value) if value is not None and _DIGITS.fullmatch(value) else None
 
 
 def _router(show: Element, name: str, device: str) -> VirtualRouter:

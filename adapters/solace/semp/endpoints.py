@@ -1,0 +1,50 @@
+"""The durable endpoints of a message VPN over SEMP: where each kind is listed, and which of them count.
+
+facts/solace.md section 1.7. Endpoints that die with their client, and the replication queue, are left out; one that
+is listed without its name is not: what it holds may be what somebody asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adapters.solace.semp.client import Item, SempReader
+from adapters.solace.semp.envelope import flag_in, text_in
+from adapters.solace.semp.paths import REPLICATION_QUEUE, path_of
+from orchestrator.contract import EndpointKind
+from orchestrator.errors import UnreadableReply
+
+# The collection of each kind, and the attribute that names one in it.
+KINDS: Mapping[EndpointKind, tuple[str, str]] = {
+    "queue": ("queues", "queueName"),
+    "topic-endpoint": ("topicEndpoints", "topicEndpointName"),
+}
+
+
+def durable_endpoints(
+    reader: SempReader, service: str, select: Sequence[str] = ()
+) -> Iterator[tuple[EndpointKind, str, Item]]:
+    """Kind, name and attributes (``select``) of each. Raises ``AdapterError``, ``UnreadableReply`` for a nameless one."""
+    for kind, (_, key) in KINDS.items():
+        for item in reader.all(collection_of(kind, service), select=(key, "durable", *select)):
+            if flag_in(item.data, "durable") is False:
+                continue
+            name = text_in(item.data, key)
+            if name is None:
+                raise UnreadableReply(
+                    f"{reader.device} lists a {kind} of {service} without a name",
+                    text=str(item.data),
+                    device=reader.device,
+                )
+            if name != REPLICATION_QUEUE:
+                yield kind, name, item
+
+
+def collection_of(kind: EndpointKind, service: str) -> str:
+    """Where the endpoints of this kind are listed."""
+    return path_of("monitor", "msgVpns", service, KINDS[kind][0])
+
+
+def endpoint_path(kind: EndpointKind, service: str, name: str) -> str:
+    """Where one of them is."""
+    return path_of("monitor", "msgVpns", service, KINDS[kind][0], name)
