@@ -21,9 +21,10 @@ from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.explain import explained
+from pipeline.readings import Reading, readings
 from pipeline.report import Interval, Report, Sample, Work
 from pipeline.rows import EndpointKey
-from pipeline.sides import Side, check_pair, endpoints_by_id, rows_of_both, together
+from pipeline.sides import Side, check_pair, endpoints_by_id, together, with_buckets
 from pipeline.tally import Tally
 from pipeline.timeline import Scale, intervals
 from pipeline.width import MESSAGES_A_BUCKET_LOG2, numbers_log2
@@ -74,7 +75,8 @@ class _Reconciliation:
         with_digests = self._left.has_digests and self._right.has_digests
         rows = self._left.manifest.messages + self._right.manifest.messages
         pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
-        table = self._hold(buckets.table_of_buckets(*self._rows(buckets.READ), pieces, with_digests=with_digests))
+        left, right = (self._rows(side, buckets.READ) for side in (self._left, self._right))
+        table = self._hold(buckets.table_of_buckets(left, right, pieces, with_digests=with_digests))
         tallies = {self._key(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
         differences: DataFrame | None = None
@@ -89,10 +91,16 @@ class _Reconciliation:
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, differences, self._release)
 
-    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
-        rows = rows_of_both(self._spark, self._left, self._right, columns, self._numbers_log2)
-        left, right = (side.where(F.col("service").isin(self._services)) for side in rows)
-        return left, right
+    def _rows(self, side: Side, columns: Sequence[str], files: Sequence[str] | None = None) -> DataFrame:
+        rows = with_buckets(side.rows(self._spark, files), columns, self._numbers_log2)
+        return rows.where(F.col("service").isin(self._services))
+
+    def _rows_to_drill(self, side: Side, wanted: drill.Wanted) -> DataFrame:
+        if wanted.ranges is None:
+            return drill.rows_to_drill(self._rows(side, drill.READ), wanted, None)
+        found = readings(side.numbers, wanted.ranges) or [Reading([], [])]
+        parts = [drill.rows_to_drill(self._rows(side, drill.READ, one.files), wanted, one.ranges) for one in found]
+        return reduce(DataFrame.union, parts)
 
     def _pieces(self, rows: int, each: int) -> int:
         """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
@@ -137,10 +145,12 @@ class _Reconciliation:
     def _drill(self, table: DataFrame, tallies: dict[EndpointKey, Tally], work: Work) -> DataFrame:
         """The differences, one row each; what is counted by endpoint goes into ``tallies``."""
         everything = work.plan == "everything"
-        left, right = self._rows(drill.READ)
-        if not everything:
-            wanted = drill.wanted(self._spark, table, self._numbers_log2, self._names)
-            left, right = (drill.rows_to_drill(rows, wanted) for rows in (left, right))
+        sides = (self._left, self._right)
+        if everything:
+            left, right = (self._rows(side, drill.READ) for side in sides)
+        else:
+            wanted = drill.wanted(self._spark, table, work.buckets_drilled, self._numbers_log2, self._names)
+            left, right = (self._rows_to_drill(side, wanted) for side in sides)
         pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
         messages = self._hold(drill.judged(drill.by_message(together(left, right), pieces)))
         # Both in one query: what is held is then computed once, while both go on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from orchestrator.errors import DefinitionError
 from pipeline.layout import check_files
 from pipeline.manifest import Manifest
 from pipeline.places import Place, read_manifest
+from pipeline.readings import Range
 from pipeline.rows import OPAQUE, EndpointKey
 
 LEFT, RIGHT = 0, 1
@@ -56,31 +57,35 @@ _NAMES = pa.schema([pa.field(name, pa.string()) for name in KEY])
 @dataclass(frozen=True, slots=True)
 class Side:
     """One export. ``fingerprint`` is what a report names its manifest by; ``undigested`` counts the messages whose
-    content could not be read."""
+    content could not be read; ``numbers`` has the lowest and highest number in each file, by its path."""
 
     place: Place
     manifest: Manifest
     fingerprint: str
     undigested: int
+    numbers: Mapping[str, Range]
 
     @classmethod
     def open(cls, name: str) -> Side:
         """The export called ``name``, with every file's footer checked. Raises ``DefinitionError``."""
         place = Place.of(name)
         manifest, fingerprint = read_manifest(place)
-        return cls(place, manifest, fingerprint, check_files(place, manifest.files))
+        footers = check_files(place, manifest.files)
+        numbers = {file.path: footer.numbers for file, footer in zip(manifest.files, footers, strict=True)}
+        return cls(place, manifest, fingerprint, sum(footer.undigested for footer in footers), numbers)
 
     @property
     def has_digests(self) -> bool:
         """Was the content of at least one message read, or is there none to be read?"""
         return self.undigested < self.manifest.messages or not self.manifest.messages
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """Its messages, in no order; an empty table for an export without files."""
-        if not self.manifest.files:
-            return spark.createDataFrame([], _SCHEMA)
+    def rows(self, spark: SparkSession, files: Collection[str] | None = None) -> DataFrame:
+        """Its messages, in no order, or those of some of its files; an empty table where there are none."""
         base = self.place.for_spark
-        paths = [_GLOB.sub(r"\\\g<0>", f"{base}/{file.path}") for file in self.manifest.files]
+        names = [file.path for file in self.manifest.files] if files is None else files
+        if not names:
+            return spark.createDataFrame([], _SCHEMA)
+        paths = [_GLOB.sub(r"\\\g<0>", f"{base}/{name}") for name in names]
         return spark.read.schema(_SCHEMA).option("basePath", base).parquet(*paths)
 
 
@@ -99,11 +104,14 @@ def rows_of_both(
 
     Two tables, and not one with a column for the side: Spark folds rows while it reads them, but not behind a union.
     """
-    ids = (stream_id("stream").alias("stream_id"), _bucket(numbers_log2).alias("bucket"))
-    left_rows, right_rows = (
-        side.rows(spark).select("*", endpoint_id()).select(*columns, "endpoint_id", *ids) for side in (left, right)
-    )
+    left_rows, right_rows = (with_buckets(side.rows(spark), columns, numbers_log2) for side in (left, right))
     return left_rows, right_rows
+
+
+def with_buckets(rows: DataFrame, columns: Sequence[str], numbers_log2: int) -> DataFrame:
+    """These columns of some messages, with ``BUCKET``."""
+    ids = (stream_id("stream").alias("stream_id"), _bucket(numbers_log2).alias("bucket"))
+    return rows.select("*", endpoint_id()).select(*columns, "endpoint_id", *ids)
 
 
 def together(left: DataFrame, right: DataFrame) -> DataFrame:
