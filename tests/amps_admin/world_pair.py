@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.mock.amps.account import FabricTally
@@ -20,6 +20,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Setting
 from orchestrator.redact import SecretStore
 from orchestrator.site import Inventory, Site
+from proof.simulation.amps.looks import look
 from tests.amps_admin.leading import Leading
 from tests.amps_admin.stage import Secrets
 from tests.semp.wire import Wire
@@ -79,6 +80,9 @@ class WorldPair(Leading):
 
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        return look(self.world, count=count)
 
     @property
     def tally(self) -> FabricTally:
