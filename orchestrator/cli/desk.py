@@ -8,6 +8,7 @@ import sys
 import termios
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TextIO
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
@@ -39,10 +40,12 @@ _Key = tuple[str, str, str | None]  # lane, gate, item
 
 class TerminalDesk:
     """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn, also while
-    it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open."""
+    it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open.
+    ``stdin``: where a person types, if not at the process's own."""
 
-    def __init__(self, by: str, quiet: Callable[[bool], None], run: Run) -> None:
+    def __init__(self, by: str, quiet: Callable[[bool], None], run: Run, *, stdin: TextIO | None = None) -> None:
         self._by = by
+        self._stdin = stdin or sys.stdin
         self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
         self._open: dict[_Key, ev.GateOpened] = {
             (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
@@ -89,7 +92,7 @@ class TerminalDesk:
         return None
 
     def _put(self, lane: str, gate: ev.GateOpened) -> None:
-        _forget_typed()
+        self._forget_typed()
         say("")
         say(f"  DECISION NEEDED  {lane}: {gate.why}")
         if gate.at_risk is not None:
@@ -102,30 +105,28 @@ class TerminalDesk:
         sys.stderr.write(f"  {what}> ")
         sys.stderr.flush()
         while self._is_open(lane, gate):
-            if select.select([sys.stdin], [], [], _LOOK_EVERY)[0]:
-                return _typed_line()
+            if select.select([self._stdin], [], [], _LOOK_EVERY)[0]:
+                return self._typed_line()
         say("")
         say("  this question has answered itself")
         return None
 
+    def _typed_line(self) -> str | None:
+        """A line as the terminal hands it over; None when there is no more to come."""
+        try:
+            line = os.read(self._stdin.fileno(), _LINE_MAX)
+        except OSError:  # the terminal is gone
+            return None
+        return line.decode("utf-8", "replace").strip() if line else None
+
+    def _forget_typed(self) -> None:
+        """What was typed before a question was put is no answer to it."""
+        with suppress(termios.error):
+            termios.tcflush(self._stdin, termios.TCIFLUSH)
+
     def _is_open(self, lane: str, gate: ev.GateOpened) -> bool:
         """Is this very question asked now, and no other of its name?"""
         return self._open.get((lane, gate.gate, gate.item)) == gate
-
-
-def _typed_line() -> str | None:
-    """A line as the terminal hands it over; None when there is no more to come."""
-    try:
-        line = os.read(sys.stdin.fileno(), _LINE_MAX)
-    except OSError:  # the terminal is gone
-        return None
-    return line.decode("utf-8", "replace").strip() if line else None
-
-
-def _forget_typed() -> None:
-    """What was typed before a question was put is no answer to it."""
-    with suppress(termios.error):
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:
