@@ -12,11 +12,7 @@ the write to its socket sends that one command when it goes on; no device knows 
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -25,60 +21,13 @@ from orchestrator import statements as sql
 from orchestrator.clock import Clock
 from orchestrator.database import Transaction
 from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost
+from orchestrator.holder import holder_is_dead, holder_name
 from orchestrator.journal import Journal, RunRow, Writer, head_of, mapped_errors
 from orchestrator.site import Site
 
 LEASE_SECONDS = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
 _MARGIN = 2.0
-
-
-def holder_name() -> str:
-    """This process: ``host:pid``, and what tells it from another one that gets the same number later."""
-    pid = os.getpid()
-    return f"{socket.gethostname()}:{pid} {_identity(pid)}".strip()
-
-
-@lru_cache(maxsize=1)  # none of it changes; a process that was forked off has another number
-def _identity(pid: int) -> str:
-    """Where a process of ours is known by its number, and since when: ``boot/namespace/start``, or empty."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        namespace = Path("/proc/self/ns/pid").readlink()
-    except OSError:
-        return ""
-    return f"{boot}/{namespace}/{_stat(pid)[1]}"
-
-
-def _stat(pid: int) -> tuple[str, str]:
-    """State and start time, in ticks, of a process (proc(5)); both empty where the system does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return fields[0], fields[19]
-    except (OSError, IndexError):
-        return "", ""
-
-
-def holder_is_dead(holder: str) -> bool:
-    """True only if this very machine can prove that the holder's process is gone; then nobody has to wait.
-
-    A process of another account may be hidden from us, and another machine may have the same name: neither is proof.
-    """
-    name, _, identity = holder.partition(" ")
-    pid = name.rpartition(":")[2]
-    where, _, started = identity.rpartition("/")
-    if not where or not started or not pid.isdigit() or where != _identity(os.getpid()).rpartition("/")[0]:
-        return False
-    state, now_started = _stat(int(pid))
-    if state:
-        return state in "ZX" or now_started != started
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False  # it is there, and not ours
-    return False
 
 
 def service_key(plan: ev.Plan, service: str) -> str:

@@ -273,6 +273,10 @@ class Pair(_Strict):
             raise ValueError(f"the same site twice: {sites[0]}")
         return sites
 
+    def mate_of(self, site: str) -> str:
+        """The other one of the two sites."""
+        return self.sites[1] if site == self.sites[0] else self.sites[0]
+
 
 class HookSecret(_Strict):
     """Where the secret of a webhook is: ``env`` or ``file``. Nobody is asked for it while a run goes on, and it is

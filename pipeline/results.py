@@ -1,8 +1,8 @@
 """Writes results so that nobody ever takes half of one for a whole.
 
 On this machine a result grows in a hidden directory beside its place and is moved there at the end; when it breaks
-off, that directory is removed. At a URI, where nothing can be moved at once, the report is written last: a directory
-without one is no result.
+off, that directory is removed, and that of a killed process by the next one that writes there. At a URI, where nothing
+can be moved at once, the report is written last: a directory without one is no result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.leavings import claim, sweep
 from pipeline.places import Place
+from pipeline.session import jvm_pid
 
 REPORT = "report.json"
 
@@ -38,36 +40,47 @@ class Result:
         self.place.child(name).write(data)
 
 
-@contextmanager
-def result_at(name: str) -> Iterator[Result]:
-    """A result at ``name``, which must not exist yet. Raises ``DefinitionError``, ``OutputLost``."""
+def check_free(name: str) -> Place:
+    """The place ``name``, at which there is no result yet. Raises ``DefinitionError``."""
     place = Place.of(name)
     if not place.is_local:
         if place.child(REPORT).exists():
             raise DefinitionError(f"{name} holds a result already", hint="choose another place")
+    elif place.exists() and not _is_empty_directory(place.local):
+        raise DefinitionError(f"{name} exists already", hint="choose another directory")
+    return place
+
+
+@contextmanager
+def result_at(name: str) -> Iterator[Result]:
+    """A result at ``name``, which must not exist yet. Raises ``DefinitionError``, ``OutputLost``."""
+    place = check_free(name)
+    if not place.is_local:
         yield Result(place)
         return
     target = place.local
-    if target.exists() and not _is_empty_directory(target):
-        raise DefinitionError(f"{name} exists already", hint="choose another directory")
-    growing = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    sweep(target.parent, ".*.unfinished")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    growing = beside / target.name
     try:
         _make(growing)
         yield Result(Place.of(str(growing)))
         _move(growing, target)
     finally:
-        shutil.rmtree(growing, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _is_empty_directory(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def _make(directory: Path) -> None:
+def _make(growing: Path) -> None:
     try:
-        directory.mkdir(parents=True)
+        growing.parent.mkdir(parents=True)
+        claim(growing.parent, jvm_pid())
+        growing.mkdir()
     except OSError as error:
-        raise OutputLost(f"{directory} could not be made: {error.strerror}") from error
+        raise OutputLost(f"{growing} could not be made: {error.strerror}") from error
 
 
 def _move(growing: Path, target: Path) -> None:

@@ -29,9 +29,11 @@ from pyspark.sql import SparkSession
 from orchestrator.errors import ComputationFailed
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
+from pipeline.leavings import claim, sweep
 
 NAME = "failover pipeline"
 _GRACE_S = 10.0
+_SCRATCH = "failover-spark-"
 
 # What the computations rely on, on any cluster. Sums of hashes are meant to wrap around, which ANSI mode forbids.
 _RELIED_ON = {
@@ -106,17 +108,18 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         yield _given_session()
         return
+    sweep(Path(settings.scratch or tempfile.gettempdir()), f"{_SCRATCH}*")
     with (
-        tempfile.TemporaryDirectory(
-            prefix="failover-spark-", dir=settings.scratch, ignore_cleanup_errors=True
-        ) as own,
+        tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=settings.scratch, ignore_cleanup_errors=True) as own,
         (Path(own) / "spark.log").open("w+b") as log,
         _py4j_silent(),
     ):
         scratch = Path(own)
         try:
+            claim(scratch)
             with _python_and_java(scratch), _undisturbed():
                 session = _start(settings.as_conf(scratch), log)
+                claim(scratch, jvm_pid())
         except (PySparkException, Py4JError, OSError) as error:
             _end(None)
             raise ComputationFailed(f"Spark did not start: {_reason(log, error)}", hint=_hint(settings)) from error
@@ -134,6 +137,12 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
             _end(session)
             raise
         _end(session)
+
+
+def jvm_pid() -> int | None:
+    """The number of the JVM's process, if there is one."""
+    jvm = SparkContext._jvm
+    return None if jvm is None else int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def _given_session() -> SparkSession:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.reconciling import FINDINGS, spark_installed
@@ -15,8 +14,8 @@ from orchestrator.clock import Clock
 from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
+    from pipeline.watch.arrivals import Rules
     from pipeline.watch.checkpoint import State
-    from pipeline.watch.course import Rules
     from pipeline.watch.fold import Key
     from pipeline.watch.stream import Batch
 
@@ -29,8 +28,8 @@ class FollowWish:
     """What a person typed. ``every_s``: None to read what is there and end."""
 
     readings: str
-    checkpoint: Path
-    out: Path | None
+    checkpoint: str
+    out: str | None
     every_s: float | None
     window_s: float
     stall_s: float
@@ -44,8 +43,8 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
     with spark_installed():
+        from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
-        from pipeline.watch.course import Rules
 
         rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
         first = last = None
@@ -117,7 +116,7 @@ _COUNTED = {
     "late": "too late",
     "duplicates": "twice",
     "unusable": "could not be used",
-    "others": "not of a replication queue",
+    "others": "tell of no queue and no link",
     "waiting": "wait for others before they count",
     "alerts": "alerts",
 }

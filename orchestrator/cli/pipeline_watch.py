@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,10 +22,10 @@ def watch(
     ],
     spark: SparkWish,
     checkpoint: Annotated[
-        Path, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
+        str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
     ],
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Where alerts are written (default: in the checkpoint)."),
     ] = None,
     available_now: Annotated[

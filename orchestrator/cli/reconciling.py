@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import cast
 
 from orchestrator.cli.spark_options import SparkWish
@@ -14,6 +15,8 @@ from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level, worst
 
 FINDINGS = 4
+# What the extra brings, by the names that are imported.
+_EXTRA = {"pyspark": "Spark", "py4j": "Spark", "pyarrow": "PyArrow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,13 @@ def spark_installed() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in ("pyspark", "pyarrow", "py4j"):
+        lacking = (error.name or "").split(".")[0]
+        if lacking not in _EXTRA:
             raise
+        names = dict.fromkeys(name for one, name in _EXTRA.items() if one == lacking or find_spec(one) is None)
         raise DefinitionError(
-            f"{error.name} is not installed", hint="install failover[spark]; it also needs Java 17 or newer"
+            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not installed",
+            hint="install failover[spark]; it also needs Java 17 or newer",
         ) from error
 
 

@@ -48,16 +48,18 @@ class HistoryOutcome:
     close: Callable[[], None]
 
 
-def history_of(spark: SparkSession, names: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
-    """The history of what lies at ``names``: files or directories of exports and of kept checks.
-
-    Raises ``DefinitionError`` when there is nothing. Whoever calls it does so inside of ``spark_faults``.
-    """
+def files_of(names: Sequence[str]) -> list[str]:
+    """The exports and kept checks at ``names``, which are files or directories. Raises ``DefinitionError``: none."""
     files = [file for name in names for file in _files(Place.of(name))]
     if not files:
         raise DefinitionError(
             f"there is no export in {', '.join(names)}", hint="failover runs export --all --parquet DIR"
         )
+    return files
+
+
+def history_of(spark: SparkSession, files: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
+    """The history of what lies in ``files``. Whoever calls it does so inside of ``spark_faults``."""
     say(f"reading {len(files)} files")
     read = tables.read_facts(spark, files).persist(StorageLevel.MEMORY_AND_DISK)
     told = read.groupBy("kind").agg(F.count("*").alias("n"), F.countDistinct("run").alias("runs")).collect()

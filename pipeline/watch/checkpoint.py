@@ -21,20 +21,21 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from json import dumps, loads
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
 from orchestrator.looks import write_private
 from orchestrator.runbook import format_duration
-from pipeline.watch.alerts import Alert
-from pipeline.watch.course import Course, Rules
+from pipeline.watch.alerts import Alert, AnyCourse
+from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
 _AGAIN = "take another directory: it begins with all readings that are there"
@@ -56,7 +57,7 @@ class State:
 
     batch: int = -1
     totals: Totals = field(default_factory=Totals)
-    courses: dict[Key, Course] = field(default_factory=dict)
+    courses: dict[Key, AnyCourse] = field(default_factory=dict)
 
     def after(self, batch: int, folded: Iterable[Folded], alerts: int) -> State:
         """The state with what came of one batch."""
@@ -77,7 +78,7 @@ class _Stored:
     format: Literal[1]
     batch: int
     totals: Totals
-    courses: list[tuple[str, str, Course]]
+    courses: list[tuple[str, str, Annotated[AnyCourse, Field(discriminator="of")]]]
 
 
 _STORED = TypeAdapter(_Stored)
@@ -183,9 +184,19 @@ def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> 
         except OSError as error:
             raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
         about = _about(path, readings, rules)
-        yield Checkpoint(path, about.id, path / "alerts" if out is None else out.absolute())
+        alerts = path / "alerts" if out is None else out.absolute()
+        _sweep(path, alerts, about.id)
+        yield Checkpoint(path, about.id, alerts)
     finally:
         os.close(lock)
+
+
+def _sweep(path: Path, alerts: Path, name: str) -> None:
+    """Remove what a killed process left: while this one has the lock, no other writes files of these names."""
+    unfinished = (path.glob(".*.unfinished"), (path / "state").glob(".*.unfinished"))
+    for file in chain(*unfinished, alerts.glob(f".alerts-{name}-*.unfinished")):
+        with suppress(OSError):
+            file.unlink()
 
 
 def _about(path: Path, readings: str, rules: Rules) -> _About:

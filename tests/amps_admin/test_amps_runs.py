@@ -233,14 +233,17 @@ def test_the_return_of_an_instance(pair: AmpsPair) -> None:
 
 
 def test_an_instance_that_starts_open_is_closed_first(pair: AmpsPair) -> None:
-    """It takes connections before its recovery has finished."""
+    """It takes connections before its recovery has finished; what it had not replicated, somebody answers for first."""
     pair.lose("ny")
     pair.lead("amps/uncontrolled", policy={"unfenced": "attest"})
     pair.heard.clear()
     pair.start("ny")
     pair.ny.one("transports")["is_enabled"] = "1"
+    outcome, why = ended(pair.lead("amps/restore"))
+    assert (outcome, pair.heard) == (Outcome.REFUSED, [])
+    assert "had not replicated" in why or "at this instance only" in why
     pair.at(90, lambda one: one.connect())
-    assert ended(pair.lead("amps/restore"))[0] is Outcome.DONE
+    assert ended(pair.lead("amps/restore", policy={"stale-tail": "accept"}))[0] is Outcome.DONE
     assert pair.heard == [CLOSE_NY, UP_NJ, OPEN_NY]
 
 

@@ -282,6 +282,29 @@ def test_nobody_is_closed_out_while_the_mate_serves_nobody(open_pair: WorldPair)
     assert "does not let clients in" in why
 
 
+def test_nobody_is_sent_to_a_mate_that_lacks_what_was_acknowledged(open_pair: WorldPair) -> None:
+    """New York acknowledged messages with its link downgraded, and was restarted, which resets the link; London was
+    closed meanwhile, and is opened by hand. Its clients would lose these messages there, so somebody is asked before
+    they are sent away; once its link has caught up nobody has to be. (Found by the exploration of amps/restore.)"""
+    pair = open_pair
+    pair.act(AWAY, "disable", "transports/1")
+    pair.fault(f"at 0s: link {NY} {LDN} down 10m")
+    pair.act(HOME, "downgrade", f"replication/{LDN}")
+    pair.wait(20)
+    pair.kill(HOME)
+    pair.start(HOME)
+    pair.wait(21)
+    pair.act(AWAY, "enable", "transports/1")
+    begun = len(sent(pair))
+    outcome, why = ended(pair.lead("amps/restore", source=HOME))
+    assert (outcome, sent(pair)[begun:]) == (Outcome.REFUSED, [])
+    assert "the link to the target has not caught up" in why
+    pair.wait(600)
+    assert ended(pair.lead("amps/restore", source=HOME)) == (Outcome.DONE, "")
+    assert sent(pair)[begun:] == [CLOSE_NY, OPEN_NY]
+    assert clean(pair)
+
+
 @pytest.mark.parametrize("fault", ["lose reply", "lose request", "late 3s", "garbage reply"])
 def test_a_guard_whose_answer_goes_wrong(open_pair: WorldPair, fault: str) -> None:
     """Doubt is settled by a sample taken after the request."""

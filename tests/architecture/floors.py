@@ -20,7 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks"),
-            *("tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
         }
     ),
     frozenset({"engine", "draft"}),

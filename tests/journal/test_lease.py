@@ -15,14 +15,13 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost, NoSuchRun
+from orchestrator.holder import holder_is_dead, holder_name
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import (
     LEASE_SECONDS,
     Lease,
     claims,
     create_run,
-    holder_is_dead,
-    holder_name,
     is_led,
     service_key,
     take,
@@ -290,7 +289,7 @@ def test_only_one_of_many_gets_it(opened: Opener, clock: VirtualClock) -> None:
 
 def other_holder(command: str = "import sys; sys.stdin.read()", **more: object) -> tuple[subprocess.Popen[str], str]:
     """A process that prints its own holder's name, and lives until its input ends."""
-    code = f"from orchestrator.lease import holder_name; print(holder_name(), flush=True); {command}"
+    code = f"from orchestrator.holder import holder_name; print(holder_name(), flush=True); {command}"
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,

@@ -31,7 +31,7 @@ from orchestrator.reports.forecast import Range
 from orchestrator.runbook import Side
 from pipeline.history import tables
 from pipeline.history.facts import Fact, facts_of_text
-from pipeline.history.history import HistoryOutcome, history_of
+from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.history.page import page_of
 from pipeline.history.report import Durations, HistoryReport, Retry
 from tests.cli.shell import DECISIONS, VPN, Shell
@@ -100,7 +100,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
 @pytest.fixture(scope="module")
 def outcome(spark: SparkSession, night: Night) -> Iterator[HistoryOutcome]:
     """The history of that night."""
-    found = history_of(spark, [str(night.records)], VirtualClock())
+    found = history_of(spark, files_of([str(night.records)]), VirtualClock())
     yield found
     found.close()
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_read_is_counted(spark: SparkSession, night: Night, tmp_p
     second.write_text("".join(second.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
     third.write_bytes(b"")
     (records / "noise.json").write_bytes(b"\xff\xfe")
-    report = history_of(spark, [str(records)], VirtualClock()).report
+    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
     assert (report.runs, report.unread_files) == (3, 5)
     why = {Path(one.file).name: one.why for one in report.unread}
     assert "not what was written" in why[first.name]
@@ -214,7 +214,7 @@ def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) ->
         pause(shell.tools(), 60.0)
         with kept.open("a", encoding="utf-8") as file:
             file.write(shell("check", "--json").out)
-    report = history_of(spark, [str(kept)], VirtualClock()).report
+    report = history_of(spark, files_of([str(kept)]), VirtualClock()).report
     assert (report.runs, report.checks) == (0, 3)
     bridge = next(one for one in report.drift if (one.service, one.check) == (VPN, "bridge"))
     assert (bridge.first, bridge.last, bridge.changes, bridge.n) == ("ok", "error", 1, 3)
@@ -225,7 +225,7 @@ def test_parquet_tells_the_same(spark: SparkSession, night: Night, outcome: Hist
     """Law: what `runs export --all --parquet` wrote proves itself, and gives the very figures of the JSON Lines."""
     tools = Tools(night.folder, VirtualClock(), SecretStore(None), Registry(), _inline)
     typed(tools, "runs", "export", "--all", "--parquet", str(tmp_path / "exported"))
-    found = history_of(spark, [str(tmp_path / "exported")], VirtualClock())
+    found = history_of(spark, files_of([str(tmp_path / "exported")]), VirtualClock())
     assert (found.report, found.forecast) == (outcome.report, outcome.forecast)
     found.close()
     [file, *_] = sorted((tmp_path / "exported").rglob("*.parquet"))
@@ -237,7 +237,7 @@ def test_parquet_tells_the_same(spark: SparkSession, night: Night, outcome: Hist
         (table.set_column(3, "stored_at", table["seq"]), "column stored_at is int64, and must be double"),
     ):
         pq.write_table(changed, file)
-        [one] = history_of(spark, [str(file)], VirtualClock()).report.unread
+        [one] = history_of(spark, files_of([str(file)]), VirtualClock()).report.unread
         assert one.file == str(file) and words in one.why
 
 
@@ -248,7 +248,7 @@ def test_each_run_counts_once(spark: SparkSession, night: Night, outcome: Histor
     copytree(night.records, records)
     for file in sorted(records.iterdir())[:2]:
         (records / f"copy-{file.name}").write_bytes(file.read_bytes())
-    report = history_of(spark, [str(records)], VirtualClock()).report
+    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
     assert report == outcome.report.model_copy(update={"repeated_files": 2})
 
     facts = [
@@ -271,12 +271,12 @@ def test_each_run_counts_once(spark: SparkSession, night: Night, outcome: Histor
     ]
 
 
-def test_nothing_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_nothing_there(tmp_path: Path) -> None:
     """Law: no export and no such directory are each one sentence."""
     with pytest.raises(DefinitionError, match="no export"):
-        history_of(spark, [str(tmp_path)], VirtualClock())
+        files_of([str(tmp_path)])
     with pytest.raises(DefinitionError, match="not there"):
-        history_of(spark, [str(tmp_path / "nowhere")], VirtualClock())
+        files_of([str(tmp_path / "nowhere")])
 
 
 class _Tags(HTMLParser):

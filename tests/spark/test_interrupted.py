@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.generator import Shape, TwoSites, write_small
+from pipeline.leavings import claim
 
 # In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
 pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
@@ -76,7 +77,7 @@ class Under:
 def comparing(exports: tuple[str, str], folder: Path) -> Iterator[Under]:
     """It and its JVM end with the block."""
     for name in ("tmp", "scratch space"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
     command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports]
     options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *_BRIEF]
     process = subprocess.Popen(
@@ -133,11 +134,23 @@ def test_stopped_by_a_signal(
 
 
 def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
-    """With the process killed at once its JVM ends by itself, and nobody finds a result."""
+    """With the process killed while it writes its JVM ends by itself, and nobody finds a result. What is left names its
+    dead owners, and the next start removes it, and nothing that is another's or may be alive."""
     with comparing(exports, tmp_path) as under:
-        under.reach("comparing")
-        under.until(has_spark)
+        under.until(lambda _: any(tmp_path.glob(".found.*.unfinished/found/*")))
         under.process.kill()
         under.process.communicate(timeout=PATIENCE_S)
         under.until(lambda others: not others)
         assert not (tmp_path / "found").exists()
+    left = {*tmp_path.glob(".found.*"), *(tmp_path / "scratch space").glob("failover-spark-*")}
+    assert len(left) == 2
+    alive = [tmp_path / ".other.1.unfinished", tmp_path / "scratch space" / "failover-spark-x"]
+    for folder in alive:
+        folder.mkdir()
+        claim(folder)
+    with comparing(exports, tmp_path) as under:
+        _, err = under.process.communicate(timeout=PATIENCE_S)
+        assert under.process.returncode == 4, err
+    assert (tmp_path / "found" / "report.json").exists()
+    assert [path for path in left if path.exists()] == []
+    assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}

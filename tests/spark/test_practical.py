@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,13 +112,63 @@ def test_no_java_on_the_command_line(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.realtime
+@pytest.mark.parametrize("command", [("reconcile", "a", "b"), ("history", "a"), ("watch", "a", "--checkpoint", "b")])
+def test_without_the_extra(command: Sequence[str], tmp_path: Path) -> None:
+    """Each command says in one sentence that Spark is missing, and what to install, whatever it imports first."""
+    hide = "import sys; sys.modules.update(pyspark=None, py4j=None, pyarrow=None)"
+    code = f"{hide}; from orchestrator.cli.main import main; sys.exit(main({['pipeline', *command]}))"
+    environment = {**os.environ, "FAILOVER_STATE": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence, mend = done.stderr.splitlines()
+    assert sentence == "failover: Spark and PyArrow are not installed"
+    assert "install failover[spark]" in mend
+
+
 def test_a_library_that_is_not_installed() -> None:
-    """Without the extra it is said what to install; any other missing module is a bug, and stays one."""
-    with pytest.raises(DefinitionError, match="pyspark is not installed") as caught, spark_installed():
-        raise ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark")
-    assert "failover[spark]" in caught.value.hint
+    """What is there is not said to be missing; any other missing module is a bug, and stays one."""
+    with pytest.raises(DefinitionError, match=r"^Spark is not installed"), spark_installed():
+        raise ModuleNotFoundError("No module named 'py4j.protocol'", name="py4j.protocol")
     with pytest.raises(ModuleNotFoundError), spark_installed():
         raise ModuleNotFoundError("No module named 'x'", name="x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
+        (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
+        (("journals", "ny/manifest.json", "ny", "--out", "ny"), "ny exists already"),
+        (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
+        (("sow", "nowhere", "ny"), "nowhere: there is no such file or directory"),
+        (("history", "nowhere"), "nowhere is not there"),
+        (("history", "ny", "--out", "ny"), "ny exists already"),
+        (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
+        (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
+        (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
+        (("history", "ny", "--memory", "much"), "--memory: 'much' is no size"),
+        (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is neither local"),
+        (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a directory"),
+        (("history", "ny", "--conf", "x"), "--conf: 'x' is not spark.NAME=VALUE"),
+    ],
+)
+def test_arguments_are_checked_before_spark_starts(
+    arguments: Sequence[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nobody waits for Spark, here one that could not start, to hear of a wrong argument; nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    write([Case(Endpoint(()), Endpoint(()))], tmp_path)
+    before = sorted(path for path in tmp_path.rglob("*") if "state" not in path.parts)
+    assert main(["pipeline", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert sorted(path for path in tmp_path.rglob("*") if "state" not in path.parts) == before
 
 
 def parquet(path: Path, table: pa.Table) -> DataFile:

@@ -13,7 +13,8 @@ from orchestrator.drain import forecast
 from orchestrator.filling import Sample, filling
 from orchestrator.readings import Role
 from pipeline.watch.alerts import UNUSABLE, standing_of
-from pipeline.watch.course import KEPT_MAX, Course, Event, Read, Rules
+from pipeline.watch.arrivals import KEPT_MAX, Event, Rules
+from pipeline.watch.course import Course, Read
 from tests.spark.looking import NIGHT, RULES, START, File, Seen, brief, by_id, draining, file_of, fold_all, night
 
 AT_ONCE = replace(RULES, late_s=0.0)

@@ -120,9 +120,7 @@ def _moves_on(before: Pair, after: Pair, *, drives: bool) -> bool:
     for side in (SOURCE, TARGET):
         mate = 1 - side
         is_opened = after.takes(side) and not before.takes(side)
-        is_driven = (
-            drives and after.takes(side) and before.runs(mate) and before.takes(mate) and not after.takes(mate)
-        )
+        is_driven = drives and after.takes(side) and before.takes(mate) and not after.takes(mate)
         if (is_opened or is_driven) and before.told[mate]:
             return True
     return False

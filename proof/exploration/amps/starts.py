@@ -30,6 +30,7 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
     yield "the source is dead, and proxied transfer is on", _proxied(_without(both._replace(queues=True)))
     yield from _back(both, "sync")
     yield from _back(apart._replace(door=("on", "on")), "async")
+    yield "the source is back from a downgrade, and the target was opened since", _owing(base)
     if words & {"bootstrap", "transaction_log"}:
         yield from _empty(_without(both))
 
@@ -63,6 +64,12 @@ def _back(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
     yield f"the source is back and lets clients in, the links are {links}", started(alone)
     proxied = _proxied(_without(pair._replace(queues=True)))
     yield f"the source is back, proxied transfer is on, the links are {links}", started(proxied)
+
+
+def _owing(pair: Pair) -> Pair:
+    """Nobody went on at the target meanwhile, so nothing was given up; a restart has reset the link (DOC:9759)."""
+    back = started(died(settled(pair._replace(sync=(False, True)))))
+    return settled(back._replace(life="up", door=("on", "on")))
 
 
 def _empty(alone: Pair) -> Iterator[tuple[str, Pair]]:
