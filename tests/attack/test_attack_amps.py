@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +15,13 @@ from hypothesis import strategies as st
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Incoming, Outgoing
-from orchestrator.contract import Effect
+from orchestrator.contract import Call, Effect
 from orchestrator.errors import AdapterError
 from tests.amps_admin.instance import ScriptedInstance
-from tests.amps_admin.stage import Stage, apply
+from tests.amps_admin.stage import Permits, Stage, apply
+from tests.amps_admin.world_pair import AWAY, HOME, Way, WorldPair
 from tests.attack.damage import damaged
+from tests.attack.names import LEGAL
 
 Handler = Callable[[Incoming], Outgoing]
 CONFIGURATION = "/amps/instance/config.xml"
@@ -140,3 +144,46 @@ def test_monstrous_settings_are_read_or_a_failure(element: str, text: str) -> No
     old = {"JournalSize": b"<JournalSize>10MB<", "Interval": b"<Interval>10s<"}[element]
     new = f"<{element}>{text}<".encode()
     everything(lambda request, body: body.replace(old, new))
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+WAYS: tuple[Way, ...] = ("in process", "over HTTP")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_queue_of_any_name_is_told_by_that_name(way: Way, tmp_path: Path) -> None:
+    """Law: what arrives at the instance is exactly the name of each of its queues, and of nothing else."""
+    pair = WorldPair(tmp_path, way, queue_names=tuple(LEGAL))
+    pair.kill(HOME)
+    pair.wait(40)
+    adapter = pair.adapter(AWAY)
+    pair.wait(20)
+    [result] = adapter.apply("set_proxied_transfer", [Call("orders", {"state": "enabled"})], Permits())
+    told = [command.partition(" ")[2].partition(" ")[2] for command in pair.commands if "proxied" in command]
+    assert result.effect is Effect.ACCEPTED, result.detail
+    assert sorted(told) == sorted(f"queues/{name}!json" for name in LEGAL)
+    pair.end()
+
+
+@pytest.mark.parametrize("name", ["", "..", ".", "a\nb", "a\r\n\r\nGET /", "\x00", "\u2028", "\ud800", "\x1b[0m"])
+def test_an_id_that_is_none_goes_nowhere(name: str) -> None:
+    """Law: an id that would be another path, or another request, is not asked for; nothing at all is sent."""
+    stage = Stage()
+    stage.one.one("queues")["id"] = name
+    stage.one.resample()
+    result = apply(stage.settled(), "set_proxied_transfer", state="enabled")
+    assert (result.effect in (Effect.NOT_SENT, Effect.REJECTED), stage.one.acted) == (True, [])
+
+
+@given(name=st.text(min_size=1, max_size=12))
+@settings(deadline=None, max_examples=150)
+def test_any_id_arrives_as_it_is_or_not_at_all(name: str) -> None:
+    """Law: the same for any id."""
+    stage = Stage()
+    stage.one.one("queues")["id"] = name
+    stage.one.resample()
+    result = apply(stage.settled(), "set_proxied_transfer", state="enabled")
+    arrived = [unquote(one.split("/")[4]) for one in stage.one.acted]
+    assert arrived == ([name] if result.effect is Effect.ACCEPTED else [])
+    assert all(one.count("/") == 5 for one in stage.one.acted)
