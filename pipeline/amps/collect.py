@@ -9,15 +9,13 @@ queues. Each dump is read once, from its beginning to its end; what was committe
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from gzip import BadGzipFile
 from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from pipeline.amps.files import open_dump, remark_on
+from pipeline.amps.files import open_dump, pieces_of, remark_on
 from pipeline.amps.found import Dump, Found
 from pipeline.amps.instance import Instance, Topic
 from pipeline.amps.journal_dump import Entry, JournalDump
@@ -160,7 +158,7 @@ class _Collection:
             with open_dump(name) as stream:
                 stream.seek(offset)
                 text = JournalDump(stream, offset) if dump.sow is None else SowDump(stream)
-                for one in _pieces(text):
+                for one in pieces_of(text):
                     found += self._take(number, one, text.offset)
                     # The number of records stands at the end of each SOW file, so these are read at one go.
                     if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
@@ -205,14 +203,6 @@ class _Collection:
         files, aside = tuple(self._parts.close_all()), tuple(self._quarantine.close_all())
         self._log.commit(Commit(files=files, quarantine=aside, mark=mark, next_file=self._parts.next_number))
         self._uncommitted = 0
-
-
-def _pieces(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quarantined]:
-    """What a dump holds; the end of a packed one that is damaged is a piece that could not be read."""
-    try:
-        yield from text
-    except (EOFError, BadGzipFile, zlib.error) as error:
-        yield Quarantined(text.offset, 0, f"the packed text is damaged from here on: {error}", b"")
 
 
 def _of_log(dump: Dump, entry: Entry, micros: int) -> tuple[EndpointKey, Message]:

@@ -19,7 +19,7 @@ from orchestrator.errors import DefinitionError, OutputLost
 from pipeline.commands import settings_of
 from pipeline.faults import fault_of
 from pipeline.java import find_java
-from pipeline.layout import SCHEMA, check_files
+from pipeline.layout import SCHEMA, Footer, check_files
 from pipeline.manifest import DataFile
 from pipeline.moments import moment
 from pipeline.places import Place
@@ -188,7 +188,7 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     the file and the column, before anything runs."""
     good = empty_row()
     place = Place.of(str(tmp_path))
-    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == 1  # its digest is empty
+    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [Footer(undigested=1, numbers=(1, 1))]
     index = SCHEMA.get_field_index("sequence")
     wrong = {
         "column sequence is missing": good.remove_column(index),

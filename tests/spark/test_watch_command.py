@@ -94,6 +94,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=PATIENCE_S)
     result = json.loads(out.splitlines()[-1])["result"]
     assert process.returncode == result["exit_code"] == 4, err[-2000:]  # Risk_VPN is above its mark at the end
+    assert "goes on after " in err
     assert brief(alerts(tmp_path)) == NIGHT
     assert by_id(alerts(tmp_path)) == by_id(fold_all(files).alerts)
     assert (result["lines"], result["alerts"], result["late"]) == (len(files) * 3, len(NIGHT), 0)
