@@ -13,7 +13,7 @@ from pipeline.report import WHYS, EndpointReport, Holding, Report, ServiceReport
 from pipeline.rows import KEPT, LOG, SOW, EndpointKey
 from pipeline.sides import Side
 from pipeline.tally import Tally
-from pipeline.verdict import Circumstances, judge, recovery_point
+from pipeline.verdict import Circumstances, is_read, judge, recovery_point
 
 _BY_TIME = ("after-snapshot", "consumed-between")
 
@@ -87,9 +87,10 @@ def _endpoints(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, 
 
 
 def _holding(counted: Holding, snapshot: EndpointSnapshot | None) -> Holding:
-    """``counted`` with whether it is all there was; a manifest that tells another number makes it not whole."""
+    """``counted`` with whether it is all there was; a manifest that tells another number makes it not whole. Of an
+    endpoint that is not there, nothing is all."""
     if snapshot is None:
-        return counted
+        return counted.model_copy(update={"is_whole": not counted.messages})
     is_whole = snapshot.is_whole if snapshot.messages == counted.messages else False
     return counted.model_copy(update={"is_whole": is_whole})
 
@@ -141,9 +142,9 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
     roles = {one.role for one in (left.manifest.service(service.name), right.manifest.service(service.name)) if one}
     if roles == {"active"}:
         yield _found(Level.ERROR, "both-active", f"{service.name}: both sites said that they are active")
-    partial = [one.name for one in service.endpoints if False in (one.left.is_whole, one.right.is_whole)]
+    partial = [one.name for one in service.endpoints if not is_read(one)]
     if partial:
-        text = f"{service.name}: {_few(partial)} not read in full; what is missing there may just not have been read"
+        text = f"{service.name}: {_few(partial)} not shown to be read in full; what is missing there may be unread"
         yield _found(Level.UNKNOWN, "endpoint-incomplete", text)
     yield from _absent(service, left, right)
     records = [e.name for e in service.endpoints if e.kind == SOW and e.differs]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from orchestrator.clock import iso
 from orchestrator.findings import Level
@@ -27,10 +28,9 @@ def lines_of(report: Report) -> Iterator[str]:
     for service in report.services:
         yield ""
         yield from _service(service)
-    spans = report.intervals
-    if spans:
+    if report.intervals:
         yield ""
-        yield from _timeline(spans)
+        yield from _timeline(report.intervals)
     noted = [finding for finding in report.findings if finding.level != Level.NOTE] + [
         finding for finding in report.findings if finding.level == Level.NOTE
     ]
@@ -81,11 +81,13 @@ def _endpoint(one: EndpointReport) -> str:
     return f"  {one.label:<28.28} " + " ".join(f"{number:>10,}" for number in numbers) + f" {one.order_breaks:>6,}"
 
 
-def _timeline(spans: tuple[Interval, ...]) -> Iterator[str]:
+def _timeline(spans: Sequence[Interval]) -> Iterator[str]:
     yield "  spooled from              to                          missing      extra  duplicate    changed"
-    for span in spans[:_INTERVALS_MAX]:
-        counts = (span.missing, span.extra, span.duplicates, span.changed)
-        yield f"  {iso(span.start)}  {iso(span.end)}  " + " ".join(f"{count:>10,}" for count in counts)
+    for service, some in groupby(spans[:_INTERVALS_MAX], lambda one: one.service):
+        yield f"  {service}"
+        for span in some:
+            counts = (span.missing, span.extra, span.duplicates, span.changed)
+            yield f"  {iso(span.start)}  {iso(span.end)}  " + " ".join(f"{count:>10,}" for count in counts)
     if len(spans) > _INTERVALS_MAX:
         yield f"  and {len(spans) - _INTERVALS_MAX} more intervals: see --json or --out"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
+from pipeline.drill import CLASSES
 from pipeline.layout import MICROS
 from pipeline.report import Interval
 from pipeline.tally import Tally
@@ -42,10 +43,12 @@ class Scale:
 
 
 def intervals(rows: Sequence[Row], scale: Scale) -> tuple[Interval, ...]:
-    """``rows``: how many differences of each ``class`` each ``service`` has in each interval (``number``)."""
+    """``rows``: how many differences of each ``class`` each ``service`` has in each interval (``number``). What is local
+    to a site by design is none."""
     counts: dict[tuple[str, int], Counter[str]] = {}
     for row in rows:
-        counts.setdefault((row["service"], row["number"]), Counter())[row["class"]] += row["count"]
+        if row["class"] in CLASSES:
+            counts.setdefault((row["service"], row["number"]), Counter())[row["class"]] += row["count"]
     return tuple(
         Interval(
             service=service,

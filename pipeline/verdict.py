@@ -35,7 +35,7 @@ class Circumstances:
 
 def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Verdict, tuple[str, ...]]:
     """The fail-back verdict, and its reasons in words."""
-    partial = [one for one in endpoints if not _is_read(one)]
+    partial = [one for one in endpoints if not is_read(one)]
     apart = [one for one in endpoints if not one.has_same_messages]
     unread = (_unread(partial),) if partial else ()
     if not apart:
@@ -78,8 +78,11 @@ def _is_worse(endpoint: EndpointReport) -> bool:
     return bool(unexplained or endpoint.changed or endpoint.duplicates_left or endpoint.duplicates_right)
 
 
-def _is_read(endpoint: EndpointReport) -> bool:
-    return endpoint.left.is_whole is not False and endpoint.right.is_whole is not False
+def is_read(endpoint: EndpointReport) -> bool:
+    """Is it shown that all of it was read? An endpoint of a broker tells its depth; one that does not shows nothing. A
+    dump tells none, and what was unreadable in it is known."""
+    wholes = (endpoint.left.is_whole, endpoint.right.is_whole)
+    return False not in wholes and (endpoint.kind in KEPT or None not in wholes)
 
 
 def _oldest(endpoint: EndpointReport) -> float:
@@ -102,7 +105,9 @@ def _why_not(endpoint: EndpointReport, known: Circumstances) -> str:
 
 
 def _unread(endpoints: Sequence[EndpointReport]) -> str:
-    return f"{_named(endpoints)} were not read in full at both sites"
+    if any(False in (one.left.is_whole, one.right.is_whole) for one in endpoints):
+        return f"{_named(endpoints)} were not read in full at both sites"
+    return f"{_named(endpoints)} did not tell how much they hold, so whether all was read is not known"
 
 
 def _named(endpoints: Sequence[EndpointReport]) -> str:
@@ -120,8 +125,9 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     """How many messages the fail-over lost: those that only the site that gave up has, and nothing explains.
 
     It counts messages spooled until the fail-over. What may have been consumed at the active site meanwhile, or may have
-    aged out of its log, makes the number uncertain: then it is bounded, never guessed. The records of a SOW are not
-    counted: the messages that made them are in the log.
+    aged out of its log, makes the number uncertain: then it is bounded, never guessed. Where the site that gave up has
+    nothing of that time, nothing shows that it lost nothing. The records of a SOW are not counted: the messages that
+    made them are in the log.
     """
     endpoints = [one for one in endpoints if one.kind != SOW]
     if known.active is None:
@@ -130,9 +136,15 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
         return Rpo(how="unknown", reasons=("when the fail-over was is not known",))
     only_there = [one.extra if known.active == "left" else one.missing for one in endpoints]
     low = sum(one.before_failover.get(NO_WHY, 0) for one in only_there)
-    partial = [one for one in endpoints if not _is_read(one)]
+    partial = [one for one in endpoints if not is_read(one)]
     if partial:
         return Rpo(how="unknown", low=low, reasons=(_unread(partial),))
+    gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
+    threshold = known.failover_at + known.clock_skew_s
+    if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):
+        # Seed 003: a message spool that could not be recovered is empty, and looks like one that was consumed.
+        why = "the site that gave up holds nothing of before the fail-over: consumed, or its message spool was lost"
+        return Rpo(how="unknown", reasons=(why,))
     consumed = sum(one.before_failover.get(why, 0) for one in only_there for why in _CONSUMED)
     aged = sum(one.before_failover.get("aged-out", 0) for one in only_there)
     if not consumed and not aged:

@@ -29,6 +29,9 @@ class Numbers:
         self._starts: list[int] = []
         self._stops: list[int] = []
         self.count = 0
+        if isinstance(runs, Numbers):
+            self._starts, self._stops, self.count = runs._starts.copy(), runs._stops.copy(), runs.count
+            return
         for start, stop in runs:
             self.add(start, stop)
 
@@ -77,10 +80,15 @@ class Numbers:
         if first >= last or start >= stop:
             return
         left, right = self._starts[first], self._stops[last - 1]
-        rest = [run for run in ((left, min(start, right)), (max(stop, left), right)) if run[0] < run[1]]
-        self.count += sum(b - a for a, b in rest) - self._size(first, last)
-        self._starts[first:last] = [a for a, _ in rest]
-        self._stops[first:last] = [b for _, b in rest]
+        starts, stops = [left], [start]
+        if left >= start:
+            starts, stops = [], []
+        if stop < right:
+            starts.append(stop)
+            stops.append(right)
+        self.count += sum(stops) - sum(starts) - self._size(first, last)
+        self._starts[first:last] = starts
+        self._stops[first:last] = stops
 
     def within(self, start: int, stop: int) -> list[Run]:
         """The members among these numbers."""
@@ -106,7 +114,7 @@ class Numbers:
         return bisect_right(self._stops, start), bisect_left(self._starts, stop)
 
     def _size(self, first: int, last: int) -> int:
-        return sum(self._stops[i] - self._starts[i] for i in range(first, last))
+        return sum(self._stops[first:last]) - sum(self._starts[first:last])
 
 
 class Runs:

@@ -6,7 +6,8 @@ A site's option ``world`` is the path of a world's file, or ``memory:NAME`` for 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -71,6 +72,26 @@ class Worlds(Generic[Some]):
             else:
                 return
         world.close()
+
+    @contextmanager
+    def standing(self, world: Some, name: str, *, file: Path | None, clock: Clock) -> Iterator[tuple[Some, str]]:
+        """A new world for the length of a block, registered as ``name``; or kept in ``file``, if there is one.
+
+        Gives the world as sites find it, and what their option ``world`` has to say.
+        """
+        if file is None:
+            reference = self.register(name, world)
+            try:
+                yield world, reference
+            finally:
+                self.forget(name)
+            return
+        world.save()
+        kept = self.acquire(str(file), clock)
+        try:
+            yield kept, str(file)
+        finally:
+            self.release(kept)
 
 
 WORLDS = Worlds(World.load)

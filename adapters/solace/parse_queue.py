@@ -3,8 +3,8 @@
 The depth is "Current Messages Spooled" and nothing else. An answer without that label is not a depth of 0.
 
 Assumption: the label of the quota, which no source prints: ``Max Spool Usage (MB)``, as the command that sets it, or
-``Quota (MB)``, as SEMP v1 calls it. Without either the quota is unknown, which nothing depends on. In the same way
-``Reject Msg To Sender On Discard``, written as the command that sets it; without it, that behaviour is unknown.
+``Quota (MB)``, as SEMP v1 calls it. In the same way ``Reject Msg To Sender On Discard``, written as the command that
+sets it. What has neither is unknown: no move depends on it, and ``failover watch`` says that it cannot suspend.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ def lint_runbook(
         list[str] | None,
         typer.Option(
             "--adapter",
+            metavar="NAME",
             help="Whose readings and actions it is checked against, as often as a site has; default: those of simulated "
             "sites of the family whose words it has.",
         ),
@@ -80,9 +81,17 @@ def lint_runbook(
 def explore_runbook(
     source: _Source,
     disturbances: Annotated[
-        int, typer.Option(min=0, help="Mishaps, kills, aborts and doings of others in one story, at most.")
+        int,
+        typer.Option(
+            "--disturbances",
+            metavar="N",
+            min=0,
+            help="Mishaps, kills, aborts and doings of others in one story, at most.",
+        ),
     ] = 1,
-    states: Annotated[int, typer.Option(min=1, help="States to look at, at most.")] = 200_000,
+    states: Annotated[
+        int, typer.Option("--states", metavar="N", min=1, help="States to look at, at most.")
+    ] = 200_000,
     as_json: AsJson = False,
 ) -> None:
     """Every way a runbook can go, over a model of a pair.

@@ -24,10 +24,10 @@ from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.errors import DefinitionError, FailoverError
+from orchestrator.errors import DefinitionError, FailoverError, JournalUnavailable
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
-from orchestrator.reports.history import last_outage, restored_by
+from orchestrator.reports.history import History
 from orchestrator.reports.standing import Standing
 from orchestrator.site import Inventory
 from orchestrator.state import fold
@@ -91,10 +91,12 @@ class _Guard:
     def __init__(self, tools: Tools, beat: Beat, post: Post, wish: Wish, *, as_json: bool) -> None:
         self._tools, self._wish, self._as_json = tools, wish, as_json
         self._pair, self._services, self._site, self._mate = beat.pair, beat.services, beat.site, beat.mate
+        self._sites = [beat.inventory.sites[name] for name in (beat.site, beat.mate)]
         self._simulated = tools.is_simulated(beat.inventory)
         self._post = post
         self._since = tools.clock.now()
         self._said: tuple[str, str] | None = None
+        self._failed = ""
         self._tried_at: float | None = None
         self._searched_at = tools.clock.now()
         self._code = 0
@@ -116,7 +118,8 @@ class _Guard:
     def _see_lost(self, now: Standing) -> None:
         """Refuse to guard a site that serves, or one that is well: nothing may be taken from these."""
         with closing(self._tools.journal()) as journal:
-            outages = [last_outage(journal, service, self._mate) for service in self._services]
+            history = self._history(journal)
+            outages = [history.last_outage(service, self._mate) for service in self._services]
             known = [outage.at for outage in outages if outage is not None]
             restored = None
             if known:
@@ -143,15 +146,26 @@ class _Guard:
     # The watch
 
     def go_on(self) -> None:
-        """Look, act, wait, until the site is safe."""
+        """Look, act, wait, until the site is safe. A journal that is away does not end it."""
         while True:
-            now = self._post.look()
-            if now.kind == "safe" and self._is_settled() and self._is_over(now):
-                return
-            self._tell(now.kind, now.why)
-            if now.kind == "act" and self._act(now):
-                return
-            self._tools.clock.sleep(self._wish.interval_s)
+            code = self._code
+            try:
+                if self._round():
+                    return
+            except JournalUnavailable as error:
+                self._fail(error)
+                self._tools.clock.sleep(self._wish.interval_s)
+                self._code = code
+            else:
+                self._tools.clock.sleep(self._wish.interval_s)
+
+    def _round(self) -> bool:
+        """One look, and what it asks for. Whether guarding is over."""
+        now = self._post.look()
+        if now.kind == "safe" and self._is_settled() and self._is_over(now):
+            return True
+        self._tell(now.kind, now.why)
+        return now.kind == "act" and self._act(now)
 
     # Acting
 
@@ -245,8 +259,12 @@ class _Guard:
     def _is_led(self, journal: Journal, run: str) -> bool:
         return is_led(journal.row(run), self._tools.clock.now())
 
+    def _history(self, journal: Journal) -> History:
+        return History(journal, self._sites)
+
     def _restored(self, journal: Journal) -> str | None:
-        found = [restored_by(journal, service, self._site, self._since) for service in self._services]
+        history = self._history(journal)
+        found = [history.restored_by(service, self._site, self._since) for service in self._services]
         return found[0] if found and None not in found else None
 
     # Telling
@@ -255,7 +273,7 @@ class _Guard:
         """Say it once, until something else is to be said."""
         if self._said == (state, text):
             return
-        self._said = (state, text)
+        self._said, self._failed = (state, text), ""
         now = iso(self._tools.clock.now())
         if self._as_json:
             show_json({"at": now, "simulated": self._simulated, "site": self._site, "state": state, "message": text})
@@ -265,9 +283,9 @@ class _Guard:
     def _fail(self, error: FailoverError) -> None:
         """Something is in the way: said once, and tried again with the next look."""
         self._code = error.exit_code
-        if self._said != ("failed", str(error)):
+        if self._failed != str(error):
             say_error(str(error), hint=error.hint)
-        self._said = ("failed", str(error))
+        self._failed = str(error)
 
     def end(self) -> int:
         """Say how it ended, and what comes next; the exit code."""

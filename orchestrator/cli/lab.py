@@ -100,9 +100,10 @@ def dump(
         Path, typer.Option("--directory", "-d", metavar="DIR", help="Where the lab keeps its sites.")
     ] = Path("lab"),
 ) -> None:
-    """Write what amps_journal_dump and amps_sow_dump -v would print for the lab's AMPS instances.
+    """Write the dumps of the lab's AMPS instances.
 
-    They are shown as at the last request to the lab: a simulated world stands still while nobody asks.
+    As amps_journal_dump and amps_sow_dump -v would print them. The instances are shown as at the last request to the
+    lab: a simulated world stands still while nobody asks.
 
     \b
     Example:

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,7 +31,7 @@ from orchestrator.cli import (
     validate,
     watch,
 )
-from orchestrator.cli.terminal import say, say_error, show_json, tolerate_any_text
+from orchestrator.cli.terminal import say, say_error, show, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
 operator; 7 stuck; 8 locked by another run; 9 escalated; 70 a bug."""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from orchestrator.version import VERSION
+
+        show(f"failover {VERSION}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="failover",
@@ -54,6 +63,17 @@ app = typer.Typer(
     ),
     epilog=EXIT_CODES,
 )
+
+
+@app.callback()
+def _of_all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """The options that stand before a command."""
+
+
 move.register(app)
 unplanned.register(app)
 ongoing.register(app)

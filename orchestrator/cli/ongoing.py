@@ -64,7 +64,12 @@ def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_j
 def decide(
     context: typer.Context,
     choice: Annotated[
-        str, typer.Argument(metavar="CHOICE", help="wait, revert, escalate, retry, stop, commit or rollback.")
+        str,
+        typer.Argument(
+            metavar="CHOICE",
+            help="What the question offers of: wait, revert, escalate, retry, stop, waive, attest, accept; of"
+            " transactions commit, rollback, later.",
+        ),
     ],
     reason: Reason,
     gate: Annotated[
@@ -72,7 +77,8 @@ def decide(
     ],
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Default: the unfinished one.")] = None,
     vpn: Annotated[
-        str | None, typer.Option("--vpn", metavar="NAME", help="Default: every lane it is open for.")
+        str | None,
+        typer.Option("--vpn", "--service", metavar="NAME", help="Default: every lane it is open for."),
     ] = None,
     item: Annotated[
         str | None, typer.Option("--item", metavar="XID", help="For a question about one transaction.")

@@ -34,7 +34,8 @@ Kind = Literal["controlled", "uncontrolled", "restore", "failback"]
 # until it is back, and how long it then serves.
 WELL_S, DARK_S, AWAY_S, SERVES_S = 10.0, 20.0, 60.0, 5.0
 _ATTESTED = "kept away in the rehearsal's prelude"
-_NAME = "rehearsal"
+# Who leads the prelude, and what its world is called.
+REHEARSAL = "rehearsal"
 
 
 class RehearsalClock(Clock, Protocol):
@@ -116,12 +117,12 @@ class Prelude:
             self.tools, PlanWish(runbook, self.inventory, cast.services, False, None, cast.source, policy)
         )
         now = self.clock.now()
-        created = ev.RunCreated(plan=plan, by=_NAME, version=VERSION)
+        created = ev.RunCreated(plan=plan, by=REHEARSAL, version=VERSION)
         with closing(self.tools.journal()) as journal:
             lease, writer = create_run(journal, self.clock, new_run_name(now), created)
             run = begin(ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created))
             fleet = InlineFleet(self.tools.make_adapters(plan), lease, self.clock)
-            ended = Engine(journal, lease, writer, run, fleet, self.clock, by=_NAME).run()
+            ended = Engine(journal, lease, writer, run, fleet, self.clock, by=REHEARSAL).run()
         if ended.outcome is not ev.Outcome.DONE:
             raise NotStarted(f"the prelude of the rehearsal, {runbook}, ended {ended.outcome}")
 

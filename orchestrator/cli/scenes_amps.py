@@ -20,6 +20,7 @@ from orchestrator.cli.drills import amps_faults_for
 from orchestrator.cli.scenes import (
     AWAY_S,
     DARK_S,
+    REHEARSAL,
     SERVES_S,
     WELL_S,
     Cast,
@@ -31,7 +32,6 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
 from orchestrator.site import Device, Inventory, Site
 
-_NAME = "rehearsal"
 # The option by which the rehearsed command is told that an instance lost its data.
 _BOOTSTRAP = "--bootstrap"
 _ALWAYS = (
@@ -85,20 +85,8 @@ class AmpsScene:
     def up(self, clock: RehearsalClock, file: Path | None) -> Iterator[Inventory]:
         """See ``scenes.Scene``."""
         world = AmpsWorld(self._layout, clock, path=file)
-        if file is None:
-            reference = AMPS_WORLDS.register(_NAME, world)
-            self._world = world
-            try:
-                yield self._copy(reference)
-            finally:
-                AMPS_WORLDS.forget(_NAME)
-            return
-        world.save()
-        self._world = AMPS_WORLDS.acquire(str(file), clock)
-        try:
-            yield self._copy(str(file))
-        finally:
-            AMPS_WORLDS.release(self._world)
+        with AMPS_WORLDS.standing(world, REHEARSAL, file=file, clock=clock) as (self._world, reference):
+            yield self._copy(reference)
 
     def _copy(self, world: str) -> Inventory:
         """Names, fence plans and how links are said to be configured are kept; nothing that leads to a device."""

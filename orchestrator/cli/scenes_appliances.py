@@ -14,6 +14,7 @@ from orchestrator.cli.drills import faults_for
 from orchestrator.cli.scenes import (
     AWAY_S,
     DARK_S,
+    REHEARSAL,
     SERVES_S,
     WELL_S,
     Cast,
@@ -23,7 +24,6 @@ from orchestrator.cli.scenes import (
 )
 from orchestrator.site import Device, Inventory, Site
 
-_NAME = "rehearsal"
 _RATES_SHOWN = 5
 
 
@@ -46,20 +46,8 @@ class ApplianceScene:
     def up(self, clock: RehearsalClock, file: Path | None) -> Iterator[Inventory]:
         """See ``scenes.Scene``."""
         world = World(self._layout, clock, path=file)
-        if file is None:
-            reference = WORLDS.register(_NAME, world)
-            self._world = world
-            try:
-                yield copied_inventory(self._cast, reference)
-            finally:
-                WORLDS.forget(_NAME)
-            return
-        world.save()
-        self._world = WORLDS.acquire(str(file), clock)
-        try:
-            yield copied_inventory(self._cast, str(file))
-        finally:
-            WORLDS.release(self._world)
+        with WORLDS.standing(world, REHEARSAL, file=file, clock=clock) as (self._world, reference):
+            yield copied_inventory(self._cast, reference)
 
     def play(self, prelude: Prelude) -> None:
         """See ``scenes.Scene``."""

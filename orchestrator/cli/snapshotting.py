@@ -235,3 +235,5 @@ def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
     for one in manifest.endpoints:
         if one.is_whole is False:
             show(f"  {one.key}: fewer messages were read than it told to have: take it again")
+        elif one.is_whole is None:
+            show(f"  {one.key}: it did not tell how many messages it has, so whether all were read is not known")

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from orchestrator import events as ev
 from orchestrator.cli.families import AMPS, family_of
@@ -20,23 +19,19 @@ from orchestrator.cli.planning import make_plan, services_of
 from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import say, say_error, show, show_json
+from orchestrator.cli.watched_queue import Happened, WatchedQueue
 from orchestrator.cli.watching_amps import InstanceWatcher
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import DefinitionError, FailoverError, NotStarted
-from orchestrator.filling import HIGH_SET, Filling, Sample, crossing, filling
+from orchestrator.filling import HIGH_SET
 from orchestrator.probing import probe
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.reports.outlook import Outlook, outlook
 from orchestrator.site import Inventory, Pair, Site
 
 RUNBOOK = "solace/suspend"
-_SAMPLES_KEPT = 60
-# How soon a suspension that did not work is tried again, seconds.
-_RETRY_AFTER = 60.0
-
-Happened = Literal["high", "clear", "full", "room", "suspended", "not-suspended"]
 _SAID: Mapping[Happened, str] = {
     "high": "HIGH MARK: the queue is {percent:.0f}% full, the mark is at {mark:.0f}%",
     "clear": "the queue is below its high mark again",
@@ -62,45 +57,6 @@ class Wish:
         """The wish for a run that suspends ``services``; ``source`` is the failed site."""
         everything = self.everything and not services
         return PlanWish(RUNBOOK, self.inventory, services, everything, self.pair, source, policy)
-
-
-@dataclass(slots=True)
-class _Followed:
-    """One service's queue: what was read of it, and what was said about it."""
-
-    samples: list[Sample] = field(default_factory=list)
-    seen: Filling = field(default_factory=lambda: filling(()))
-    is_high: bool = False
-    is_full: bool = False
-    is_suspended: bool | None = None
-    advised: str = ""
-    tried_at: float | None = None
-
-    def take(self, queue: QueueDepth, at: float) -> list[Happened]:
-        """One more reading; what happened with it."""
-        self.samples = [
-            *self.samples[1 - _SAMPLES_KEPT :],
-            Sample(at, queue.messages, queue.usage_mb, queue.quota_mb),
-        ]
-        self.seen = filling(self.samples)
-        self.is_suspended = None if queue.rejects_on_discard is None else not queue.rejects_on_discard
-        happened: list[Happened] = []
-        crossed = crossing(self.is_high, self.seen.percent)
-        if crossed is not None:
-            self.is_high = crossed == "high"
-            happened.append(crossed)
-        is_full = self.seen.full_in_s == 0.0
-        if is_full is not self.is_full and self.seen.percent is not None:
-            self.is_full = is_full
-            happened.append("full" if is_full else "room")
-        return happened
-
-    def wants_suspension(self, suspend_at: float | None, now: float) -> bool:
-        """Is it so full, not suspended yet, and not tried a moment ago?"""
-        if suspend_at is None or self.is_suspended is not False or self.seen.percent is None:
-            return False
-        is_due = self.tried_at is None or now - self.tried_at >= _RETRY_AFTER
-        return is_due and self.seen.percent >= suspend_at
 
 
 def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
@@ -147,10 +103,11 @@ class _Watcher:
     ) -> None:
         self._tools, self._pair, self._services, self._acting, self._wish = tools, pair, services, acting, wish
         self._site = inventory.sites[acting]
+        self._mate = pair.mate_of(acting)
         self._simulated = tools.is_simulated(inventory)
         self._as_json = as_json
         self._keeping = Keeping(tools, wish.readings, "watch")
-        self._followed = {service: _Followed() for service in services}
+        self._followed = {service: WatchedQueue() for service in services}
         self._code = 0
 
     def go_on(self) -> None:
@@ -163,7 +120,7 @@ class _Watcher:
     def end(self) -> int:
         """Say how it ended; the exit code."""
         if self._as_json:
-            last = {name: self._figures(one) for name, one in self._followed.items()}
+            last = {name: one.figures() for name, one in self._followed.items()}
             body = {"simulated": self._simulated, "site": self._acting, "services": last, "exit_code": self._code}
             show_json({"result": body})
         else:
@@ -172,19 +129,10 @@ class _Watcher:
 
     def _pause(self) -> float:
         """Until the next look: sooner when a queue will be as full as it is waited for before that."""
+        mark = self._wish.suspend_at
         due = [self._wish.interval_s]
-        for one in self._followed.values():
-            last, mark = one.samples[-1] if one.samples else None, self._wish.suspend_at
-            if (
-                mark is not None
-                and last is not None
-                and last.quota_mb
-                and last.usage_mb is not None
-                and one.seen.rate_mb
-            ):
-                left = last.quota_mb * mark / 100 - last.usage_mb
-                if left > 0 and one.seen.rate_mb > 0:
-                    due.append(max(1.0, left / one.seen.rate_mb))
+        if mark is not None:
+            due += [max(1.0, left) for one in self._followed.values() if (left := one.reaches_in_s(mark)) is not None]
         return min(due)
 
     def _round(self, adapter: Adapter) -> None:
@@ -192,7 +140,7 @@ class _Watcher:
         queues = probe(adapter, "replication_queue", self._services)
         statuses = probe(adapter, "replication", self._services)
         answers = {"replication_queue": queues, "replication": statuses}
-        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated)
+        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated, mate=self._mate)
         for service in self._services:
             queue = queues[service]
             if isinstance(queue, QueueDepth):
@@ -209,7 +157,7 @@ class _Watcher:
         known = status if isinstance(status, ReplicationStatus) else None
         told = outlook(service, queue, known, one.seen, suspends_at=self._wish.suspend_at)
         if self._as_json:
-            show_json({**self._head(service, now), **self._figures(one), **_told(told, happened)})
+            show_json({**self._head(service, now), **one.figures(), **_told(told, happened)})
             return
         self._show(service, told.sentence)
         for event in happened:
@@ -228,11 +176,11 @@ class _Watcher:
         else:
             self._show(service, f"UNKNOWN: {failure.text}", alarm=True)
 
-    def _suspend(self, service: str, one: _Followed, now: float) -> None:
+    def _suspend(self, service: str, one: WatchedQueue, now: float) -> None:
         """Have replication suspended by a run of its own; what keeps it from that is said, and tried again later."""
         one.tried_at = now
         reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._wish.suspend_at:g}%"
-        self._say(f"{service}: {reason}: replication is suspended")
+        self._say(f"{service}: {reason}: replication is being suspended")
         try:
             plan = self._plan(service, reason)
             self._code = lead_new(self._tools, plan, as_json=self._as_json)
@@ -245,29 +193,14 @@ class _Watcher:
             show_json({**self._head(service, self._tools.clock.now()), "happened": [event]})
 
     def _plan(self, service: str, reason: str) -> ev.Plan:
-        failed = next(name for name in self._pair.sites if name != self._acting)
         # A question at the terminal would wait for a person while the queue fills.
         policy = ev.Policy(on_gate={"step-failed": "revert"}, reason=reason)
-        return make_plan(self._tools, self._wish.plan((service,), source=failed, policy=policy)).model_copy(
+        return make_plan(self._tools, self._wish.plan((service,), source=self._mate, policy=policy)).model_copy(
             update={"notes": (reason,)}
         )
 
     def _head(self, service: str, now: float) -> dict[str, object]:
         return {"at": iso(now), "simulated": self._simulated, "service": service, "site": self._acting}
-
-    def _figures(self, one: _Followed) -> dict[str, object]:
-        last = one.samples[-1] if one.samples else Sample(0.0)
-        seen = one.seen
-        return {
-            "messages": last.messages,
-            "usage_mb": _rounded(last.usage_mb),
-            "quota_mb": last.quota_mb,
-            "percent_full": _rounded(seen.percent),
-            "rate_per_s": _rounded(seen.rate),
-            "full_in_s": _rounded(seen.full_in_s),
-            "suspended": one.is_suspended,
-            "high": one.is_high,
-        }
 
     def _show(self, service: str, text: str, *, alarm: bool = False) -> None:
         marker = "SIMULATED  " if self._simulated else ""
@@ -281,10 +214,6 @@ class _Watcher:
 
 def _told(told: Outlook, happened: Iterable[Happened]) -> dict[str, object]:
     return {"state": told.state, "happened": list(happened), "advice": told.advice}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
 
 
 # Sites

@@ -138,19 +138,19 @@ class _HookThread(threading.Thread):
             has_all = courier.work(self._may_go_on)
             if until is not None and (has_all or max(courier.due, self._clock.now()) >= until):
                 break
-            self._rest(courier, until)
+            self._rest(courier, until, has_all=has_all)
         courier.settle()
 
     def _may_go_on(self) -> bool:
         return not self._halted.is_set() and (self._until is None or self._clock.now() < self._until)
 
-    def _rest(self, courier: Courier, until: float | None) -> None:
+    def _rest(self, courier: Courier, until: float | None, *, has_all: bool) -> None:
         """Until there is something to do: a new record, the next attempt, the end."""
-        pause = courier.due - self._clock.now()
+        pause = max(0.0, courier.due - self._clock.now())
         if until is not None:
             self._clock.sleep(pause)
         else:
-            self._awake.wait(pause if pause > 0 else None)
+            self._awake.wait(None if has_all else pause)
 
     def _tell(self, failure: HookFailed) -> None:
         self._on_failure(HookFailed(f"{self._hook.name}: {failure}", cause=failure.cause, hint=failure.hint))

@@ -52,9 +52,8 @@ def outlook(
         parts.append("replication is suspended")
     bound = None if status is None else status.queue_bound
     parts.append(_BOUND[bound])
-    return Outlook(
-        state, ", ".join(parts), _advice(service, state, queue.rejects_on_discard, bound, seen, suspends_at)
-    )
+    advice = _advice(service, state, queue.rejects_on_discard, bound, seen, suspends_at)
+    return Outlook(state, ", ".join(parts), advice)
 
 
 _BOUND: Mapping[bool | None, str] = {
@@ -89,27 +88,58 @@ def _usage(queue: QueueDepth, seen: Filling) -> str:
 def _speed(queue: QueueDepth, seen: Filling) -> list[str]:
     if seen.rate is None:
         return ["rate not known yet"]
+    if seen.rate < -_STILL and queue.messages == 0:
+        return []  # by which it became empty; it falls no more
     if seen.rate < -_STILL and queue.messages:
         return [f"{seen.rate:+,.0f}/s", f"empty in about {span(queue.messages / -seen.rate)}"]
     return [f"{seen.rate:+,.0f}/s"]
 
 
 def _advice(
-    service: str, state: State, rejects: bool | None, bound: bool | None, seen: Filling, suspends_at: float | None
+    service: str,
+    state: State,
+    rejects: bool | None,
+    bound: bool | None,
+    seen: Filling,
+    suspends_at: float | None,
 ) -> str:
-    by_us = f"failover watch --vpn {service} --suspend-at {HIGH_SET:.0f}%"
-    if state == "full" and rejects is False:
-        return "what is published now is kept at this site only: a fail-back would lose it; bring the mate back"
-    if state == "full":
-        return f"publishers are being refused; suspend replication at once (`{by_us}`), or bring the mate back"
-    if rejects is False and bound:
-        return "the mate takes messages again: `failover restore` lifts the suspension at its own step"
+    if rejects is False:
+        return _while_suspended(state, bound)
+    unknown = _what_is_not_told(rejects, seen)
+    if state == "full" and not unknown:
+        return (
+            f"publishers are being refused; suspend replication at once ({_by_us(service)}), or bring the mate back"
+        )
     if suspends_at is not None:
-        return ""
+        return f"--suspend-at cannot act: {unknown}; {_BY_HAND}" if unknown else ""
     is_high = seen.percent is not None and seen.percent >= HIGH_SET
-    if rejects is not False and state != "draining" and (is_high or _is_soon(seen)):
-        return f"suspend replication before it is full, or publishers are refused: `{by_us}`"
+    if state != "full" and (state == "draining" or not (is_high or _is_soon(seen))):
+        return ""
+    if unknown:
+        return f"{unknown}; {_BY_HAND}"
+    return f"suspend replication before it is full, or publishers are refused: {_by_us(service)}"
+
+
+_BY_HAND = "look at the device, and suspend replication there before the queue is full, or bring the mate back"
+
+
+def _by_us(service: str) -> str:
+    return f"`failover watch --vpn {service} --suspend-at {HIGH_SET:.0f}%`"
+
+
+def _while_suspended(state: State, bound: bool | None) -> str:
+    if state == "full":
+        return "what is published now is kept at this site only: a fail-back would lose it; bring the mate back"
+    if bound:
+        return "the mate takes messages again: `failover restore` lifts the suspension at its own step"
     return ""
+
+
+def _what_is_not_told(rejects: bool | None, seen: Filling) -> str:
+    """What a suspension goes by, and the device leaves out; or empty."""
+    if rejects is None:
+        return "the device does not tell whether publishers are refused once the queue is full"
+    return "" if seen.percent is not None else "the device does not tell how full the queue is"
 
 
 def _is_soon(seen: Filling) -> bool:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -16,6 +16,7 @@ from orchestrator.cli import wiring
 from orchestrator.cli.main import EXIT_CODES, app
 from orchestrator.plan import Outcome
 from orchestrator.reports import report
+from orchestrator.runbook import Choice
 from orchestrator.state import SEVERITY
 
 PAGE = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
@@ -117,6 +118,12 @@ def test_every_variable_is_told() -> None:
     own = {value for name, value in vars(wiring).items() if name.endswith("_VARIABLE")}
     told = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE, re.M))
     assert told == own | {"FAILOVER_TRACEBACK", "NO_COLOR"}
+
+
+def test_help_names_every_answer_to_a_question() -> None:
+    """Law: whatever a runbook or its failure may ask, the help of ``decide`` has the word for it."""
+    choice = next(one for one in COMMANDS["failover decide"].params if one.name == "choice")
+    assert set(get_args(Choice)) - set(re.findall(r"[a-z]+", choice.help)) == set()
 
 
 def test_help_has_an_example_where_there_is_something_to_choose() -> None:

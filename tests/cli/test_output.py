@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from orchestrator.cli import terminal
+from orchestrator.cli.main import main
 from orchestrator.errors import OutputLost
 from orchestrator.redact import Redactor
+from orchestrator.version import VERSION
 
 
 @pytest.fixture
@@ -147,3 +149,9 @@ def test_an_encoding_without_our_signs() -> None:
     assert raw.getvalue() == b"\\u2713 caf\\udce9\n"
     assert not terminal.can_show(sys.stdout, "✓")
     sys.stdout = io.StringIO()
+
+
+def test_the_program_says_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """The version that is recorded with every run; no command is needed for it."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"failover {VERSION}\n"

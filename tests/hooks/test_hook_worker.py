@@ -18,6 +18,7 @@ from orchestrator.engine import Engine, Observer
 from orchestrator.errors import HookFailed
 from orchestrator.fleet import InlineFleet
 from orchestrator.hooks.backlog import owed
+from orchestrator.hooks.courier import BACK_OFF_MAX
 from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.hooks.worker import Hooks
@@ -195,6 +196,25 @@ def test_a_receiver_that_comes_back_at_the_end(journal, clock, path) -> None:
     end(hooks)
     assert list(owed(Outbox(journal))) == []
     assert len(poster.posts) == run.seq + 3
+
+
+class Hurried(VirtualClock):
+    """The time of a machine so busy that more than the longest pause passes between any two looks at it."""
+
+    def now(self) -> float:
+        self.advance(BACK_OFF_MAX + 1.0)
+        return super().now()
+
+
+def test_a_pause_that_is_over_before_it_began(journal, clock, path) -> None:
+    """Law: what failed is tried again though nothing more happens, also where its pause was over before it began."""
+    poster = Scripted(*[503] * 100_000)
+    hooks, _ = lead(journal, clock, [a_webhook()], an_office(path, Hurried(), poster=poster))
+    seen = len(poster.posts)
+    until(lambda: len(poster.posts) > seen + 2)
+    poster.answers = []
+    until(lambda: list(owed(Outbox(journal))) == [])
+    hooks.halt()
 
 
 def test_halting_cuts_a_command_off(journal, clock, path, tmp_path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -27,11 +28,12 @@ from orchestrator.loader import load_runbook
 from orchestrator.probing import with_reachability
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
-from orchestrator.reports.history import last_outage
+from orchestrator.reports.history import History
 from orchestrator.reports.report import RunReport, build
 from orchestrator.runbook import Runbook, Side
 from orchestrator.site import Device, Inventory, Pair, Site
 from orchestrator.state import Run, fold
+from proof.simulation.solace.looks import look
 from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
 from tests.scenarios.watch import Watch
 
@@ -87,7 +89,7 @@ class Stage:
         else:
             self.runs += 1
             plan = self.plan(how)
-            self._watch = Watch(self.world, self.run, plan)
+            self._watch = Watch(partial(look, self.world), self.run, plan)
             run = self._begin(how, plan, self._watch)
         self.clock.sleep(min(how.settle, self.settles_max))
         records = tuple(self.journal.records(self.run))
@@ -186,7 +188,8 @@ class Stage:
             return None
         acting = target if how.runbook == "solace/restore" else how.source
         if how.outage == "recorded":
-            known = [last_outage(self.journal, service, acting) for service in services]
+            history = History(self.journal, self.inventory.sites.values())
+            known = [history.last_outage(service, acting) for service in services]
             return max((one for one in known if one is not None), key=lambda one: one.at)
         text = how.outage
         return ev.Outage(at=self.clock.now() - text.ago, suspended=text.suspended, spool_lost=text.spool_lost)

@@ -90,7 +90,9 @@ class Receipts:
 
     def deliver(self, publisher: str, runs: Iterable[Run]) -> None:
         """These arrived, in this order."""
-        known = self.received.setdefault(publisher, Numbers())
+        known = self.received.get(publisher)
+        if known is None:
+            known = self.received[publisher] = Numbers()
         for start, stop in runs:
             highest = known.highest
             if highest is not None and start <= highest:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from adapters.mock.amps.console import Console
 from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.readings import READERS, View
-from adapters.mock.amps.samples import transport_id
+from adapters.mock.amps.statistics import transport_id
 from adapters.mock.amps.wording import VERBS, action_spec, path_of, reading_spec, request_line
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import Refused

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
     """Go on with the bootstrap of ``instance`` for ``passed`` seconds."""
-    layout = fabric.layout.instance(instance.name)
+    layout = fabric.described(instance.name)
     described, state = layout.bootstrap, instance.fetching
     assert described is not None, "only a configured bootstrap is begun"
     if state.source is not None and not fabric.can_link(instance.name, state.source):
@@ -76,7 +76,7 @@ def report_circle(fabric: Fabric) -> None:
 
 
 def _servers(fabric: Fabric, name: str) -> tuple[str, ...]:
-    described = fabric.layout.instance(name).bootstrap
+    described = fabric.described(name).bootstrap
     return described.servers if described is not None else ()
 
 
@@ -149,9 +149,9 @@ def _keep(instance: Instance, layout: InstanceLayout, entry: Entry) -> None:
     if run is None:
         return
     entry = replace(entry, first=run[0], stop=run[1])
-    written = instance.journal.append(entry)
+    instance.journal.append(entry)
     instance.highest[entry.publisher] = max(instance.highest.get(entry.publisher, 0), entry.stop - 1)
     instance.persisted_of[entry.publisher] = instance.highest[entry.publisher]
-    instance.to_queues(written, layout)
+    instance.to_queues(entry, layout)
     if fetched_end > instance.fetching.snapshot:
-        instance.to_sow(written, layout)
+        instance.to_sow(entry, layout)

@@ -6,12 +6,13 @@ while it is disconnected; a subscriber's bookmark store discards what it has had
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adapters.mock.amps.instance import Instance
 from adapters.mock.amps.journal import Entry
-from adapters.mock.amps.layout import ConsumerLayout, PublisherLayout, SubscriberLayout
+from adapters.mock.amps.layout import ClientLayout, ConsumerLayout, PublisherLayout, SubscriberLayout
 from adapters.mock.amps.queue import Lease
 from adapters.mock.numbers import Numbers
 
@@ -61,12 +62,12 @@ class Consumer(Client):
     fraction: float = 0.0
 
 
-def settle(fabric: Fabric, client: Client, name: str, servers: tuple[str, ...]) -> bool:
-    """Leave a server that is gone, find one that takes clients; is the client served now?"""
-    if client.at is not None and not fabric.takes_clients(client.at):
-        disconnect(fabric, client, name)
+def settle(fabric: Fabric, client: Client, layout: ClientLayout, taking: Container[str]) -> bool:
+    """Leave a server that is gone, find one of those ``taking`` clients; is the client served now?"""
+    if client.at is not None and client.at not in taking:
+        disconnect(fabric, client, layout.name)
     if client.at is None and fabric.now >= client.try_at:
-        client.at = next((one for one in servers if fabric.takes_clients(one)), None)
+        client.at = next((one for one in layout.servers if one in taking), None)
         client.try_at = fabric.now + fabric.layout.client_reconnect
         if client.at is not None:
             client.id = fabric.next_client_id()

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.mock.amps import clients
-from adapters.mock.amps.instance import Instance, Sample
+from adapters.mock.amps.figures import Sample
+from adapters.mock.amps.instance import Instance
 from adapters.mock.amps.layout import InstanceLayout
 from adapters.mock.amps.queue import Queue
-from adapters.mock.amps.samples import flag, transport_id
+from adapters.mock.amps.statistics import flag, statistics_of, transport_id
 from adapters.mock.appliance import NoSuchObject, Refused
 
 if TYPE_CHECKING:
@@ -72,8 +73,12 @@ class Console:
 
     @property
     def tree(self) -> Mapping[str, Any]:
-        """The statistics of the last sample."""
-        return self.instance.samples[-1].tree if self.instance.samples else {}
+        """The statistics of the last sample, as texts; nothing before the first."""
+        return self.tree_of(self.samples[-1]) if self.samples else {}
+
+    def tree_of(self, sample: Sample) -> Mapping[str, Any]:
+        """The statistics of a sample, as texts."""
+        return statistics_of(self._world.layout, self.layout, sample, self._world.epoch)
 
     def details(self, queue_id: str) -> Mapping[str, Any]:
         """``queues/<id>/details``: live, not sampled. Raises ``NoSuchObject``."""

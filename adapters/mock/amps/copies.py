@@ -23,7 +23,7 @@ from adapters.mock.amps.layout import (
     TopicLayout,
     TransportLayout,
 )
-from adapters.mock.amps.samples import transport_id
+from adapters.mock.amps.statistics import transport_id
 from adapters.mock.amps.world import AmpsWorld
 
 INTERVAL_S = 10.0

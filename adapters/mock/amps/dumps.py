@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from adapters.mock.amps.instance import Instance, Record
-from adapters.mock.amps.journal import Entry, JournalFile
+from adapters.mock.amps.journal import Entry, JournalFile, journal_name
 from adapters.mock.amps.layout import InstanceLayout, TopicLayout
 from adapters.mock.amps.world import AmpsWorld
 from orchestrator.errors import OutputLost
@@ -75,7 +75,7 @@ class _Dumper:
                 yield f"sow/{quote(topic.name, safe='')}.{topic.message_type}.txt", self._sow(topic)
 
     def _journal(self, file: JournalFile) -> Iterator[str]:
-        yield f"File Name       : {file.file_name}\n{_LINE}"
+        yield f"File Name       : {journal_name(file.number, compressed=file.compressed)}\n{_LINE}"
         for number, (entry, offset) in enumerate((e, n) for e in file.entries for n in range(e.count)):
             yield self._entry(number, entry, offset) + _LINE
         yield f"Total Entries   : {file.messages}\n"
@@ -115,8 +115,9 @@ class _Dumper:
         yield f"Valid Keys            : {len(records)}\n"
 
     def _record(self, topic: TopicLayout, key: str, record: Record) -> str:
-        position = self._instance.journal.find(record.publisher, record.number)
-        data = _content(record.publisher, record.number, key, record.data)
+        number = record.number_of(key)
+        position = self._instance.journal.find(record.publisher, number)
+        data = _content(record.publisher, number, key, record.data)
         fields = [
             ("data size", len(data.encode())),
             ("expiration", 0),

@@ -6,7 +6,7 @@ runbook expects. Everything that can stand in the world's file is in ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from adapters.mock.amps import bootstrap, clients, replication, sharing
@@ -37,14 +37,24 @@ def _between(one: str, other: str) -> str:
     return "|".join(sorted((one, other)))
 
 
+def _doors(layout: InstanceLayout, *, is_replication: bool) -> tuple[str, ...]:
+    """The names of the transports that take other instances, or clients."""
+    return tuple(one.name for one in layout.transports if one.is_replication == is_replication)
+
+
 class Fabric:
-    """The rules over a ``State``. ``now`` is the moment that everything happens at."""
+    """The rules over a ``State``: ``instances`` by name, the independent account ``ledger``. ``now`` is the moment that
+    everything happens at."""
 
     def __init__(self, layout: FabricLayout, state: State | None = None, now: float = 0.0) -> None:
         self.layout = layout
         self.now = now
+        self._described = {one.name: one for one in layout.instances}
+        self._doors = {one.name: _doors(one, is_replication=False) for one in layout.instances}
+        self._entrances = {one.name: _doors(one, is_replication=True) for one in layout.instances}
         self.state = state if state is not None else self._first_state()
-        self._groups = {one.name: one.group_name for one in layout.instances}
+        self.instances = self.state.instances
+        self.ledger = self.state.ledger
 
     def _first_state(self) -> State:
         """Every instance as if it had run before time starts, with nothing in its log."""
@@ -63,32 +73,21 @@ class Fabric:
 
     # What the parts ask
 
-    @property
-    def instances(self) -> dict[str, Instance]:
-        """Every instance by name."""
-        return self.state.instances
-
-    @property
-    def ledger(self) -> FabricLedger:
-        """The independent account."""
-        return self.state.ledger
+    def described(self, instance: str) -> InstanceLayout:
+        """An instance as it was configured."""
+        return self._described[instance]
 
     def group_of(self, instance: str) -> str:
         """The group of an instance."""
-        return self._groups[instance]
+        return self._described[instance].group_name
 
     def can_link(self, source: str, destination: str) -> bool:
         """Could a connection for replication stand between these now?"""
         other = self.instances[destination]
-        open_to_replication = any(
-            other.transports.get(one.name, False)
-            for one in self.layout.instance(destination).transports
-            if one.is_replication
-        )
         return (
             other.serves
-            and open_to_replication
-            and self.now >= self.state.cuts.get(_between(source, destination), 0.0)
+            and other.lets_in(self._entrances[destination])
+            and not (self.state.cuts and self.now < self.state.cuts.get(_between(source, destination), 0.0))
         )
 
     def has_link(self, source: str, destination: str) -> bool:
@@ -102,6 +101,8 @@ class Fabric:
 
     def carry_rate(self, source: str, destination: str) -> float:
         """Messages a second that the connection carries now."""
+        if not self.state.slow:
+            return self.layout.link_rate
         until, factor = self.state.slow.get(_between(source, destination), (0.0, 1.0))
         return self.layout.link_rate / (factor if self.now < until else 1.0)
 
@@ -109,11 +110,7 @@ class Fabric:
         """Can a client connect there?"""
         instance = self.instances[name]
         early = instance.phase == "recovering" and self.layout.assume.clients_before_recovery
-        return (instance.serves or early) and any(
-            instance.transports.get(one.name, False)
-            for one in self.layout.instance(name).transports
-            if not one.is_replication
-        )
+        return (instance.serves or early) and instance.lets_in(self._doors[name])
 
     def owned_within_reach(self, name: str, queue: str, publisher: str) -> list[Numbers]:
         """What other instances own that can be reached from here."""
@@ -137,7 +134,7 @@ class Fabric:
     def write(self, instance: Instance, entry: Entry) -> None:
         """Let an instance write down what arrived there just now."""
         arrived = entry if entry.at == self.now else replace(entry, at=self.now)
-        instance.take(arrived, self.layout.instance(instance.name))
+        instance.take(arrived, self._described[instance.name])
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
         """Name and connection of every application that is connected there."""
@@ -158,8 +155,9 @@ class Fabric:
             if instance.serves:
                 replication.run_links(self, instance, passed)
         sharing.share_queues(self, passed)
-        self._run_clients(passed)
-        self._note_open()
+        taking = [name for name in self.instances if self.takes_clients(name)]
+        self._run_clients(passed, taking)
+        self.ledger.note_open(moment, tuple(name for name in taking if self.instances[name].serves))
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""
@@ -196,7 +194,7 @@ class Fabric:
         return any(one.at is None for one in self.state.consumers.values())
 
     def _live(self, instance: Instance, passed: float) -> None:
-        layout = self.layout.instance(instance.name)
+        layout = self._described[instance.name]
         if instance.phase == "bootstrapping":
             bootstrap.fetch(self, instance, passed)
         elif instance.phase == "recovering" and self.now >= instance.ready_at:
@@ -230,24 +228,21 @@ class Fabric:
                 instance.note(self.now, "info", "", text)
                 self.ledger.changes.append((self.now, instance.name, "sync", "schedule"))
 
-    def _run_clients(self, passed: float) -> None:
+    def _run_clients(self, passed: float, taking: Sequence[str]) -> None:
+        """``taking``: the instances at which a client can connect."""
         state = self.state
         for publishing in self.layout.publishers:
             publisher = state.publishers[publishing.name]
-            if clients.settle(self, publisher, publishing.name, publishing.servers):
+            if clients.settle(self, publisher, publishing, taking):
                 clients.publish(self, publishing, publisher, passed)
         for reading in self.layout.subscribers:
             subscriber = state.subscribers[reading.name]
-            if clients.settle(self, subscriber, reading.name, reading.servers):
+            if clients.settle(self, subscriber, reading, taking):
                 clients.read(self, reading, subscriber)
-        for taking in self.layout.consumers:
-            consumer = state.consumers[taking.name]
-            if clients.settle(self, consumer, taking.name, taking.servers):
-                clients.consume(self, taking, consumer, passed)
-
-    def _note_open(self) -> None:
-        found = tuple(name for name, one in self.instances.items() if one.serves and self.takes_clients(name))
-        self.ledger.note_open(self.now, found)
+        for consuming in self.layout.consumers:
+            consumer = state.consumers[consuming.name]
+            if clients.settle(self, consumer, consuming, taking):
+                clients.consume(self, consuming, consumer, passed)
 
     # The account
 

@@ -7,11 +7,11 @@ looks at another instance.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
+from adapters.mock.amps.figures import Sample
 from adapters.mock.amps.journal import Entry, Journal, runs_above
 from adapters.mock.amps.layout import InstanceLayout
 from adapters.mock.amps.link import Link
@@ -24,14 +24,21 @@ _LINES_KEPT = 400
 _SAMPLES_KEPT = 12
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Record:
-    """The present value of one SOW key: the message that wrote it."""
+    """What one entry of the log wrote into a SOW: the present value of all keys that no later one has touched. Messages
+    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``."""
 
     publisher: str
-    number: int
+    stop: int
     at: float
+    keys: int = 1
     data: str = ""
+
+    def number_of(self, key: str) -> int:
+        """The message that wrote this key."""
+        last = self.stop - 1
+        return last if self.keys == 1 else last - (last - int(key)) % self.keys
 
 
 @dataclass(slots=True)
@@ -42,14 +49,6 @@ class LogLine:
     level: Literal["info", "warning", "error"]
     number: str
     text: str
-
-
-@dataclass(slots=True)
-class Sample:
-    """The statistics as they were taken at ``moment``: a tree of texts, collections as lists with ``id``."""
-
-    moment: float
-    tree: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -169,21 +168,20 @@ class Instance:
 
     # Messages
 
-    def take(self, entry: Entry, layout: InstanceLayout) -> Entry | None:
+    def take(self, entry: Entry, layout: InstanceLayout) -> None:
         """Write what is new of ``entry``. What has a number at or below its publisher's highest is discarded, from a
         client or from another instance (DOC:9152)."""
         run = runs_above(entry, self.highest.get(entry.publisher, 0))
         if run is None:
-            return None
+            return
         self.highest[entry.publisher] = run[1] - 1
         fresh = entry if run == (entry.first, entry.stop) else replace(entry, first=run[0], stop=run[1])
         if layout.logs(entry.topic):
-            fresh = self.journal.append(fresh)
+            self.journal.append(fresh)
         else:
             self.persisted_of[entry.publisher] = run[1] - 1
         self.to_sow(fresh, layout)
         self.to_queues(fresh, layout)
-        return fresh
 
     def to_sow(self, entry: Entry, layout: InstanceLayout) -> None:
         """Let the entry change the SOW, if its topic has one."""
@@ -203,12 +201,17 @@ class Instance:
     def _apply(self, entry: Entry, topic_id: str) -> None:
         records = self.sow.setdefault(topic_id, {})
         counts = self.sow_counts.setdefault(topic_id, [0, 0, 0])
-        for key, number in entry.records():
-            if entry.kind == "sow_delete":
-                counts[2] += records.pop(key, None) is not None
-                continue
-            counts[1 if key in records else 0] += 1
-            records[key] = Record(entry.publisher, number, entry.at, entry.data)
+        touched, before = entry.touched(), len(records)
+        if entry.kind == "sow_delete":
+            for key in touched:
+                records.pop(key, None)
+            counts[2] += before - len(records)
+            return
+        keys = 1 if entry.key is not None else entry.keys
+        records.update(dict.fromkeys(touched, Record(entry.publisher, entry.stop, entry.at, keys, entry.data)))
+        inserted = len(records) - before
+        counts[0] += inserted
+        counts[1] += len(touched) - inserted
 
     def _rebuild(self, topic: str, topic_id: str) -> None:
         """Only what is still in the log comes back."""
@@ -239,6 +242,10 @@ class Instance:
         """Does it do anything for anybody?"""
         return self.phase == "running"
 
+    def lets_in(self, doors: Iterable[str]) -> bool:
+        """Is one of these transports enabled?"""
+        return any(map(self.transports.get, doors))
+
     def note(self, now: float, level: Literal["info", "warning", "error"], number: str, text: str) -> None:
         """Write into the event log."""
         self.log.append(LogLine(now, level, number, text))
@@ -248,8 +255,3 @@ class Instance:
         """The newest statistics; the oldest kept ones go."""
         self.samples.append(sample)
         del self.samples[:-_SAMPLES_KEPT]
-
-
-def newest(samples: Iterable[Sample]) -> Sample | None:
-    """The last one, if there is any."""
-    return next(iter(deque(samples, maxlen=1)), None)

@@ -8,8 +8,9 @@ Nothing here knows of links or time.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from adapters.mock.numbers import Numbers, Run
@@ -45,31 +46,52 @@ class Entry:
     @property
     def end(self) -> int:
         """The position behind it."""
-        return self.position + self.count
+        return self.position + self.stop - self.first
 
     def part(self, start: int, end: int) -> Entry:
         """Its messages between two positions that it covers."""
         first = self.first + start - self.position
-        return replace(self, position=start, first=first, stop=first + end - start)
+        return self._copied(start, first, first + end - start, self.path, self.at)
+
+    def standing_at(self, position: int) -> Entry:
+        """The same messages elsewhere in a log."""
+        return self._copied(position, self.first, self.stop, self.path, self.at)
+
+    def passed_on(self, by: str, at: float) -> Entry:
+        """The same messages as they arrive at another instance."""
+        return self._copied(self.position, self.first, self.stop, (*self.path, by), at)
+
+    def _copied(self, position: int, first: int, stop: int, path: tuple[str, ...], at: float) -> Entry:
+        # Not ``replace``, which takes five times as long: messages are handed on all the time.
+        return Entry(
+            position, self.publisher, first, stop, self.topic, path, at, self.keys, self.key, self.data, self.kind
+        )
 
     def continues(self, other: Entry) -> bool:
         """Could it stand together with ``other``, the entry before it?"""
-        same = (self.publisher, self.topic, self.path, self.keys) == (
-            other.publisher,
-            other.topic,
-            other.path,
-            other.keys,
+        return (
+            self.first == other.stop
+            and self.publisher == other.publisher
+            and self.at - other.at < _TOGETHER_S
+            and self.topic == other.topic
+            and self.path == other.path
+            and self.keys == other.keys
+            and self.key is None
+            and other.key is None
         )
-        plain = self.key is None and other.key is None
-        return same and plain and self.first == other.stop and self.at - other.at < _TOGETHER_S
 
-    def records(self) -> Iterator[tuple[str, int]]:
-        """The SOW keys that it touches, each with the last message that does."""
+    def touched(self) -> Sequence[str]:
+        """The SOW keys of its messages, in the order of the last one of each."""
         if self.key is not None:
-            yield self.key, self.stop - 1
-            return
-        for number in range(max(self.first, self.stop - self.keys), self.stop):
-            yield str(number % self.keys), number
+            return (self.key,)
+        names, count = _names_of(self.keys), min(self.count, self.keys)
+        begin = (self.stop - count) % self.keys
+        return (names[begin:] + names[:begin])[:count]
+
+
+@lru_cache
+def _names_of(keys: int) -> tuple[str, ...]:
+    return tuple(map(str, range(keys)))
 
 
 @dataclass(slots=True)
@@ -86,15 +108,22 @@ class JournalFile:
         """How many messages are in it."""
         return self.entries[-1].end - self.entries[0].position if self.entries else 0
 
-    @property
-    def file_name(self) -> str:
-        """As it stands in the journal directory."""
-        return f"{self.number:010d}.journal" + (".gz" if self.compressed else "")
+    def entry_of(self, position: int) -> int:
+        """The index of the entry in which ``position`` is, or of the first one."""
+        if self.entries[-1].position <= position:
+            return len(self.entries) - 1
+        return max(0, bisect_right(self.entries, position, key=lambda one: one.position) - 1)
+
+
+def journal_name(number: int, *, compressed: bool) -> str:
+    """Of the file, as it stands in the journal directory."""
+    return f"{number:010d}.journal" + (".gz" if compressed else "")
 
 
 @dataclass(slots=True)
 class Journal:
-    """All journals of one instance, oldest first; the last one is being written."""
+    """All journals of one instance, oldest first; the last one is being written. None is empty, unless it is the only
+    one."""
 
     file_messages: int
     files: list[JournalFile] = field(default_factory=lambda: [JournalFile(1)])
@@ -103,7 +132,8 @@ class Journal:
     @property
     def lowest(self) -> int:
         """The position of the oldest message still there."""
-        return next((one.entries[0].position for one in self.files if one.entries), self.next)
+        entries = self.files[0].entries
+        return entries[0].position if entries else self.next
 
     @property
     def is_empty(self) -> bool:
@@ -113,43 +143,42 @@ class Journal:
     @property
     def first_at(self) -> float | None:
         """When its oldest message was written."""
-        return next((one.entries[0].at for one in self.files if one.entries), None)
+        entries = self.files[0].entries
+        return entries[0].at if entries else None
 
     @property
     def last_at(self) -> float | None:
         """When its newest message was written."""
-        return next((one.entries[-1].at for one in reversed(self.files) if one.entries), None)
+        entries = self.files[-1].entries
+        return entries[-1].at if entries else None
 
-    def append(self, entry: Entry) -> Entry:
-        """Write ``entry`` at the end; returns it with its position."""
-        written = replace(entry, position=self.next)
+    def append(self, entry: Entry) -> None:
+        """Write ``entry`` at the end, whatever its position was elsewhere."""
         last = self.files[-1]
         if last.messages >= self.file_messages:
             last = JournalFile(last.number + 1)
             self.files.append(last)
-        if last.entries and written.continues(last.entries[-1]):
-            last.entries[-1].stop = written.stop
+        if last.entries and entry.continues(last.entries[-1]):
+            last.entries[-1].stop = entry.stop
         else:
-            last.entries.append(replace(written))
-        self.next = written.end
-        return written
+            last.entries.append(entry.standing_at(self.next))
+        self.next += entry.count
 
-    def between(self, start: int, end: int) -> Iterator[Entry]:
+    def between(self, start: int, end: int) -> Sequence[Entry]:
         """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
-        if start >= min(end, self.next):
-            return  # as for most links and readers at most steps: they have everything
-        for file in self.files[self._file_of(start) :]:
-            if not file.entries or file.entries[-1].end <= start:
-                continue
-            first = max(0, bisect_right(file.entries, start, key=lambda one: one.position) - 1)
-            for entry in file.entries[first:]:
-                if entry.position >= end:
-                    return
-                low, high = max(start, entry.position), min(end, entry.end)
-                if low < high:
-                    yield entry if (low, high) == (entry.position, entry.end) else entry.part(low, high)
+        start, end = max(start, self.lowest), min(end, self.next)
+        if start >= end:
+            return ()  # as for most links and readers at most steps: they have everything
+        found: list[Entry] = []
+        for file in self.files[self._file_of(start) : self._file_of(end - 1) + 1]:
+            found += file.entries[file.entry_of(start) : file.entry_of(end - 1) + 1]
+        if found[0].position < start:
+            found[0] = found[0].part(start, found[0].end)
+        if found[-1].end > end:
+            found[-1] = found[-1].part(found[-1].position, end)
+        return found
 
-    def all(self) -> Iterator[Entry]:
+    def all(self) -> Sequence[Entry]:
         """Everything still there."""
         return self.between(self.lowest, self.next)
 
@@ -186,10 +215,9 @@ class Journal:
         return count
 
     def _file_of(self, position: int) -> int:
-        after = bisect_right(
-            self.files, position, key=lambda one: one.entries[0].position if one.entries else self.next
-        )
-        return max(0, after - 1)
+        if self.files[-1].entries[0].position <= position:
+            return len(self.files) - 1  # nearly everybody is near the end
+        return max(0, bisect_right(self.files, position, key=lambda one: one.entries[0].position) - 1)
 
 
 def runs_above(entry: Entry, highest: int) -> Run | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -40,6 +41,7 @@ def _expression(text: str) -> str:
 Expression = Annotated[str, AfterValidator(_expression)]
 
 
+@lru_cache(maxsize=1_000)  # each message is asked about on its way, at each link
 def names_topic(pattern: str, topic: str) -> bool:
     """Does a configured topic name, literal or expression, name this topic? Unanchored search (facts section 2)."""
     return re.search(pattern, topic) is not None if _SPECIAL & set(pattern) else pattern == topic
@@ -166,7 +168,10 @@ class DestinationLayout(_Layout):
 
     def topic(self, name: str) -> LinkTopic | None:
         """The first entry that names this topic."""
-        return next((one for one in self.topics if names_topic(one.name, name)), None)
+        for one in self.topics:
+            if names_topic(one.name, name):
+                return one
+        return None
 
 
 class BootstrapLayout(_Layout):
@@ -222,7 +227,10 @@ class InstanceLayout(_Layout):
 
     def topic(self, name: str) -> TopicLayout | None:
         """A topic by name."""
-        return next((one for one in self.topics if one.name == name), None)
+        for one in self.topics:
+            if one.name == name:
+                return one
+        return None
 
     def logs(self, name: str) -> bool:
         """Is the topic in its transaction log?"""
@@ -230,12 +238,14 @@ class InstanceLayout(_Layout):
         return topic is not None and topic.logged
 
 
-class _ClientLayout(_Layout):
+class ClientLayout(_Layout):
+    """What all clients have."""
+
     name: str
     servers: tuple[str, ...] = Field(min_length=1, description="instances, in the order in which they are tried")
 
 
-class PublisherLayout(_ClientLayout):
+class PublisherLayout(ClientLayout):
     """Publishes with a publish store: what has no persisted ack is sent again after a reconnect. It stalls once
     ``store`` messages have none. ``keys``: message n is record n modulo this."""
 
@@ -245,7 +255,7 @@ class PublisherLayout(_ClientLayout):
     store: int = Field(10_000, ge=1)
 
 
-class SubscriberLayout(_ClientLayout):
+class SubscriberLayout(ClientLayout):
     """Reads a topic from a bookmark. ``fully_durable``: only what every sync destination has. ``not_found``: where it
     begins if an instance does not know its bookmark (5.3.5: now)."""
 
@@ -254,7 +264,7 @@ class SubscriberLayout(_ClientLayout):
     not_found: Literal["now", "epoch"] = "now"
 
 
-class ConsumerLayout(_ClientLayout):
+class ConsumerLayout(ClientLayout):
     """Takes messages from a queue, and acknowledges each after ``work`` seconds."""
 
     queue: str

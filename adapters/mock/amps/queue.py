@@ -28,6 +28,17 @@ Kept = Annotated[Numbers, PlainValidator(_numbers), PlainSerializer(list)]
 ByPublisher = dict[str, Kept]
 
 
+_NONE = Numbers()  # never changed
+
+
+def _of(numbers: ByPublisher, publisher: str) -> Numbers:
+    """Those of one publisher, to be changed."""
+    found = numbers.get(publisher)
+    if found is None:
+        found = numbers[publisher] = Numbers()
+    return found
+
+
 def count_of(numbers: Mapping[str, Numbers]) -> int:
     """How many messages, of all publishers."""
     return sum(one.count for one in numbers.values())
@@ -62,18 +73,16 @@ class Queue:
 
     def arrive(self, publisher: str, start: int, stop: int, *, owned: bool) -> None:
         """Messages are in the log now; those that somebody acknowledged already are not held."""
-        fresh = Numbers([(start, stop)]).without(self.acked.get(publisher, Numbers()))
+        fresh = Numbers([(start, stop)]).without(self.acked.get(publisher, _NONE))
         for run in fresh:
             self.inserts += run[1] - run[0]
-            self.held.setdefault(publisher, Numbers()).add(*run)
+            _of(self.held, publisher).add(*run)
             if owned:
-                self.owned.setdefault(publisher, Numbers()).add(*run)
+                _of(self.owned, publisher).add(*run)
 
     def acknowledge(self, publisher: str, runs: Iterable[Run]) -> None:
         """Messages are done with, wherever they were consumed."""
-        held = self.held.setdefault(publisher, Numbers())
-        acked = self.acked.setdefault(publisher, Numbers())
-        owned = self.owned.setdefault(publisher, Numbers())
+        held, acked, owned = (_of(one, publisher) for one in (self.held, self.acked, self.owned))
         before = held.count
         for run in runs:
             acked.add(*run)
@@ -89,13 +98,13 @@ class Queue:
 
     def ready(self, publisher: str, elsewhere: Iterable[Numbers]) -> Numbers:
         """What may be delivered here now: owned, and by proxy what nobody within reach (``elsewhere``) owns."""
-        held = self.held.get(publisher, Numbers())
+        held = self.held.get(publisher, _NONE)
         if self.proxied:
             found = Numbers(held)
             for numbers in elsewhere:
                 found = found.without(numbers)
         else:
-            found = Numbers(self.owned.get(publisher, Numbers()))
+            found = Numbers(self.owned.get(publisher, _NONE))
         for lease in self.leases:
             if lease.publisher == publisher:
                 found.discard(lease.start, lease.stop)
@@ -104,11 +113,11 @@ class Queue:
     def give(self, other: Queue, limit: int) -> None:
         """Transfer up to ``limit`` owned messages to ``other``, as far as that holds them too."""
         for publisher in self.owned:
-            theirs = other.held.get(publisher, Numbers())
+            theirs = other.held.get(publisher, _NONE)
             for start, stop in self.ready_to_give(publisher):
                 for low, high in theirs.within(start, min(stop, start + limit)):
                     self.owned[publisher].discard(low, high)
-                    other.owned.setdefault(publisher, Numbers()).add(low, high)
+                    _of(other.owned, publisher).add(low, high)
                     self.transferred_out += high - low
                     other.transferred_in += high - low
                     limit -= high - low
@@ -120,7 +129,7 @@ class Queue:
 
     def ready_to_give(self, publisher: str) -> list[Run]:
         """Owned, and with no consumer."""
-        found = Numbers(self.owned.get(publisher, Numbers()))
+        found = Numbers(self.owned.get(publisher, _NONE))
         for lease in self.leases:
             if lease.publisher == publisher:
                 found.discard(lease.start, lease.stop)

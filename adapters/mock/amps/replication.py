@@ -6,10 +6,10 @@ told by ``Fabric``; nothing here moves time.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.mock.amps.instance import Instance
+from adapters.mock.amps.journal import Entry
 from adapters.mock.amps.layout import DestinationLayout, InstanceLayout
 from adapters.mock.amps.link import Link
 from adapters.mock.amps.rules import is_routed, refusals
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
     """Let all links out of a serving instance do what they do in ``passed`` seconds."""
-    layout = fabric.layout.instance(source.name)
+    layout = fabric.described(source.name)
     for described in layout.destinations:
         link = source.links[described.name]
         if link.to is not None and not fabric.can_link(source.name, link.to):
@@ -51,7 +51,7 @@ def client_name(source: InstanceLayout, described: DestinationLayout) -> str:
 
 def lose(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> None:
     """The connection breaks; both sides note it."""
-    name = client_name(fabric.layout.instance(source.name), described)
+    name = client_name(fabric.described(source.name), described)
     for one in (source, fabric.instances[link.to] if link.to else None):
         if one is not None and one.phase != "down":
             one.note(
@@ -62,9 +62,15 @@ def lose(fabric: Fabric, source: Instance, described: DestinationLayout, link: L
 
 def oldest_unacked(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> float | None:
     """When the oldest message that this link owes an acknowledgement for was written, or None."""
+    owed = _first_owed(fabric, source, described, link)
+    return None if owed is None else owed.at
+
+
+def _first_owed(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> Entry | None:
+    destination = _destination(described, link)
     for entry in source.journal.between(link.acked, source.journal.next):
-        if is_routed(entry, described, _destination(described, link), fabric.group_of):
-            return entry.at
+        if is_routed(entry, described, destination, fabric.group_of):
+            return entry
     return None
 
 
@@ -96,7 +102,7 @@ def _connect(
 
 def _refused(fabric: Fabric, layout: InstanceLayout, described: DestinationLayout, server: str) -> str:
     """Why the connection is not made, or nothing."""
-    other = fabric.layout.instance(server)
+    other = fabric.described(server)
     if described.group != other.group_name:
         return f"group {described.group} expected, {other.name} is in group {other.group_name}"
     failed = next(refusals(fabric.layout, layout, described, other), None)
@@ -130,12 +136,9 @@ def _first_missing(
 
 def _skip(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> None:
     """What is not for the destination needs no acknowledgement."""
-    destination, position = _destination(described, link), link.acked
-    for entry in source.journal.between(link.acked, source.journal.next):
-        if is_routed(entry, described, destination, fabric.group_of):
-            break
-        position = entry.end
-    link.skip(position)
+    if link.acked < source.journal.next:
+        owed = _first_owed(fabric, source, described, link)
+        link.skip(source.journal.next if owed is None else owed.position)
 
 
 def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:
@@ -145,7 +148,7 @@ def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link:
         _, end = link.flying.pop(0)
         for entry in source.journal.between(link.delivered, end):
             if is_routed(entry, described, link.to, fabric.group_of):
-                fabric.write(destination, replace(entry, path=(*entry.path, source.name)))
+                fabric.write(destination, entry.passed_on(source.name, fabric.now))
         link.delivered = max(link.delivered, end)
     _send(fabric, source, described, link, passed)
     if fabric.now >= link.ack_at:
@@ -153,7 +156,7 @@ def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link:
         link.ack_at = fabric.now + fabric.layout.ack_interval
     if link.replay_end is not None and link.acked >= link.replay_end:
         link.replay_end = None
-        name = client_name(fabric.layout.instance(source.name), described)
+        name = client_name(fabric.described(source.name), described)
         source.note(fabric.now, "info", "", f"AMPS transaction log replay completed for replication client: {name}")
 
 
@@ -173,7 +176,7 @@ def _acknowledged(fabric: Fabric, source: Instance, described: DestinationLayout
 def _owed_onward(fabric: Fabric, instance: Instance) -> dict[str, int]:
     """By publisher, the first message that a sync destination of ``instance`` has not acknowledged."""
     owed: dict[str, int] = {}
-    for described, link in linked(fabric.layout.instance(instance.name), instance):
+    for described, link in linked(fabric.described(instance.name), instance):
         if not is_sync(described, link):
             continue
         for entry in instance.journal.between(link.acked, instance.journal.next):

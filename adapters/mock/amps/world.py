@@ -19,7 +19,7 @@ from adapters.mock.amps.bootstrap import waiting_for_ever
 from adapters.mock.amps.console import Console
 from adapters.mock.amps.fabric import Fabric, State
 from adapters.mock.amps.faults import Fault
-from adapters.mock.amps.instance import Files, Sample
+from adapters.mock.amps.instance import Files
 from adapters.mock.amps.journal import Entry
 from adapters.mock.amps.layout import FabricLayout, fabric_from
 from adapters.mock.amps.mischief import Asked, Mischief
@@ -90,7 +90,7 @@ class AmpsWorld(Kept):
         known = self.layout.instance(instance).topic(topic)
         with self.request():
             found = self._of(instance).sow.get(known.id if known else topic, {})
-            return {key: one.data or f"{one.publisher}/{one.number}" for key, one in found.items()}
+            return {key: one.data or f"{one.publisher}/{one.number_of(key)}" for key, one in found.items()}
 
     def circles(self) -> tuple[str, ...]:
         """Empty instances that bootstrap from each other, and will wait for ever."""
@@ -227,12 +227,13 @@ class AmpsWorld(Kept):
             moment = instance.sample_at + passed * layout.interval
             instance.sample_at = moment + layout.interval
             if self.fabric.now >= instance.stale_until:
-                instance.keep_sample(Sample(moment, take_sample(self.fabric, instance, moment, self.epoch)))
+                instance.keep_sample(take_sample(self.fabric, instance, moment))
 
     def _dump(self) -> dict[str, Any]:
         firsts = [one.journal.first_at for one in self.fabric.instances.values()]
+        sampled = [one.oldest_at for instance in self.fabric.instances.values() for one in instance.samples]
         starts = [one.started_at for one in self.fabric.instances.values()]
-        oldest = min([self.moment, *(one for one in firsts if one is not None), *starts])
+        oldest = min([self.moment, *(one for one in (*firsts, *sampled) if one is not None), *starts])
         return {
             **self._dump_time(oldest),
             "family": FAMILY,

@@ -11,12 +11,12 @@ import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from adapters.http.server import Incoming, Mishap, Outgoing
 from adapters.mock.amps.configuration import configuration_xml
 from adapters.mock.amps.console import ACTIONS, Console
-from adapters.mock.amps.instance import Sample
 from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import NoSuchObject, Refused
@@ -144,15 +144,15 @@ class AmpsAdmin:
         if len(path) == 3 and path[0] == "queues" and path[2] == "details":  # live, not sampled
             tree = {"queues": [{"id": path[1], "details": dict(console.details(path[1]))}]}
             return Outgoing(200, as_json(tree) if format_ == "json" else as_xml(tree), _TYPES[format_])
-        samples = _chosen(console.samples, query)
+        trees = _chosen(console, query)
         if format_ == "csv":
-            history = [(str(one.tree["timestamp"]), leaf(one.tree, path)) for one in samples]
+            history = [(str(one["timestamp"]), leaf(one, path)) for one in trees]
             return Outgoing(200, as_csv(history), _TYPES["csv"])
-        if len(samples) != 1 and query:
+        if len(trees) != 1 and query:
             raise _Problem(400, "t0 and t1 of a node that is no leaf must be one existing timestamp")
-        if not samples:
+        if not trees:
             raise _Problem(503, "no statistics have been taken yet")
-        tree = cut_out(samples[-1].tree, path)
+        tree = cut_out(trees[-1], path)
         return Outgoing(200, as_json(tree) if format_ == "json" else as_xml(tree), _TYPES[format_])
 
     def _check(self, console: Console, parts: Sequence[str], query: Mapping[str, str]) -> Outgoing:
@@ -207,13 +207,14 @@ def _query_of(text: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def _chosen(samples: Sequence[Sample], query: Mapping[str, str]) -> Sequence[Sample]:
+def _chosen(console: Console, query: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
     """The newest sample; with ``t0`` and ``t1`` (UTC, ``YYYYMMDDThhmmss``), those between them, both included."""
     if not query:
-        return samples[-1:]
+        return [console.tree_of(one) for one in console.samples[-1:]]
     if set(query) != {"t0", "t1"} or not all(_STAMP.fullmatch(one) for one in query.values()):
         raise _Problem(400, "t0 and t1 are given together, each as YYYYMMDDThhmmss")
-    return [one for one in samples if query["t0"] <= str(one.tree["timestamp"])[:15] <= query["t1"]]
+    trees = map(console.tree_of, console.samples)
+    return [one for one in trees if query["t0"] <= str(one["timestamp"])[:15] <= query["t1"]]
 
 
 def _target(where: Sequence[str], action: str) -> str:

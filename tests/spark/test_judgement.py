@@ -1,0 +1,240 @@
+"""What is said of each service is what follows from its very messages: verdict, recovery point, intervals, holdings.
+
+The oracle looks at messages; what it is held against looked at what was counted of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import floor
+
+import pytest
+from pyspark.sql import SparkSession
+
+from orchestrator.clock import VirtualClock
+from pipeline.ask import Ask
+from pipeline.collect import Job, collect
+from pipeline.manifest import ServiceSnapshot
+from pipeline.reconcile import reconcile
+from pipeline.report import Holding, Interval, ServiceReport
+from pipeline.rows import Census, Cursor, EndpointKey, Message
+from pipeline.sides import Side
+from tests.spark.oracle import NOON, Case, Endpoint, Expected, compare, some_case
+
+SEEDS = range(7_000, 7_120)
+SKEW = 1.0
+FAILOVER = NOON - 500
+WIDTH = 60.0
+ROLES = {
+    "left": ("active", "standby"),
+    "right": ("standby", "active"),
+    "both": ("active", "active"),
+    "": (None, None),
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """One service at both sites. ``serving`` as its sites say it; ``interrupted``: was replication, as each site's
+    record says; ``beyond``: by endpoint and site, how much it tells to have beyond what was read (None: nothing)."""
+
+    name: str
+    cases: tuple[Case, ...]
+    serving: str
+    interrupted: tuple[bool | None, bool | None]
+    beyond: tuple[tuple[int | None, int | None], ...]
+
+    @property
+    def active(self) -> str | None:
+        return self.serving if self.serving in ("left", "right") else None
+
+    @property
+    def is_read_in_full(self) -> bool:
+        return all(one == 0 for ends in self.beyond for one in ends)
+
+
+def some_service(seed: int) -> Service:
+    """One that chance puts together: its messages older than the fail-over, younger or both, its sites often alike,
+    sometimes one has lost its spool."""
+    chance = random.Random(seed)
+    serving = chance.choice(["right"] * 5 + ["left", "left", "both", ""])
+    later, is_emptied = chance.choice([0, 0, 450, 600]), chance.random() < 0.15
+    cases = []
+    for _ in range(chance.randrange(1, 4)):
+        case = some_case(chance.randrange(2**32))
+        left, right = (_later(side, later) for side in (case.left, case.right))
+        left = replace(left, messages=right.messages) if chance.random() < 0.3 else left
+        left = replace(left, messages=()) if is_emptied else left
+        cases.append(Case(left, right, serving if serving in ("left", "right") else None, FAILOVER))
+    interrupted = chance.choice([(False, False), (False, False), (None, False), (True, None), (None, None)])
+    beyond = tuple((chance.choice([0] * 40 + [1, None]), chance.choice([0] * 40 + [1, None])) for _ in cases)
+    return Service(f"s{seed}", tuple(cases), serving, interrupted, beyond)
+
+
+def _later(side: Endpoint, seconds: float) -> Endpoint:
+    return replace(side, messages=tuple(replace(one, spooled_at=one.spooled_at + seconds) for one in side.messages))
+
+
+def is_local(message: Message) -> bool:
+    return message.replicated == "not-replicated"
+
+
+def is_old(message: Message) -> bool:
+    return not is_local(message) and message.spooled_at <= FAILOVER + SKEW
+
+
+def differs(found: Expected) -> bool:
+    counts = (found.duplicates_left, found.duplicates_right, found.changed)
+    return bool(found.missing or found.extra or any(counts))
+
+
+def verdict(service: Service, failover: float | None) -> str:
+    """Seed 003: safe when both sites hold the same, or nothing of before the fail-over is left where they do not."""
+    apart = [case for case in service.cases if differs(compare(case, skew=SKEW))]
+    if not apart:
+        return "safe" if service.is_read_in_full else "unknown"
+    if True in service.interrupted:
+        return "not-safe"
+    if failover is None:
+        return "unknown"
+    if any(is_old(one) for case in apart for side in (case.left, case.right) for one in side.messages):
+        return "not-safe"
+    return "safe" if service.is_read_in_full else "unknown"
+
+
+def recovery_point(service: Service, failover: float | None) -> tuple[str, int, int | None]:
+    """How, at least, at most: what only the site that gave up has, of before the fail-over."""
+    if service.active is None or failover is None:
+        return "unknown", 0, None
+    gave_up = [case.left if service.active == "right" else case.right for case in service.cases]
+    only_there: Counter[str] = Counter()
+    for case in service.cases:
+        found = compare(case, skew=SKEW)
+        only_there += found.missing_before if service.active == "right" else found.extra_before
+    low = only_there["none"]
+    if not service.is_read_in_full:
+        return "unknown", low, None
+    if not any(is_old(one) for side in gave_up for one in side.messages):
+        return "unknown", 0, None  # its spool may be gone, and what was not replicated with it
+    consumed = only_there["consumed-between"] + only_there["consumed-unpropagated"]
+    return ("bounded", low, low + consumed) if consumed else ("proven", low, low)
+
+
+def holding(side: Endpoint, beyond: int | None) -> Holding:
+    messages = side.messages
+    return Holding(
+        messages=len(messages),
+        local=sum(map(is_local, messages)),
+        bytes=sum(one.size or 0 for one in messages),
+        oldest_at=min((one.spooled_at for one in messages if not is_local(one)), default=None),
+        newest_at=max((one.spooled_at for one in messages), default=None),
+        is_whole=None if beyond is None else beyond == 0,
+    )
+
+
+def intervals(service: Service) -> list[Interval]:
+    """Each difference once, in the interval in which it was spooled, counted from the fail-over."""
+    found: dict[int, Counter[str]] = {}
+    for case in service.cases:
+        for kind, spooled in _classes(case):
+            found.setdefault(floor((spooled - FAILOVER) / WIDTH), Counter())[kind] += 1
+    return [
+        Interval(service=service.name, start=FAILOVER + n * WIDTH, end=FAILOVER + (n + 1) * WIDTH, **found[n])
+        for n in sorted(found)
+    ]
+
+
+def _classes(case: Case) -> Iterator[tuple[str, float]]:
+    sides = [Counter(one.message_id for one in side.messages) for side in (case.left, case.right)]
+    for name in sides[0].keys() | sides[1].keys():
+        copies = [[one for one in side.messages if one.message_id == name] for side in (case.left, case.right)]
+        there = copies[0] or copies[1]
+        contents = [{one.digest for one in some} for some in copies]
+        spooled = min(one.spooled_at for one in there)
+        if not all(copies):
+            if not any(map(is_local, there)):
+                yield "missing" if copies[0] else "extra", spooled
+        elif len(copies[0]) != len(copies[1]):
+            yield "duplicates", spooled
+        elif None not in contents[0] | contents[1] and contents[0] != contents[1]:
+            yield "changed", spooled
+
+
+class _Held:
+    """One site's side of all services, as a ``Source``."""
+
+    def __init__(self, services: list[Service], side: int) -> None:
+        self._ends = {
+            EndpointKey(service.name, f"q{number}"): ((case.left, case.right)[side], service.beyond[number][side])
+            for service in services
+            for number, case in enumerate(service.cases)
+        }
+        self._asked: set[EndpointKey] = set()
+
+    def endpoints(self) -> list[EndpointKey]:
+        return list(self._ends)
+
+    def census(self, key: EndpointKey) -> Census:
+        one, beyond = self._ends[key]
+        at = one.taken_to if key in self._asked else one.taken_from
+        self._asked.add(key)
+        return Census(at, None if beyond is None else len(one.messages) + beyond)
+
+    def messages(self, key: EndpointKey, after: Cursor | None) -> Iterator[Message]:
+        yield from self._ends[key][0].messages[0 if after is None else after.position + 1 :]
+
+
+@pytest.fixture(scope="module")
+def services() -> list[Service]:
+    return [some_service(seed) for seed in SEEDS]
+
+
+@pytest.fixture(scope="module")
+def exports(services: list[Service], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Both sites' exports of all of them."""
+    folder = tmp_path_factory.mktemp("services")
+    for number, site in enumerate(("ny", "nj")):
+        told = [
+            ServiceSnapshot(name=one.name, role=ROLES[one.serving][number], was_interrupted=one.interrupted[number])  # type: ignore[arg-type]
+            for one in services
+        ]
+        collect(_Held(services, number), folder / site, Job(site, told), VirtualClock(NOON))
+    return str(folder / "ny"), str(folder / "nj")
+
+
+@pytest.mark.parametrize("failover", [FAILOVER, None])
+def test_as_the_oracle_says(
+    spark: SparkSession, services: list[Service], exports: tuple[str, str], failover: float | None
+) -> None:
+    """Law: verdict and recovery point of every service, and every number of its endpoints' holdings, are the oracle's."""
+    ask = Ask(failover_at=failover, interval_s=WIDTH, clock_skew_s=SKEW)
+    outcome = reconcile(spark, *map(Side.open, exports), ask, VirtualClock(NOON))
+    outcome.close()
+    report = outcome.report
+    told = {one.name: one for one in report.services}
+    seen: Counter[str] = Counter()
+    for service in services:
+        found = told[service.name]
+        assert (service.name, found.verdict) == (service.name, verdict(service, failover))
+        rpo = (found.rpo.how, found.rpo.low, found.rpo.high)
+        assert (service.name, rpo) == (service.name, recovery_point(service, failover))
+        seen.update([found.verdict, found.rpo.how])
+        _check_reasons(service, found)
+        for number, case in enumerate(service.cases):
+            [endpoint] = [one for one in found.endpoints if one.name == f"q{number}"]
+            expected = [holding(s, b) for s, b in zip((case.left, case.right), service.beyond[number], strict=True)]
+            assert [endpoint.left, endpoint.right] == expected, (service.name, number)
+    if failover is not None:
+        assert list(report.intervals) == [one for service in services for one in intervals(service)]
+        assert min(seen[word] for word in ("safe", "not-safe", "unknown", "proven", "bounded")) > 2, seen
+
+
+def _check_reasons(service: Service, found: ServiceReport) -> None:
+    """Law: no verdict without a reason; what it assumes is among them; a recovery point that is not sure says why."""
+    assert found.reasons and found.rpo.reasons
+    is_by_age = found.verdict == "safe" and any(one.differs for one in found.endpoints if not one.has_same_messages)
+    assumed = "assumed: replication was never disabled or suspended" in found.reasons
+    assert assumed == (is_by_age and True not in service.interrupted and None in service.interrupted), service.name
