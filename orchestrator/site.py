@@ -358,10 +358,6 @@ class Inventory(_Strict):
                 raise ValueError(f"two hooks are called {name}")
         return self
 
-    def pair_of(self, service: str) -> Pair | None:
-        """The pair that lists ``service``, or None."""
-        return next((pair for pair in self.pairs if service in pair.services), None)
-
 
 def is_this_machine(host: str) -> bool:
     """Does ``host``, a name or an address, stay on this machine?"""

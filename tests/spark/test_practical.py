@@ -153,7 +153,7 @@ def test_a_library_that_is_not_installed() -> None:
     [
         (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
         (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
-        (("journals", "ny/manifest.json", "ny", "--out", "ny"), "ny exists already"),
+        (("journals", "ny/manifest.json", "nj", "--out", "ny"), "ny exists already"),
         (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
         (("journals", "ny", "ny"), "this dump is on both sides"),
         (("sow", "nowhere", "ny"), "nowhere: there is no such file or directory"),
