@@ -60,6 +60,8 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 stopping=asked_to_stop,
                 say=say,
             ):
+                if first is None and batch.state.batch >= 0:
+                    say(_goes_on(batch.state))
                 first, last = first or batch.state, batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
@@ -69,6 +71,13 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
         code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
         _end(last, rules, code, as_json=as_json)
         return code
+
+
+def _goes_on(state: State) -> str:
+    """Where it stood when it was stopped or killed."""
+    alarming = sum(bool(course.alarms) for course in state.courses.values())
+    totals = f"{state.totals.lines:,} readings and {state.totals.alerts:,} alerts"
+    return f"goes on after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:

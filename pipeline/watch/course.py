@@ -56,6 +56,11 @@ class Read(Kept):
         tells_nothing = self.messages is None and self.usage_mb is None
         return tells_nothing and (bool(self.failure) or self.role is not Role.STANDBY)
 
+    @property
+    def may_flow(self) -> bool:
+        """May as many messages leave as come, so that a depth that stands shows no standstill?"""
+        return self.role is Role.ACTIVE and self.bound is True
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -117,8 +122,10 @@ class Course(Arrivals[Read, Figures]):
         """Did it get shorter, and is it stalled?
 
         Where nothing new comes in, on a site that gave up its activity, only a depth below all of the window is
-        progress, or one that only wavers would pass for it. On an active site publishers go on, and any fall shows
-        that messages leave. A first reading after longer than the window begins anew: nobody knows what was meanwhile.
+        progress, or one that only wavers would pass for it. On an active site publishers go on: any fall shows that
+        messages leave, and while the mate is bound a depth that does not grow is no standstill, since as many may leave
+        as come; but it ends none. A first reading after longer than the window begins anew: nobody knows what was
+        meanwhile.
         """
         earlier = [one.messages for one in self.taken[:-1] if one.messages is not None]
         before, self.depth = self.depth, messages
@@ -130,7 +137,7 @@ class Course(Arrivals[Read, Figures]):
                 yield "drain.moving"
             if messages == 0 and before:
                 yield "queue.drained"
-        elif not earlier or self.moved_at is None:
+        elif not earlier or self.moved_at is None or (not self.is_stalled and read.may_flow and messages == before):
             self.moved_at = read.at
         elif not self.is_stalled and read.at - self.moved_at > rules.stall_s:
             self.is_stalled = True
