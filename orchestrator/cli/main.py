@@ -41,6 +41,9 @@ EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
 operator; 7 stuck; 8 locked by another run; 9 escalated; 70 a bug."""
 
+# Whatever a command leaves behind, evidence and reports among it, is its account's alone.
+_PRIVATE = 0o077
+
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -99,6 +102,14 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
     """
     typed = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_any_text()
+    before = os.umask(_PRIVATE)
+    try:
+        return _run(typed, tools)
+    finally:
+        os.umask(before)
+
+
+def _run(typed: list[str], tools: Tools | None) -> int:
     try:
         app(typed, prog_name="failover", obj=tools)
     except SystemExit as end:
