@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
 operator; 7 stuck; 8 locked by another run; 9 escalated; 70 a bug."""
-
-# Whatever a command leaves behind, evidence and reports among it, is its account's alone.
-_PRIVATE = 0o077
 
 
 def _show_version(wanted: bool) -> None:
@@ -102,16 +100,9 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
     """
     typed = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_any_text()
-    before = os.umask(_PRIVATE)
     try:
-        return _run(typed, tools)
-    finally:
-        os.umask(before)
-
-
-def _run(typed: list[str], tools: Tools | None) -> int:
-    try:
-        app(typed, prog_name="failover", obj=tools)
+        with _private_files():
+            app(typed, prog_name="failover", obj=tools)
     except SystemExit as end:
         return _ended(end, as_json="--json" in typed)
     except OutputLost as error:
@@ -130,6 +121,16 @@ def _run(typed: list[str], tools: Tools | None) -> int:
             say("set FAILOVER_TRACEBACK=1 to see where")
         return _failed(bug, as_json="--json" in typed)
     return 0
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Whatever a command leaves behind, evidence and reports among it, is its account's alone."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:
