@@ -93,7 +93,7 @@ class Fabric:
     def has_link(self, source: str, destination: str) -> bool:
         """Is there a connected link from one to the other?"""
         instance = self.instances[source]
-        return instance.serves and any(link.to == destination for link in instance.links.values())
+        return instance.serves and destination in [link.to for link in instance.links.values()]
 
     def are_connected(self, one: str, other: str) -> bool:
         """In either direction."""
@@ -200,13 +200,14 @@ class Fabric:
         elif instance.phase == "recovering" and self.now >= instance.ready_at:
             instance.serve(self.now)
         for queue in instance.queues.values():
-            queue.expire(self.now)
+            if queue.leases:
+                queue.expire(self.now)
         if instance.serves:
             self._scheduled(instance, layout)
 
     def _scheduled(self, instance: Instance, layout: InstanceLayout) -> None:
         """What actions of the configuration do by themselves: downgrade, upgrade, remove journals."""
-        if layout.retention is not None:
+        if layout.retention is not None and len(instance.journal.files) > 1:
             free = min((link.acked for link in instance.links.values()), default=instance.journal.next)
             instance.journal.remove(instance.journal.removable(free, self.now - layout.retention))
         rule = layout.downgrade

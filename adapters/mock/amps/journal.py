@@ -8,7 +8,7 @@ Nothing here knows of links or time.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -166,9 +166,11 @@ class Journal:
 
     def between(self, start: int, end: int) -> Sequence[Entry]:
         """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
+        if start >= self.next:
+            return ()  # as for most links and readers at most steps: they have everything
         start, end = max(start, self.lowest), min(end, self.next)
         if start >= end:
-            return ()  # as for most links and readers at most steps: they have everything
+            return ()
         found: list[Entry] = []
         for file in self.files[self._file_of(start) : self._file_of(end - 1) + 1]:
             found += file.entries[file.entry_of(start) : file.entry_of(end - 1) + 1]
@@ -177,6 +179,15 @@ class Journal:
         if found[-1].end > end:
             found[-1] = found[-1].part(found[-1].position, end)
         return found
+
+    def since(self, start: int) -> Iterator[Entry]:
+        """What stands from ``start`` on, one by one; the first may begin before it."""
+        if start >= self.next:
+            return
+        at = self._file_of(start)
+        yield from self.files[at].entries[self.files[at].entry_of(start) :]
+        for file in self.files[at + 1 :]:
+            yield from file.entries
 
     def all(self) -> Sequence[Entry]:
         """Everything still there."""

@@ -67,8 +67,9 @@ def oldest_unacked(fabric: Fabric, source: Instance, described: DestinationLayou
 
 
 def _first_owed(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> Entry | None:
+    """Where the oldest message that this link owes an acknowledgement for stands; it may begin with others."""
     destination = _destination(described, link)
-    for entry in source.journal.between(link.acked, source.journal.next):
+    for entry in source.journal.since(link.acked):
         if is_routed(entry, described, destination, fabric.group_of):
             return entry
     return None
