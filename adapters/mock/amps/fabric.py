@@ -51,6 +51,7 @@ class Fabric:
         self.now = now
         self._described = {one.name: one for one in layout.instances}
         self._doors = {one.name: _doors(one, is_replication=False) for one in layout.instances}
+        self._is_published_to = any(one.rate > 0 for one in layout.publishers)
         self._entrances = {one.name: _doors(one, is_replication=True) for one in layout.instances}
         self.state = state if state is not None else self._first_state()
         self.instances = self.state.instances
@@ -122,9 +123,7 @@ class Fabric:
 
     def consumes(self, instance: str, queue: str) -> bool:
         """Does a client that is connected there take from this queue?"""
-        return any(
-            one.queue == queue and self.state.consumers[one.name].at == instance for one in self.layout.consumers
-        )
+        return instance in [self.state.consumers[one.name].at for one in self.layout.consumers if one.queue == queue]
 
     def next_client_id(self) -> int:
         """A number for one more connection."""
@@ -161,9 +160,7 @@ class Fabric:
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""
-        if any(one.phase not in ("running", "down") for one in self.instances.values()):
-            return False
-        if any(one.rate > 0 for one in self.layout.publishers):
+        if self._is_published_to or any(one.phase not in ("running", "down") for one in self.instances.values()):
             return False
         if any(self._is_restless(one) for one in self.layout.instances):
             return False

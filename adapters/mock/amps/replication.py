@@ -30,7 +30,8 @@ def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
         _skip(fabric, source, described, link)
         if link.to is not None:
             _carry(fabric, source, described, link, passed)
-    source.progress(link for described, link in linked(layout, source) if is_sync(described, link))
+    acked = [link.acked for described, link in linked(layout, source) if is_sync(described, link)]
+    source.persist(min(acked, default=source.journal.next))
 
 
 def linked(layout: InstanceLayout, source: Instance) -> list[tuple[DestinationLayout, Link]]:

@@ -47,7 +47,7 @@ def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> No
 
 def _is_granted(fabric: Fabric, owner: Instance, asker: Instance, queue: str) -> bool:
     """Does ``owner`` hand over messages to ``asker``, whose consumers would take them?"""
-    if not fabric.consumes(asker.name, queue):
+    if not owner.queues[queue].owns_any or not fabric.consumes(asker.name, queue):
         return False
     if not fabric.consumes(owner.name, queue):
         return True
