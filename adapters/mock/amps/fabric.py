@@ -137,9 +137,8 @@ class Fabric:
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
         """Name and connection of every application that is connected there."""
-        state = self.state
-        everybody = (*state.publishers.items(), *state.subscribers.items(), *state.consumers.items())
-        return [(who, client) for who, client in everybody if client.at == name]
+        kinds = (self.state.publishers, self.state.subscribers, self.state.consumers)
+        return [(who, client) for known in kinds for who, client in known.items() if client.at == name]
 
     # Time
 

@@ -222,9 +222,11 @@ class Instance:
 
     def persist(self, end: int) -> None:
         """Up to ``end`` messages are in the log and acknowledged by every sync destination: they are persisted."""
+        if end <= self.persisted:
+            return
         for entry in self.journal.between(self.persisted, end):
             self.persisted_of[entry.publisher] = max(self.persisted_of.get(entry.publisher, 0), entry.stop - 1)
-        self.persisted = max(self.persisted, end)
+        self.persisted = end
 
     def held(self, publisher: str) -> Numbers:
         """Every message of a publisher that is in its log or its queues."""

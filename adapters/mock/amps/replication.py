@@ -140,7 +140,9 @@ def _skip(fabric: Fabric, source: Instance, described: DestinationLayout, link: 
     """What is not for the destination needs no acknowledgement."""
     if link.acked < source.journal.next:
         owed = _first_owed(fabric, source, described, link)
-        link.skip(source.journal.next if owed is None else owed.position)
+        position = source.journal.next if owed is None else owed.position
+        if link.acked < position:
+            link.skip(position)
 
 
 def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:
