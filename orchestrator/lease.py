@@ -13,6 +13,7 @@ the write to its socket sends that one command when it goes on; no device knows 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 
 import sqlalchemy as sa
 
@@ -23,11 +24,13 @@ from orchestrator.database import Transaction
 from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost
 from orchestrator.holder import holder_is_dead, holder_name
 from orchestrator.journal import Journal, RunRow, Writer, head_of, mapped_errors
-from orchestrator.site import Site
+from orchestrator.site import Device, Site, is_this_machine
 
 LEASE_SECONDS = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
 _MARGIN = 2.0
+# Characters of a place that are kept as they are: with family and service it fits into the column of a server.
+_PLACE_MAX = 300
 
 
 def service_key(plan: ev.Plan, service: str) -> str:
@@ -37,13 +40,21 @@ def service_key(plan: ev.Plan, service: str) -> str:
 
 
 def service_place(service: str, sites: Iterable[Site]) -> str:
-    """Which service this is, whatever the inventory calls the sites it is at."""
-    devices = sorted(
-        f"{device.address or device.name}:{device.port}" + str(site.options.get("world", ""))
-        for site in sites
-        for device in site.devices
-    )
-    return f"{service}@{','.join(devices)}"
+    """Which service this is, whatever the inventory calls the sites it is at, and however it speaks to them.
+
+    What it cannot know: that a host's name and its address are the same device.
+    """
+    devices = sorted(_place(device) + str(site.options.get("world", "")) for site in sites for device in site.devices)
+    place = ",".join(devices)
+    if len(place) > _PLACE_MAX:
+        place = f"sha256:{sha256(place.encode()).hexdigest()}"
+    return f"{service}@{place}"
+
+
+def _place(device: Device) -> str:
+    """A device is the same over every port; but on this machine, where labs and tunnels have one address for all."""
+    host = (device.address or device.name).lower()
+    return f"{host}:{device.port}" if is_this_machine(host) else host
 
 
 class Lease:

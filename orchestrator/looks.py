@@ -24,12 +24,14 @@ from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus
-from orchestrator.readings_amps import Links
+from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 
 By = Literal["watch", "check"]
 
-# The readings whose course over time says something; of what `check` reads, the others are verdicts of one moment.
-KEPT = ("replication_queue", "replication", "links")
+# The readings whose course over time says something, and for AMPS those that say how it stands besides; of what `check`
+# reads, the others are verdicts of one moment.
+OF_AMPS = ("links", "queues", "transaction_log", "transports", "clients")
+KEPT = ("replication_queue", "replication", *OF_AMPS)
 # How long a look is kept, and how often it is looked for older ones, seconds.
 KEPT_S = 7 * 86_400.0
 _PRUNED_EVERY_S = 3_600.0
@@ -49,8 +51,9 @@ def _moment(value: object) -> float:
 class LookLine(BaseModel):
     """What one look found of one service at one site.
 
-    ``at``: when it was asked for, by this machine's clock. A reading that is not there was not asked for, or is in
-    ``failures`` with the reason why it was not had; ``null`` inside of a reading is unknown, and never 0.
+    ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. A reading that is not
+    there was not asked for, or is in ``failures`` with the reason why it was not had; ``null`` inside of a reading is
+    unknown, and never 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,9 +65,14 @@ class LookLine(BaseModel):
     simulated: bool
     site: str
     service: str
+    mate: str | None = None
     replication_queue: QueueDepth | None = None
     replication: ReplicationStatus | None = None
     links: Links | None = None
+    queues: Queues | None = None
+    transaction_log: TransactionLog | None = None
+    transports: Transports | None = None
+    clients: Clients | None = None
     failures: Mapping[str, str] = {}
 
     @model_validator(mode="after")
@@ -72,12 +80,27 @@ class LookLine(BaseModel):
         queue = self.replication_queue
         if queue is not None and not all(math.isfinite(one or 0.0) for one in (queue.usage_mb, queue.quota_mb)):
             raise ValueError("replication_queue: usage and quota are numbers")
+        for reading in (self.links, self.transaction_log):
+            if reading is not None and not _is_finite(reading.model_dump()):
+                raise ValueError(f"{reading.kind}: seconds and moments are numbers")
         return self
 
     def encoded(self) -> bytes:
         """The line, with its end."""
-        absent = {name for name in KEPT if getattr(self, name) is None}
+        absent = {name for name in ("mate", *KEPT) if getattr(self, name) is None}
         return self.model_dump_json(exclude=absent).encode() + b"\n"
+
+
+def _is_finite(value: object) -> bool:
+    match value:
+        case dict():
+            return all(_is_finite(one) for one in value.values())
+        case list() | tuple():
+            return all(_is_finite(one) for one in value)
+        case float():
+            return math.isfinite(value)
+        case _:
+            return True
 
 
 def decode_line(text: str | bytes) -> LookLine:
@@ -99,12 +122,14 @@ def lines_of_look(
     services: Sequence[str],
     *,
     simulated: bool,
+    mate: str | None = None,
 ) -> list[LookLine]:
     """One line for each of ``services``. ``answers``: by reading and service, also of readings that are not kept."""
-    return [
-        _line_of(LookLine(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service), answers)
+    heads = [
+        LookLine(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service, mate=mate)
         for service in services
     ]
+    return [_line_of(head, answers) for head in heads]
 
 
 def _line_of(head: LookLine, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> LookLine:
@@ -136,10 +161,11 @@ class LookFolder:
         at: float,
         *,
         simulated: bool,
+        mate: str | None = None,
     ) -> Path:
         """Write one look, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
         look = f"{_compact(at)}-{self.by}-{secrets.token_hex(4)}"
-        lines = lines_of_look(look, self.by, at, site, answers, services, simulated=simulated)
+        lines = lines_of_look(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
         scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

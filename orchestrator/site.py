@@ -9,6 +9,7 @@ accepted with a warning, because a first try must be possible, and is a ``Secret
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -273,6 +274,10 @@ class Pair(_Strict):
             raise ValueError(f"the same site twice: {sites[0]}")
         return sites
 
+    def mate_of(self, site: str) -> str:
+        """The other one of the two sites."""
+        return self.sites[1] if site == self.sites[0] else self.sites[0]
+
 
 class HookSecret(_Strict):
     """Where the secret of a webhook is: ``env`` or ``file``. Nobody is asked for it while a run goes on, and it is
@@ -353,6 +358,12 @@ class Inventory(_Strict):
                 raise ValueError(f"two hooks are called {name}")
         return self
 
-    def pair_of(self, service: str) -> Pair | None:
-        """The pair that lists ``service``, or None."""
-        return next((pair for pair in self.pairs if service in pair.services), None)
+
+def is_this_machine(host: str) -> bool:
+    """Does ``host``, a name or an address, stay on this machine?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -2,7 +2,9 @@
 
 A bucket is a run of neighbouring numbers of one stream in one endpoint. Its fingerprint at one side is the count, sum
 and exclusive or of a 64-bit hash of (stream, number, digest), modulo 2**64. Different contents have equal fingerprints
-with a probability of at most 2**-64 for each bucket, unless somebody crafted them.
+with a probability of at most 2**-64 for each bucket, unless somebody crafted them. Buckets are told apart by hashes of
+names. Should two streams of an endpoint have the same, they share buckets, whose contents are compared as well: the name
+is hashed again with each row, from another seed. Only their order would be judged as if it were one.
 
 Its order is the sum of (position - first position) * hash: equal when the messages stand in the same places relative
 to each other, however far the whole bucket has moved. Buckets that overlap form a cluster; one that has moved as a whole
@@ -19,10 +21,9 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from pipeline.rows import NOT_REPLICATED
-from pipeline.sides import BUCKET, KEY, LEFT, RIGHT, together
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT, STREAM, together
 
 COLLISION = 2.0**-64
-STREAM = (*KEY, "stream")
 READ = (*KEY, "stream", "sequence", "position", "spooled_at", "size", "digest", "replicated")
 
 # For each side of a bucket: name, and how it is folded from that side's row (which is there once or not at all).

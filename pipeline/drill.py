@@ -7,93 +7,72 @@ rows would remain, nothing is left out first; the result is the same. A full joi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.buckets import STREAM, ends_of_clusters, on
+from pipeline.buckets import ends_of_clusters, on
 from pipeline.order import steps_back
-from pipeline.rows import NOT_REPLICATED, OPAQUE, PENDING
-from pipeline.sides import BUCKET, HASHED_LOG2, KEY, LEFT, RIGHT
+from pipeline.readings import Range, in_ranges
+from pipeline.rows import NOT_REPLICATED, PENDING, EndpointKey
+from pipeline.sides import BUCKET, KEY, LEFT, RIGHT, STREAM, omitted_log2
 
 READ = (*KEY, "message_id", "stream", "sequence", "position", "spooled_at", "digest", "replicated")
 # Besides these there is `local`: a message that is not replicated, and at one site by design.
 CLASSES = ("missing", "extra", "duplicate", "changed")
 
-# Rows are left out by endpoint and by number while they are read, as long as that is told in few words. Each range of
-# numbers adds 100 bytes to a method that the JVM compiles only below 8,000; above, reading took several times as long.
-# What is then still too much is left out by its bucket.
+# Rows are left out by endpoint and by number while they are read, as long as that is told in few words. What is then
+# still too much is left out by its bucket.
 _NAMED_MAX = 500
-RANGES_MAX = 48
 _LISTED_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The buckets to be looked at closer. ``table`` has a row for each; the rest is None where it would be too long:
-    ``endpoints``, the names they are in; ``ranges``, lowest and highest number of neighbouring ones."""
+    ``endpoints``, the names they are in; ``ranges``, the lowest and highest number of each."""
 
     table: DataFrame
     endpoints: Collection[str] | None
-    ranges: Sequence[tuple[int, int]] | None
+    ranges: Sequence[Range] | None
 
 
-def wanted(spark: SparkSession, table: DataFrame, numbers_log2: int) -> Wanted:
-    """What ``table`` (of buckets) says is to be drilled."""
+def wanted(
+    spark: SparkSession, table: DataFrame, number: int, numbers_log2: int, endpoints: Mapping[int, EndpointKey]
+) -> Wanted:
+    """What ``table`` (of buckets) says is to be drilled, a ``number`` of buckets. ``endpoints``: by their id."""
     buckets = table.where("is_drilled").select(*BUCKET)
-    some = buckets.limit(_LISTED_MAX + 1).collect()
-    if len(some) > _LISTED_MAX:
+    if number > _LISTED_MAX:
         return Wanted(buckets, None, None)
-    names = {row["endpoint"] for row in some}
-    ranges = [_numbers(row["bucket"], HASHED_LOG2 if row["stream"] == OPAQUE else numbers_log2) for row in some]
+    rows = buckets.select("*", omitted_log2(numbers_log2).alias("omitted")).collect()
+    names = {endpoints[row["endpoint_id"]].name for row in rows}
     return Wanted(
-        _as_table(spark, some) if some else buckets,
+        _as_table(spark, rows) if rows else buckets,
         names if len(names) <= _NAMED_MAX else None,
-        merged(ranges, RANGES_MAX),
+        [_numbers(row["bucket"], row["omitted"]) for row in rows],
     )
 
 
 def _as_table(spark: SparkSession, some: Sequence[Row]) -> DataFrame:
     """What was collected, given back: Spark need not find it a second and a third time, once for each side."""
-    return spark.createDataFrame(pa.table(dict(zip(BUCKET, zip(*some, strict=True), strict=True))))
+    return spark.createDataFrame(pa.table({name: [row[name] for row in some] for name in BUCKET}))
 
 
 def _numbers(bucket: int, bits: int) -> tuple[int, int]:
     return bucket << bits, (bucket + 1 << bits) - 1
 
 
-def merged(ranges: Iterable[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """At most so many ranges (both ends included) that cover the given ones; the narrowest gaps are filled."""
-    ordered = sorted(ranges)
-    highest = list(accumulate((high for _, high in ordered), max))
-    gaps = sorted((ordered[n + 1][0] - highest[n], n) for n in range(len(ordered) - 1))
-    cuts = sorted(n for gap, n in gaps[::-1][: most - 1] if gap > 1)
-    edges = [-1, *cuts, len(ordered) - 1]
-    return [(ordered[before + 1][0], highest[last]) for before, last in pairwise(edges) if ordered]
-
-
-def rows_to_drill(rows: DataFrame, wanted: Wanted) -> DataFrame:
-    """The rows (columns ``READ``) of one side that are in these buckets."""
-    if wanted.ranges is not None:
+def rows_to_drill(rows: DataFrame, wanted: Wanted, ranges: Sequence[Range] | None) -> DataFrame:
+    """The rows (columns ``READ`` and ``BUCKET``) that are in these buckets, if their numbers are in ``ranges``."""
+    if ranges is not None:
         # The first half lets Spark leave out, behind every comparison, what to do with an empty value.
-        rows = rows.where(f"sequence IS NOT NULL AND ({in_ranges(wanted.ranges)})")
+        rows = rows.where(f"sequence IS NOT NULL AND ({in_ranges(ranges)})")
     if wanted.endpoints is not None:
         rows = rows.where(F.col("endpoint").isin(list(wanted.endpoints)))
     return rows.join(F.broadcast(wanted.table), list(BUCKET), "left_semi")
-
-
-def in_ranges(ranges: Sequence[tuple[int, int]]) -> str:
-    """A condition that halves the ranges at each comparison: reading compares a number a few times, not with all."""
-    if len(ranges) < 2:
-        return "".join(f"sequence BETWEEN {low}L AND {high}L" for low, high in ranges) or "false"
-    half = len(ranges) // 2
-    middle = ranges[half][0]
-    below, above = in_ranges(ranges[:half]), in_ranges(ranges[half:])
-    return f"(sequence < {middle}L AND ({below})) OR (sequence >= {middle}L AND ({above}))"
 
 
 def by_message(rows: DataFrame, pieces: int) -> DataFrame:
@@ -177,7 +156,7 @@ def sums() -> list[Column]:
 
 
 def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:
-    """Columns ``KEY`` and ``breaks``: how often, along the left side's order, the right side steps back.
+    """Columns ``endpoint_id`` and ``breaks``: how often, along the left side's order, the right side steps back.
 
     Judged for each stream by itself over the messages that both sides have: across publishers order may differ
     legally (facts on AMPS, comparison design). A message moved, or a block of them, is one step back. ``table``: the
@@ -192,4 +171,4 @@ def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:
         marks = ends_of_clusters(table).select(*STREAM, F.col("first_l").alias("along"), *values)
         rows = rows.unionByName(marks)
     steps = steps_back(rows, STREAM)
-    return steps.groupBy(*KEY).agg(F.sum("steps").alias("breaks"))
+    return steps.groupBy("endpoint_id").agg(F.sum("steps").alias("breaks"))

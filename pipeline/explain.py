@@ -22,7 +22,7 @@ from pipeline.layout import MICROS
 from pipeline.manifest import EndpointSnapshot
 from pipeline.report import NO_WHY
 from pipeline.rows import KEPT, SOW, EndpointKey
-from pipeline.sides import KEY, LEFT, RIGHT
+from pipeline.sides import KEY, LEFT, RIGHT, endpoint_id
 
 _PENDING = 1
 
@@ -53,11 +53,12 @@ _SCHEMA = pa.schema(
 
 
 def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Setting], skew_s: float) -> DataFrame:
-    """Adds ``why`` (for missing and extra) and ``is_before`` (spooled until the fail-over; None when not known)."""
+    """Adds the names of the endpoint, ``why`` (for missing and extra) and ``is_before`` (spooled until the fail-over;
+    None when not known)."""
     # By way of Arrow, which needs no Python on the workers.
     columns = zip(*map(_row, settings), strict=True)
     table = spark.createDataFrame(pa.table(list(map(pa.array, columns, _SCHEMA.types)), schema=_SCHEMA))
-    joined = differences.join(F.broadcast(table), list(KEY), "left")
+    joined = differences.join(F.broadcast(table.select("*", endpoint_id())), "endpoint_id", "left")
     skew = F.lit(round(skew_s * MICROS))
     spooled = F.coalesce("spooled_l", "spooled_r")
     why = F.when(F.col("class") == "missing", _why(LEFT, RIGHT, skew)).when(

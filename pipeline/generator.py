@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import VirtualClock
-from pipeline.collect import Job, collect
-from pipeline.layout import MICROS
+from pipeline.collect import ROWS_A_COMMIT, Job, collect
+from pipeline.layout import DICTIONARIES, MICROS, ROWS_A_PAGE, SCHEMA, day_of, partition_path
 from pipeline.manifest import DataFile, EndpointSnapshot, Manifest, ServiceSnapshot
 from pipeline.parts import Bounds
 from pipeline.places import write_whole
@@ -130,7 +131,7 @@ class TwoSites:
         text = f"p{number}" + ("x" if side == 1 and number in self.truth.changed else "")
         return Message(
             message_id=f"{STREAM}-{number >> 32:08x}-{number & 0xFFFFFFFF:08x}",
-            spooled_at=(_micros(START) + number * _micros(self.shape.span_s) // self.shape.messages) / MICROS,
+            spooled_at=_spooled(self.shape, number) / MICROS,
             size=number % 2000,
             digest=hashlib.md5(text.encode(), usedforsecurity=False).digest(),
             replicated="replicated",
@@ -140,6 +141,11 @@ class TwoSites:
 
 def _micros(seconds: float) -> int:
     return round(seconds * MICROS)
+
+
+def _spooled(shape: Shape, number: int) -> int:
+    """When a message was spooled, in microseconds since the epoch."""
+    return _micros(START) + number * _micros(shape.span_s) // shape.messages
 
 
 def _chosen(shape: Shape, endpoint: Callable[[int], int]) -> Truth:
@@ -198,20 +204,51 @@ def _job(two: TwoSites, side: int) -> Job:
     return Job(_SITES[side], services, failover_at=two.failover_at, simulated=True)
 
 
-def write_large(spark: SparkSession, two: TwoSites, directory: Path, *, files: int = 8) -> tuple[Path, Path]:
-    """The same messages through Spark, for sizes at which Python is too slow. Positions have gaps."""
+def write_large(
+    spark: SparkSession, two: TwoSites, directory: Path, *, rows_a_file: int = ROWS_A_COMMIT
+) -> tuple[Path, Path]:
+    """The same messages through Spark, for sizes at which Python is too slow. Positions have gaps.
+
+    The files are such as the collector writes: endpoint by endpoint in order, as large, cut into groups and pages of as
+    many rows; but for the encoding of numbers and ids, which is plain.
+    """
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     for side, site in enumerate(_SITES):
-        target = directory / site
-        rows = _large(spark, two, side, files)
-        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        rows.write.mode("overwrite").option("compression", "zstd").partitionBy("site", "service", "day").parquet(
-            f"file:{target}"
-        )
-        write_whole(target / "manifest.json", _manifest(two, side, target).encoded())
+        for day, numbers in _days(two.shape):
+            files = -(-len(numbers) // rows_a_file)
+            rows = _large(two, side, spark.range(numbers.start, numbers.stop, 1, files).toDF("number"))
+            target = directory / site / partition_path(site, SERVICE, day)
+            rows.write.mode("overwrite").options(**_AS_COLLECTED).parquet(f"file:{target}")
+        write_whole(directory / site / "manifest.json", _manifest(two, side, directory / site).encoded())
     return directory / _SITES[0], directory / _SITES[1]
 
 
-def _large(spark: SparkSession, two: TwoSites, side: int, files: int) -> DataFrame:
+_AS_COLLECTED = {
+    "compression": "zstd",
+    "parquet.block.row.count.limit": str(Bounds().rows_a_group),
+    "parquet.page.row.count.limit": str(ROWS_A_PAGE),
+    **{f"parquet.enable.dictionary#{name}": str(name in DICTIONARIES).lower() for name in SCHEMA.names},
+}
+
+
+def _days(shape: Shape) -> Iterator[tuple[str, range]]:
+    """The messages of each day: a partition is written by itself, in order. Sorting by day, as Spark would, spills
+    what is large and merges it in another order."""
+    numbers = range(shape.messages)
+    begin = 0
+    while begin < shape.messages:
+        day = _day(shape, begin)
+        end = bisect_right(numbers, day, key=lambda number: _day(shape, number))
+        yield day, range(begin, end)
+        begin = end
+
+
+def _day(shape: Shape, number: int) -> str:
+    return day_of(_spooled(shape, number) / MICROS)
+
+
+def _large(two: TwoSites, side: int, rows: DataFrame) -> DataFrame:
+    """The messages of these numbers at one side."""
     shape, truth = two.shape, two.truth
     kinds = {"gone": two.absent(side)}
     if side == 1:
@@ -222,11 +259,11 @@ def _large(spark: SparkSession, two: TwoSites, side: int, files: int) -> DataFra
     copies = F.when(F.col("fault") == "twice", F.array(late, number * _ROOM + 2)).otherwise(F.array(late))
     text = F.concat(F.lit("p"), number, F.when(F.col("fault") == "changed", "x").otherwise(""))
     spooled = F.lit(_micros(START)) + F.expr(f"number * {_micros(shape.span_s)}L div {max(1, shape.messages)}L")
-    sequence = F.format_string(f"{STREAM}-%08x-%08x", F.shiftright(number, 32), number.bitwiseAND(0xFFFFFFFF))
+    halves = (F.shiftright(number, 32), number.bitwiseAND(0xFFFFFFFF))
     values: dict[str, Column] = {
-        "endpoint": F.format_string("orders/q%05d", _endpoint(two)),
+        "endpoint": F.concat(F.lit("orders/q"), F.lpad(_endpoint(two).cast("string"), 5, "0")),
         "kind": F.lit("queue"),
-        "message_id": sequence,
+        "message_id": F.concat_ws("-", F.lit(STREAM), *(F.lpad(F.lower(F.hex(half)), 8, "0") for half in halves)),
         "stream": F.lit(STREAM),
         "sequence": number,
         "position": F.explode(copies),
@@ -235,12 +272,8 @@ def _large(spark: SparkSession, two: TwoSites, side: int, files: int) -> DataFra
         "digest": F.unhex(F.md5(text)),
         "replicated": F.lit("replicated"),
         "redeliveries": F.lit(0),
-        "site": F.lit(_SITES[side]),
-        "service": F.lit(SERVICE),
-        "day": F.date_format(F.timestamp_micros(spooled), "yyyy-MM-dd"),
     }
-    rows = spark.range(0, shape.messages, 1, files).withColumnRenamed("id", "number")
-    table = spark.createDataFrame(faults, "number long, fault string")
+    table = rows.sparkSession.createDataFrame(faults, "number long, fault string")
     joined = rows.join(F.broadcast(table), "number", "left").where("fault IS NULL OR fault <> 'gone'")
     return joined.select(*[value.alias(name) for name, value in values.items()])
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from pipeline.rows import DIGEST_BYTES
 
 MICROS = 1_000_000
 _READERS = 8
+_ANY = (-(1 << 63), (1 << 63) - 1)
 
 # Column, type, may it be empty, what it is. docs/pipeline.md shows this table; a test holds them together.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
@@ -44,7 +46,9 @@ SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, 
 
 _REQUIRED = frozenset(name for name, _, empty, _ in COLUMNS if not empty)
 
-_DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
+DICTIONARIES = ["endpoint", "kind", "stream", "replicated"]
+# A closer look reads whole pages: small ones, so that it reads little beside what it looks for.
+ROWS_A_PAGE = 4_096
 _ENCODINGS = {
     "message_id": "DELTA_BYTE_ARRAY",
     "sequence": "DELTA_BINARY_PACKED",
@@ -59,10 +63,11 @@ def open_parquet(stream: object) -> pq.ParquetWriter:
         stream,
         SCHEMA,
         compression="zstd",
-        use_dictionary=_DICTIONARIES,
+        use_dictionary=DICTIONARIES,
         column_encoding=_ENCODINGS,
         version="2.6",
         write_page_index=True,
+        max_rows_per_page=ROWS_A_PAGE,
     )
 
 
@@ -80,17 +85,25 @@ def day_of(spooled_at: float) -> str:
     return datetime.fromtimestamp(spooled_at, UTC).strftime("%Y-%m-%d")
 
 
-def check_files(place: Place, files: Sequence[DataFile]) -> int:
-    """Compare the footer of every file with the schema and the manifest. Returns how many rows have no digest.
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``."""
+
+    undigested: int
+    numbers: tuple[int, int]
+
+
+def check_files(place: Place, files: Sequence[DataFile]) -> list[Footer]:
+    """Compare the footer of every file with the schema and the manifest, and return what they tell.
 
     Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column that is missing, of another
     type or with empty values, another number of rows.
     """
     with ThreadPoolExecutor(_READERS) as pool:
-        return sum(pool.map(lambda file: _checked(place, file), files))
+        return list(pool.map(lambda file: _checked(place, file), files))
 
 
-def _checked(place: Place, file: DataFile) -> int:
+def _checked(place: Place, file: DataFile) -> Footer:
     name = place.child(file.path).name
     try:
         with place.child(file.path).open_input() as stream:
@@ -110,7 +123,7 @@ def _checked(place: Place, file: DataFile) -> int:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
     if metadata.num_rows != file.rows:
         raise DefinitionError(f"holds {metadata.num_rows:,} rows, the manifest says {file.rows:,}", file=name)
-    return empty.get("digest", 0)
+    return Footer(empty.get("digest", 0), _numbers(metadata))
 
 
 def _wrong_column(found: pa.Schema) -> str | None:
@@ -144,6 +157,16 @@ def _empty_values(metadata: pq.FileMetaData) -> dict[str, int]:
             if column.statistics is not None and column.statistics.null_count:
                 counts[column.path_in_schema] += column.statistics.null_count
     return dict(counts)
+
+
+def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:
+    """Lowest and highest ``sequence``; of a group without statistics it may be any."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [column for group in groups for column in map(group.column, range(group.num_columns))]
+    told = [one.statistics for one in columns if one.path_in_schema == "sequence"]
+    if not all(one is not None and one.has_min_max for one in told):
+        return _ANY
+    return min((one.min for one in told), default=0), max((one.max for one in told), default=0)
 
 
 def _first_line(error: BaseException) -> str:

@@ -16,14 +16,16 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
 from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.explain import explained
+from pipeline.readings import Reading, readings
 from pipeline.report import Interval, Report, Sample, Work
 from pipeline.rows import EndpointKey
-from pipeline.sides import KEY, Side, check_pair, rows_of_both, together
-from pipeline.tally import Tally, key_of
+from pipeline.sides import Side, check_pair, endpoints_by_id, together, with_buckets
+from pipeline.tally import Tally
 from pipeline.timeline import Scale, intervals
 from pipeline.width import MESSAGES_A_BUCKET_LOG2, numbers_log2
 
@@ -65,6 +67,7 @@ class _Reconciliation:
         self._services = sorted(
             {one.name for one in left.manifest.services} & {one.name for one in right.manifest.services}
         )
+        self._names = endpoints_by_id(spark, left, right)
         self._numbers_log2 = numbers_log2(left, right) if ask.numbers_log2 is None else ask.numbers_log2
 
     def run(self) -> Outcome:
@@ -72,8 +75,9 @@ class _Reconciliation:
         with_digests = self._left.has_digests and self._right.has_digests
         rows = self._left.manifest.messages + self._right.manifest.messages
         pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
-        table = self._hold(buckets.table_of_buckets(*self._rows(buckets.READ), pieces, with_digests=with_digests))
-        tallies = {key_of(row): Tally.of(row) for row in self._endpoints(table)}
+        left, right = (self._rows(side, buckets.READ) for side in (self._left, self._right))
+        table = self._hold(buckets.table_of_buckets(left, right, pieces, with_digests=with_digests))
+        tallies = {self._key(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
         differences: DataFrame | None = None
         spans: tuple[Interval, ...] = ()
@@ -87,10 +91,16 @@ class _Reconciliation:
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, differences, self._release)
 
-    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
-        rows = rows_of_both(self._spark, self._left, self._right, columns, self._numbers_log2)
-        left, right = (side.where(F.col("service").isin(self._services)) for side in rows)
-        return left, right
+    def _rows(self, side: Side, columns: Sequence[str], files: Sequence[str] | None = None) -> DataFrame:
+        rows = with_buckets(side.rows(self._spark, files), columns, self._numbers_log2)
+        return rows.where(F.col("service").isin(self._services))
+
+    def _rows_to_drill(self, side: Side, wanted: drill.Wanted) -> DataFrame:
+        if wanted.ranges is None:
+            return drill.rows_to_drill(self._rows(side, drill.READ), wanted, None)
+        found = readings(side.numbers, wanted.ranges) or [Reading([], [])]
+        parts = [drill.rows_to_drill(self._rows(side, drill.READ, one.files), wanted, one.ranges) for one in found]
+        return reduce(DataFrame.union, parts)
 
     def _pieces(self, rows: int, each: int) -> int:
         """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
@@ -107,7 +117,15 @@ class _Reconciliation:
         self._held.clear()
 
     def _endpoints(self, table: DataFrame) -> list[Row]:
-        return table.groupBy(*KEY).agg(*buckets.endpoint_sums(table)).collect()
+        return table.groupBy("endpoint_id").agg(*buckets.endpoint_sums(table)).collect()
+
+    def _key(self, row: Row) -> EndpointKey:
+        """Which endpoint a row is about."""
+        if row["endpoint_id"] not in self._names:
+            raise DefinitionError(
+                "there are messages of an endpoint that no manifest names", hint="collect both again"
+            )
+        return self._names[row["endpoint_id"]]
 
     def _plan(self, tallies: dict[EndpointKey, Tally]) -> Work:
         rows = sum(one.rows for one in tallies.values())
@@ -127,17 +145,19 @@ class _Reconciliation:
     def _drill(self, table: DataFrame, tallies: dict[EndpointKey, Tally], work: Work) -> DataFrame:
         """The differences, one row each; what is counted by endpoint goes into ``tallies``."""
         everything = work.plan == "everything"
-        left, right = self._rows(drill.READ)
-        if not everything:
-            wanted = drill.wanted(self._spark, table, self._numbers_log2)
-            left, right = (drill.rows_to_drill(rows, wanted) for rows in (left, right))
+        sides = (self._left, self._right)
+        if everything:
+            left, right = (self._rows(side, drill.READ) for side in sides)
+        else:
+            wanted = drill.wanted(self._spark, table, work.buckets_drilled, self._numbers_log2, self._names)
+            left, right = (self._rows_to_drill(side, wanted) for side in sides)
         pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
         messages = self._hold(drill.judged(drill.by_message(together(left, right), pieces)))
         # Both in one query: what is held is then computed once, while both go on.
-        sums = messages.groupBy(*KEY).agg(*drill.sums())
+        sums = messages.groupBy("endpoint_id").agg(*drill.sums())
         breaks = drill.breaks_of_order(messages, None if everything else table)
         for row in sums.unionByName(breaks, allowMissingColumns=True).collect():
-            tallies[key_of(row)].add_messages(row, is_all=everything)
+            tallies[self._key(row)].add_messages(row, is_all=everything)
         found = messages.where(F.col("class").isNotNull())
         settings = settings_of(self._left, self._right, self._ask, tallies)
         return self._hold(explained(self._spark, found, settings, self._ask.clock_skew_s))
@@ -145,16 +165,16 @@ class _Reconciliation:
     def _count(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Interval, ...]:
         """The intervals; what is explained goes into ``tallies``."""
         scale = Scale.of(tallies.values(), failover_of(self._left, self._right, self._ask), self._ask.interval_s)
-        by_why, by_time = [*KEY, "class", "why", "is_before"], ["service", "class", "number"]
+        by_why, by_time = ["endpoint_id", "class", "why", "is_before"], ["service", "class", "number"]
         counts = (
-            differences.select(*by_why, scale.number().alias("number"))
-            .groupingSets([by_why, by_time], *by_why, "number")
+            differences.select(*by_why, "service", scale.number().alias("number"))
+            .groupingSets([by_why, by_time], *by_why, "service", "number")
             .agg(F.count(F.lit(1)).alias("count"), F.grouping("number").alias("is_by_why"))
             .collect()
         )
         for row in counts:
             if row["is_by_why"] and row["class"] in ("missing", "extra"):
-                tallies[key_of(row)].add_uncommon(row)
+                tallies[self._key(row)].add_uncommon(row)
         return intervals([row for row in counts if not row["is_by_why"]], scale)
 
     def _samples(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Sample, ...]:

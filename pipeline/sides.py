@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -14,11 +15,15 @@ from orchestrator.errors import DefinitionError
 from pipeline.layout import check_files
 from pipeline.manifest import Manifest
 from pipeline.places import Place, read_manifest
-from pipeline.rows import OPAQUE
+from pipeline.readings import Range
+from pipeline.rows import OPAQUE, EndpointKey
 
 LEFT, RIGHT = 0, 1
 KEY = ("service", "endpoint", "kind")
-BUCKET = (*KEY, "stream", "bucket")
+# Hashes of 64 bits stand for names: to compare four names for every message takes a third of the reading's time. Which
+# endpoint is meant follows from the manifests; what a stream is called, nobody needs to know.
+STREAM = ("endpoint_id", "stream_id")
+BUCKET = (*STREAM, "bucket")
 
 # An id without a number is in one of 4,096 buckets of its endpoint, by the first bits of its hash; so many are left out.
 HASHED_LOG2 = 64 - 12
@@ -46,34 +51,41 @@ _SCHEMA = T.StructType(
 )
 
 
+_NAMES = pa.schema([pa.field(name, pa.string()) for name in KEY])
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One export. ``fingerprint`` is what a report names its manifest by; ``undigested`` counts the messages whose
-    content could not be read."""
+    content could not be read; ``numbers`` has the lowest and highest number in each file, by its path."""
 
     place: Place
     manifest: Manifest
     fingerprint: str
     undigested: int
+    numbers: Mapping[str, Range]
 
     @classmethod
     def open(cls, name: str) -> Side:
         """The export called ``name``, with every file's footer checked. Raises ``DefinitionError``."""
         place = Place.of(name)
         manifest, fingerprint = read_manifest(place)
-        return cls(place, manifest, fingerprint, check_files(place, manifest.files))
+        footers = check_files(place, manifest.files)
+        numbers = {file.path: footer.numbers for file, footer in zip(manifest.files, footers, strict=True)}
+        return cls(place, manifest, fingerprint, sum(footer.undigested for footer in footers), numbers)
 
     @property
     def has_digests(self) -> bool:
         """Was the content of at least one message read, or is there none to be read?"""
         return self.undigested < self.manifest.messages or not self.manifest.messages
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """Its messages, in no order; an empty table for an export without files."""
-        if not self.manifest.files:
-            return spark.createDataFrame([], _SCHEMA)
+    def rows(self, spark: SparkSession, files: Collection[str] | None = None) -> DataFrame:
+        """Its messages, in no order, or those of some of its files; an empty table where there are none."""
         base = self.place.for_spark
-        paths = [_GLOB.sub(r"\\\g<0>", f"{base}/{file.path}") for file in self.manifest.files]
+        names = [file.path for file in self.manifest.files] if files is None else files
+        if not names:
+            return spark.createDataFrame([], _SCHEMA)
+        paths = [_GLOB.sub(r"\\\g<0>", f"{base}/{name}") for name in names]
         return spark.read.schema(_SCHEMA).option("basePath", base).parquet(*paths)
 
 
@@ -88,18 +100,50 @@ def check_pair(left: Side, right: Side) -> None:
 def rows_of_both(
     spark: SparkSession, left: Side, right: Side, columns: Sequence[str], numbers_log2: int
 ) -> tuple[DataFrame, DataFrame]:
-    """These columns of each side, with ``bucket``: which run of 2**``numbers_log2`` neighbouring numbers it is in.
+    """These columns of each side, with ``BUCKET``: the run of 2**``numbers_log2`` neighbouring numbers it is in.
 
     Two tables, and not one with a column for the side: Spark folds rows while it reads them, but not behind a union.
     """
-    bucket = _bucket(numbers_log2).alias("bucket")
-    left_rows, right_rows = (side.rows(spark).select(*columns, bucket) for side in (left, right))
+    left_rows, right_rows = (with_buckets(side.rows(spark), columns, numbers_log2) for side in (left, right))
     return left_rows, right_rows
+
+
+def with_buckets(rows: DataFrame, columns: Sequence[str], numbers_log2: int) -> DataFrame:
+    """These columns of some messages, with ``BUCKET``."""
+    ids = (stream_id("stream").alias("stream_id"), _bucket(numbers_log2).alias("bucket"))
+    return rows.select("*", endpoint_id()).select(*columns, "endpoint_id", *ids)
 
 
 def together(left: DataFrame, right: DataFrame) -> DataFrame:
     """Both as one table with the column ``side``."""
     return left.withColumn("side", F.lit(LEFT)).unionByName(right.withColumn("side", F.lit(RIGHT)))
+
+
+def endpoint_id() -> Column:
+    """What stands for the names in the columns ``KEY``."""
+    return F.xxhash64(*KEY).alias("endpoint_id")
+
+
+def stream_id(stream: Column | str) -> Column:
+    """What stands for a stream of ``endpoint_id``."""
+    return F.xxhash64("endpoint_id", stream)
+
+
+def endpoints_by_id(spark: SparkSession, left: Side, right: Side) -> Mapping[int, EndpointKey]:
+    """Every endpoint of the manifests. Raises ``DefinitionError`` where two have the same id."""
+    keys = {endpoint.key for side in (left, right) for endpoint in side.manifest.endpoints}
+    names = pa.Table.from_pylist([dict(zip(KEY, astuple(key), strict=True)) for key in keys], _NAMES)
+    rows = spark.createDataFrame(names).select(*KEY, endpoint_id()).collect()
+    found = {row["endpoint_id"]: EndpointKey(row["service"], row["endpoint"], row["kind"]) for row in rows}
+    if len(found) < len(keys):
+        raise DefinitionError("the names of two endpoints have the same 64-bit hash")
+    return found
+
+
+def omitted_log2(numbers_log2: int) -> Column:
+    """How many bits of a number are left out to tell the bucket of a row that has ``BUCKET``."""
+    is_opaque = F.col("stream_id") == stream_id(F.lit(OPAQUE))
+    return F.when(is_opaque, HASHED_LOG2).otherwise(numbers_log2)
 
 
 def _bucket(numbers_log2: int) -> Column:

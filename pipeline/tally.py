@@ -9,7 +9,6 @@ from pyspark.sql import Row
 
 from pipeline.layout import MICROS
 from pipeline.report import Holding, Uncommon
-from pipeline.rows import EndpointKey
 
 
 @dataclass(slots=True)
@@ -93,11 +92,6 @@ class Tally:
     def uncommon(self, name: str) -> Uncommon:
         """What is missing, or extra."""
         return Uncommon(by_why=dict(self.by_why[name]), before_failover=dict(self.before[name]))
-
-
-def key_of(row: Row) -> EndpointKey:
-    """Which endpoint a row is about."""
-    return EndpointKey(row["service"], row["endpoint"], row["kind"])
 
 
 def _holding(row: Row, side: str) -> Holding:

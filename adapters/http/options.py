@@ -7,7 +7,6 @@ goes to this machine only, unless the inventory says ``insecure_http: true``. No
 from __future__ import annotations
 
 import base64
-import ipaddress
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.contract import Secrets
 from orchestrator.errors import AuthenticationFailed, DefinitionError
-from orchestrator.site import Device, SecretRef, Site
+from orchestrator.site import Device, SecretRef, Site, is_this_machine
 
 _SSH_PORT = 22  # what a device has that was given no port
 
@@ -44,21 +43,12 @@ def origin_of(device: Device, options: HttpOptions) -> tuple[str, str, int]:
             f"device {device.name} needs the port of its management over {options.scheme}",
             hint="software brokers usually take 1943 for https, appliances 443; the device's own setting counts",
         )
-    if options.scheme == "http" and not options.insecure_http and not _is_this_machine(host):
+    if options.scheme == "http" and not options.insecure_http and not is_this_machine(host):
         raise DefinitionError(
             f"plain http to {host} would send the password of {device.name} in clear text",
             hint="use scheme https with a ca_file; insecure_http: true accepts the risk",
         )
     return options.scheme, host, device.port
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def trust_of(options: HttpOptions) -> ssl.SSLContext:

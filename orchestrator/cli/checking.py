@@ -85,7 +85,8 @@ def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda site: _read(tools, site, pair.services, readings), (one, other))
     for read in (first, second):
-        keeping.keep(read.name, read.answers, pair.services, at, simulated=tools.is_simulated(inventory))
+        mate, simulated = pair.mate_of(read.name), tools.is_simulated(inventory)
+        keeping.keep(read.name, read.answers, pair.services, at, simulated=simulated, mate=mate)
     if is_amps:
         from orchestrator.cli.live_configurations import validated_pair
 

@@ -8,6 +8,7 @@ import sys
 import termios
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TextIO
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
@@ -34,57 +35,64 @@ MEANING: dict[Answer, str] = {
 _LOOK_EVERY = 0.2
 _LINE_MAX = 4096
 
+_Key = tuple[str, str, str | None]  # lane, gate, item
+
 
 class TerminalDesk:
-    """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn."""
+    """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn, also while
+    it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open.
+    ``stdin``: where a person types, if not at the process's own."""
 
-    def __init__(self, by: str, quiet: Callable[[bool], None]) -> None:
+    def __init__(self, by: str, quiet: Callable[[bool], None], run: Run, *, stdin: TextIO | None = None) -> None:
         self._by = by
+        self._stdin = stdin or sys.stdin
         self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
-        self._open: set[tuple[str, str, str | None]] = set()
+        self._open: dict[_Key, ev.GateOpened] = {
+            (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
+        }
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         lane = record.lane or ""
         match record.event:
             case ev.GateOpened():
-                self._open.add((lane, record.event.gate, record.event.item))
+                self._open[(lane, record.event.gate, record.event.item)] = record.event
             case ev.GateDecided() | ev.GateWithdrawn():
-                self._open.discard((lane, record.event.gate, record.event.item))
+                self._open.pop((lane, record.event.gate, record.event.item), None)
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
-                self._open = {key for key in self._open if key[0] != lane}
+                self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
 
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
-        """Put the question; None when it became moot or nobody answers any more."""
-        key = (lane, gate.gate, gate.item)
-        self._open.add(key)
+        """Put the question; None when it became moot, perhaps before its turn came, or nobody answers any more."""
+        if not self._is_open(lane, gate):
+            return None
         self._quiet(True)
         try:
             self._put(lane, gate)
-            chosen = self._choice(gate, key)
-            reason = None if chosen is None else self._reason(chosen, key)
+            chosen = self._choice(lane, gate)
+            reason = None if chosen is None else self._reason(chosen, lane, gate)
             if chosen is None or reason is None:
                 return None
             return ev.Ruling(choice=chosen, reason=reason, by=self._by)
         finally:
             self._quiet(False)
 
-    def _choice(self, gate: ev.GateOpened, key: tuple[str, str, str | None]) -> Answer | None:
-        while (typed := self._answer("decision", key)) is not None:
+    def _choice(self, lane: str, gate: ev.GateOpened) -> Answer | None:
+        while (typed := self._answer("decision", lane, gate)) is not None:
             chosen = _match(typed, gate.choices)
             if chosen is not None:
                 return chosen
             say(f"  please answer one of: {', '.join(gate.choices)}")
         return None
 
-    def _reason(self, chosen: Answer, key: tuple[str, str, str | None]) -> str | None:
-        while (reason := self._answer("reason", key)) is not None:
+    def _reason(self, chosen: Answer, lane: str, gate: ev.GateOpened) -> str | None:
+        while (reason := self._answer("reason", lane, gate)) is not None:
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
             say(f"  {chosen} is recorded with its reason; please give one")
         return None
 
     def _put(self, lane: str, gate: ev.GateOpened) -> None:
-        _forget_typed()
+        self._forget_typed()
         say("")
         say(f"  DECISION NEEDED  {lane}: {gate.why}")
         if gate.at_risk is not None:
@@ -92,31 +100,33 @@ class TerminalDesk:
         for choice in gate.choices:
             say(f"    {choice:<9} {MEANING[choice]}")
 
-    def _answer(self, what: str, key: tuple[str, str, str | None]) -> str | None:
+    def _answer(self, what: str, lane: str, gate: ev.GateOpened) -> str | None:
         """One line typed; None when the question became moot or the terminal is gone."""
         sys.stderr.write(f"  {what}> ")
         sys.stderr.flush()
-        while key in self._open:
-            if select.select([sys.stdin], [], [], _LOOK_EVERY)[0]:
-                return _typed_line()
+        while self._is_open(lane, gate):
+            if select.select([self._stdin], [], [], _LOOK_EVERY)[0]:
+                return self._typed_line()
         say("")
         say("  this question has answered itself")
         return None
 
+    def _typed_line(self) -> str | None:
+        """A line as the terminal hands it over; None when there is no more to come."""
+        try:
+            line = os.read(self._stdin.fileno(), _LINE_MAX)
+        except OSError:  # the terminal is gone
+            return None
+        return line.decode("utf-8", "replace").strip() if line else None
 
-def _typed_line() -> str | None:
-    """A line as the terminal hands it over; None when there is no more to come."""
-    try:
-        line = os.read(sys.stdin.fileno(), _LINE_MAX)
-    except OSError:  # the terminal is gone
-        return None
-    return line.decode("utf-8", "replace").strip() if line else None
+    def _forget_typed(self) -> None:
+        """What was typed before a question was put is no answer to it."""
+        with suppress(termios.error):
+            termios.tcflush(self._stdin, termios.TCIFLUSH)
 
-
-def _forget_typed() -> None:
-    """What was typed before a question was put is no answer to it."""
-    with suppress(termios.error):
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    def _is_open(self, lane: str, gate: ev.GateOpened) -> bool:
+        """Is this very question asked now, and no other of its name?"""
+        return self._open.get((lane, gate.gate, gate.item)) == gate
 
 
 def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:

@@ -14,8 +14,8 @@ from orchestrator.clock import Clock
 from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
+    from pipeline.watch.arrivals import Rules
     from pipeline.watch.checkpoint import State
-    from pipeline.watch.course import Rules
     from pipeline.watch.fold import Key
     from pipeline.watch.stream import Batch
 
@@ -43,8 +43,8 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
     with spark_installed():
+        from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
-        from pipeline.watch.course import Rules
 
         rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
         first = last = None
@@ -60,6 +60,8 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 stopping=asked_to_stop,
                 say=say,
             ):
+                if first is None and batch.state.batch >= 0:
+                    say(_goes_on(batch.state))
                 first, last = first or batch.state, batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
@@ -69,6 +71,13 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
         code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
         _end(last, rules, code, as_json=as_json)
         return code
+
+
+def _goes_on(state: State) -> str:
+    """Where it stood when it was stopped or killed."""
+    alarming = sum(bool(course.alarms) for course in state.courses.values())
+    totals = f"{state.totals.lines:,} readings and {state.totals.alerts:,} alerts"
+    return f"goes on after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
 
 
 def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
@@ -116,7 +125,7 @@ _COUNTED = {
     "late": "too late",
     "duplicates": "twice",
     "unusable": "could not be used",
-    "others": "not of a replication queue",
+    "others": "tell of no queue and no link",
     "waiting": "wait for others before they count",
     "alerts": "alerts",
 }

@@ -24,7 +24,7 @@ from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.errors import DefinitionError, FailoverError
+from orchestrator.errors import DefinitionError, FailoverError, JournalUnavailable
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
 from orchestrator.reports.history import last_outage, restored_by
@@ -95,6 +95,7 @@ class _Guard:
         self._post = post
         self._since = tools.clock.now()
         self._said: tuple[str, str] | None = None
+        self._failed = ""
         self._tried_at: float | None = None
         self._searched_at = tools.clock.now()
         self._code = 0
@@ -143,15 +144,26 @@ class _Guard:
     # The watch
 
     def go_on(self) -> None:
-        """Look, act, wait, until the site is safe."""
+        """Look, act, wait, until the site is safe. A journal that is away does not end it."""
         while True:
-            now = self._post.look()
-            if now.kind == "safe" and self._is_settled() and self._is_over(now):
-                return
-            self._tell(now.kind, now.why)
-            if now.kind == "act" and self._act(now):
-                return
-            self._tools.clock.sleep(self._wish.interval_s)
+            code = self._code
+            try:
+                if self._round():
+                    return
+            except JournalUnavailable as error:
+                self._fail(error)
+                self._tools.clock.sleep(self._wish.interval_s)
+                self._code = code
+            else:
+                self._tools.clock.sleep(self._wish.interval_s)
+
+    def _round(self) -> bool:
+        """One look, and what it asks for. Whether guarding is over."""
+        now = self._post.look()
+        if now.kind == "safe" and self._is_settled() and self._is_over(now):
+            return True
+        self._tell(now.kind, now.why)
+        return now.kind == "act" and self._act(now)
 
     # Acting
 
@@ -255,7 +267,7 @@ class _Guard:
         """Say it once, until something else is to be said."""
         if self._said == (state, text):
             return
-        self._said = (state, text)
+        self._said, self._failed = (state, text), ""
         now = iso(self._tools.clock.now())
         if self._as_json:
             show_json({"at": now, "simulated": self._simulated, "site": self._site, "state": state, "message": text})
@@ -265,9 +277,9 @@ class _Guard:
     def _fail(self, error: FailoverError) -> None:
         """Something is in the way: said once, and tried again with the next look."""
         self._code = error.exit_code
-        if self._said != ("failed", str(error)):
+        if self._failed != str(error):
             say_error(str(error), hint=error.hint)
-        self._said = ("failed", str(error))
+        self._failed = str(error)
 
     def end(self) -> int:
         """Say how it ended, and what comes next; the exit code."""

@@ -29,12 +29,13 @@ class Keeping:
         at: float,
         *,
         simulated: bool,
+        mate: str,
     ) -> None:
         """Keep one look; what keeps it from that is said once, and again when it has become another cause."""
         if self._folder is None:
             return
         try:
-            self._folder.keep(site, answers, services, at, simulated=simulated)
+            self._folder.keep(site, answers, services, at, simulated=simulated, mate=mate)
         except OutputLost as error:
             if str(error) != self._failed:
                 self._failed = str(error)

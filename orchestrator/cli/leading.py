@@ -93,7 +93,7 @@ class _Leader:
         self._as_json = as_json
         attended = is_attended() and not as_json
         self._screen = _screen(attended, as_json)
-        desk = TerminalDesk(user_name(), self._screen.quiet) if attended else None
+        desk = TerminalDesk(user_name(), self._screen.quiet, run) if attended else None
         self._hooks = hooks_of(tools, plan, lease.run)
         observers: list[Observer] = [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
         fleet = tools.make_fleet(plan, lease, desk)

@@ -103,6 +103,7 @@ class _Watcher:
     ) -> None:
         self._tools, self._pair, self._services, self._acting, self._wish = tools, pair, services, acting, wish
         self._site = inventory.sites[acting]
+        self._mate = pair.mate_of(acting)
         self._simulated = tools.is_simulated(inventory)
         self._as_json = as_json
         self._keeping = Keeping(tools, wish.readings, "watch")
@@ -139,7 +140,7 @@ class _Watcher:
         queues = probe(adapter, "replication_queue", self._services)
         statuses = probe(adapter, "replication", self._services)
         answers = {"replication_queue": queues, "replication": statuses}
-        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated)
+        self._keeping.keep(self._acting, answers, self._services, now, simulated=self._simulated, mate=self._mate)
         for service in self._services:
             queue = queues[service]
             if isinstance(queue, QueueDepth):
@@ -192,10 +193,9 @@ class _Watcher:
             show_json({**self._head(service, self._tools.clock.now()), "happened": [event]})
 
     def _plan(self, service: str, reason: str) -> ev.Plan:
-        failed = next(name for name in self._pair.sites if name != self._acting)
         # A question at the terminal would wait for a person while the queue fills.
         policy = ev.Policy(on_gate={"step-failed": "revert"}, reason=reason)
-        return make_plan(self._tools, self._wish.plan((service,), source=failed, policy=policy)).model_copy(
+        return make_plan(self._tools, self._wish.plan((service,), source=self._mate, policy=policy)).model_copy(
             update={"notes": (reason,)}
         )
 

@@ -16,23 +16,13 @@ from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure
-from orchestrator.filling import HIGH_CLEAR, HIGH_SET, crossing
+from orchestrator.filling import crossing
 from orchestrator.probing import REACHABILITY, probe
 from orchestrator.readings import Reachability, Reading
-from orchestrator.reports.outlook_amps import AmpsLook, AmpsOutlook, outlook_amps
+from orchestrator.reports.outlook_amps import HAPPENED, AmpsLook, AmpsOutlook, figures_of, outlook_amps
 from orchestrator.site import Inventory, Pair
 
 READINGS = ("transports", "clients", "links", "queues", "transaction_log")
-_SAID: Mapping[str, str] = {
-    "silent": "it does not answer any more",
-    "answers": "it answers again",
-    "cut": "its link to its mate is NOT CONNECTED any more",
-    "connected": "its link to its mate is connected again",
-    "downgraded": "its link is DOWNGRADED: publishers no longer wait for the mate, which is no fail-over target",
-    "upgraded": "its link is no longer downgraded",
-    "high": f"HIGH MARK: journals take {HIGH_SET:.0f}% of their room or more",
-    "clear": f"journals take less than {HIGH_CLEAR:.0f}% of their room again",
-}
 _ALARMS = frozenset({"silent", "cut", "downgraded", "high"})
 Answers = Mapping[str, Mapping[str, Reading | Failure]]
 
@@ -106,7 +96,8 @@ class InstanceWatcher:
                 asked = {site: pool.submit(_read, adapter, self._services) for site, adapter in adapters.items()}
                 seen = {site: found.result() for site, found in asked.items()}
                 for site, answers in seen.items():
-                    self._keeping.keep(site, answers, self._services, now, simulated=self._simulated)
+                    mate = self._pair.mate_of(site)
+                    self._keeping.keep(site, answers, self._services, now, simulated=self._simulated, mate=mate)
                 for service in self._services:
                     for site in self._sites:
                         self._one(service, site, seen[site], now)
@@ -127,9 +118,8 @@ class InstanceWatcher:
         happened = one.take(look, now)
         cut_s = None if one.cut_at is None else now - one.cut_at
         look = replace(look, cut_s=cut_s)
-        mate = next(name for name in self._pair.sites if name != site)
-        told = outlook_amps(look, service=service, mate=mate)
-        figures = {"state": told.state, **_figures(look), "advice": told.advice}
+        told = outlook_amps(look, service=service, mate=self._pair.mate_of(site))
+        figures = {"state": told.state, **figures_of(look), "advice": told.advice}
         self._figures.setdefault(service, {})[site] = figures
         if self._as_json:
             head = {"at": iso(now), "simulated": self._simulated, "service": service, "site": site}
@@ -145,7 +135,7 @@ class InstanceWatcher:
         if is_news:
             self._show(service, site, told.sentence)
         for event in happened:
-            self._show(service, site, _SAID[event], alarm=event in _ALARMS)
+            self._show(service, site, HAPPENED[event], alarm=event in _ALARMS)
         if told.advice and told.advice != self._followed[(service, site)].advised:
             self._show(service, site, f"what to do: {told.advice}", alarm=True)
 
@@ -172,24 +162,3 @@ def _look(answers: Answers, service: str) -> AmpsLook:
     if isinstance(reached, Reachability) and not reached.answers:
         return AmpsLook(silence=reached.why)
     return AmpsLook.of({name: answers[name][service] for name in READINGS})
-
-
-def _figures(look: AmpsLook) -> dict[str, object]:
-    """As numbers; what is not told is None, and so is always how many messages the mate lacks."""
-    doors, links, queues, log = look.transports, look.links, look.queues, look.log
-    percent = look.percent_full
-    return {
-        "open": None if doors is None else doors.open,
-        "clients": None if look.clients is None else look.clients.count,
-        "connected": None if links is None else links.connected,
-        "sync": None if links is None else links.sync,
-        "downgraded": None if links is None else links.downgraded,
-        "behind_s": None if links is None else links.behind_s,
-        "cut_s": look.cut_s,
-        "unreplicated_messages": None,
-        "owned": None if queues is None else queues.owned,
-        "journal_bytes": None if log is None else log.bytes,
-        "journal_capacity_bytes": None if log is None else log.capacity_bytes,
-        "percent_full": None if percent is None else round(percent, 3),
-        "room_for_s": None if log is None or log.survives_s is None else round(log.survives_s),
-    }

@@ -88,6 +88,8 @@ def _usage(queue: QueueDepth, seen: Filling) -> str:
 def _speed(queue: QueueDepth, seen: Filling) -> list[str]:
     if seen.rate is None:
         return ["rate not known yet"]
+    if seen.rate < -_STILL and queue.messages == 0:
+        return []  # by which it became empty; it falls no more
     if seen.rate < -_STILL and queue.messages:
         return [f"{seen.rate:+,.0f}/s", f"empty in about {span(queue.messages / -seen.rate)}"]
     return [f"{seen.rate:+,.0f}/s"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from orchestrator.contract import Failure
-from orchestrator.filling import HIGH_SET
+from orchestrator.filling import HIGH_CLEAR, HIGH_SET
 from orchestrator.reading import sum_of
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
@@ -26,8 +26,19 @@ State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
 # So long before there is no room left somebody should know, seconds.
 _SOON_S = 3_600.0
 # Acknowledgements come about each second (DOC:19232).
-_HARDLY_S = 1.0
+HARDLY_S = 1.0
 _MB = 1024.0**2
+# What may happen between two looks, in the words of `failover watch`.
+HAPPENED: Mapping[str, str] = {
+    "silent": "it does not answer any more",
+    "answers": "it answers again",
+    "cut": "its link to its mate is NOT CONNECTED any more",
+    "connected": "its link to its mate is connected again",
+    "downgraded": "its link is DOWNGRADED: publishers no longer wait for the mate, which is no fail-over target",
+    "upgraded": "its link is no longer downgraded",
+    "high": f"HIGH MARK: journals take {HIGH_SET:.0f}% of their room or more",
+    "clear": f"journals take less than {HIGH_CLEAR:.0f}% of their room again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,27 @@ def outlook_amps(look: AmpsLook, *, service: str, mate: str) -> AmpsOutlook:
     return AmpsOutlook(state, ", ".join(parts), _advice(look, state, service, mate))
 
 
+def figures_of(look: AmpsLook) -> dict[str, object]:
+    """As numbers; what is not told is None, and so is always how many messages the mate lacks."""
+    doors, links, queues, log = look.transports, look.links, look.queues, look.log
+    percent = look.percent_full
+    return {
+        "open": None if doors is None else doors.open,
+        "clients": None if look.clients is None else look.clients.count,
+        "connected": None if links is None else links.connected,
+        "sync": None if links is None else links.sync,
+        "downgraded": None if links is None else links.downgraded,
+        "behind_s": None if links is None else links.behind_s,
+        "cut_s": look.cut_s,
+        "unreplicated_messages": None,
+        "owned": None if queues is None else queues.owned,
+        "journal_bytes": None if log is None else log.bytes,
+        "journal_capacity_bytes": None if log is None else log.capacity_bytes,
+        "percent_full": None if percent is None else round(percent, 3),
+        "room_for_s": None if log is None or log.survives_s is None else round(log.survives_s),
+    }
+
+
 def _state(look: AmpsLook) -> State:
     if look.silence:
         return "silent"
@@ -98,7 +130,7 @@ def _state(look: AmpsLook) -> State:
         return "unknown" if links.sync is None else "waiting" if links.sync else "alone"
     if links.behind_s is None:
         return "unknown"
-    return "behind" if links.downgraded or links.behind_s > _HARDLY_S else "linked"
+    return "behind" if links.downgraded or links.behind_s > HARDLY_S else "linked"
 
 
 def _doors(look: AmpsLook) -> str:

@@ -9,15 +9,13 @@ queues. Each dump is read once, from its beginning to its end; what was committe
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from gzip import BadGzipFile
 from pathlib import Path
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from pipeline.amps.files import open_dump, remark_on
+from pipeline.amps.files import open_dump, pieces_of, remark_on
 from pipeline.amps.found import Dump, Found
 from pipeline.amps.instance import Instance, Topic
 from pipeline.amps.journal_dump import Entry, JournalDump
@@ -26,11 +24,11 @@ from pipeline.amps.quarantine import Quarantine
 from pipeline.amps.sow_dump import SowDump, SowRecord
 from pipeline.amps.text import Quarantined
 from pipeline.collect import Job
-from pipeline.commits import Commit, CommitLog, DumpMark, Opening
+from pipeline.commits import Commit, CommitLog, DumpMark, Opening, collecting
 from pipeline.layout import MICROS
-from pipeline.manifest import NAME, DumpsRead, Manifest
+from pipeline.manifest import DumpsRead, Manifest
 from pipeline.parts import Bounds, Parts
-from pipeline.places import Place, write_whole
+from pipeline.places import Place
 from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
 # What no dump tells of any message.
@@ -78,36 +76,16 @@ def collect_dumps(
     another process collects into it, ``OutputLost`` when it cannot be written. After any of these the same call goes
     on where this one stopped.
     """
-    if (directory / NAME).exists():
-        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
     opening = Opening(site=job.site, run=job.run, dumps=_fingerprint(dumps), started_at=clock.now())
-    log = CommitLog(directory, opening)
-    try:
-        log.sweep()
+    with collecting(directory, opening) as log:
         found = _Collection(dumps, directory, job, log, observe, bounds).run()
-        manifest = Manifest(
-            site=job.site,
-            simulated=job.simulated,
-            run=job.run,
-            failover_at=job.failover_at,
-            started_at=log.opening.started_at,
-            finished_at=clock.now(),
-            services=tuple(job.services),
-            endpoints=found.endpoints(dumps),
-            files=tuple(log.files),
-            unknown=UNKNOWN,
-            dumps=DumpsRead(
-                dumps=len(dumps),
-                left_aside=dict(sorted(found.left_aside.items())),
-                unread=tuple(found.unread.values()),
-                quarantine=tuple(log.quarantine),
-            ),
+        read = DumpsRead(
+            dumps=len(dumps),
+            left_aside=dict(sorted(found.left_aside.items())),
+            unread=tuple(found.unread.values()),
+            quarantine=tuple(log.quarantine),
         )
-        write_whole(directory / NAME, manifest.encoded())
-        log.remove()
-        return manifest
-    finally:
-        log.close()
+        return log.end(job.manifest(log, clock, found.endpoints(dumps), unknown=UNKNOWN, dumps=read))
 
 
 def _fingerprint(dumps: list[Dump]) -> str:
@@ -160,7 +138,7 @@ class _Collection:
             with open_dump(name) as stream:
                 stream.seek(offset)
                 text = JournalDump(stream, offset) if dump.sow is None else SowDump(stream)
-                for one in _pieces(text):
+                for one in pieces_of(text):
                     found += self._take(number, one, text.offset)
                     # The number of records stands at the end of each SOW file, so these are read at one go.
                     if self._uncommitted >= self._job.rows_a_commit and dump.sow is None:
@@ -205,14 +183,6 @@ class _Collection:
         files, aside = tuple(self._parts.close_all()), tuple(self._quarantine.close_all())
         self._log.commit(Commit(files=files, quarantine=aside, mark=mark, next_file=self._parts.next_number))
         self._uncommitted = 0
-
-
-def _pieces(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quarantined]:
-    """What a dump holds; the end of a packed one that is damaged is a piece that could not be read."""
-    try:
-        yield from text
-    except (EOFError, BadGzipFile, zlib.error) as error:
-        yield Quarantined(text.offset, 0, f"the packed text is damaged from here on: {error}", b"")
 
 
 def _of_log(dump: Dump, entry: Entry, micros: int) -> tuple[EndpointKey, Message]:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
+from collections.abc import Iterator
+from gzip import BadGzipFile
 from typing import IO, Any
 
+from pipeline.amps.journal_dump import Entry, JournalDump
+from pipeline.amps.sow_dump import SowDump, SowRecord
+from pipeline.amps.text import Quarantined
 from pipeline.places import Place
 
 _BUFFER_BYTES = 1 << 20
@@ -19,6 +25,14 @@ def open_dump(name: str) -> IO[bytes]:
     and then raises ``EOFError``, ``zlib.error`` or ``BadGzipFile``."""
     raw: Any = Place.of(name).open_input()
     return io.BufferedReader(_Unpacked(raw) if name.endswith(".gz") else raw, _BUFFER_BYTES)
+
+
+def pieces_of(text: JournalDump | SowDump) -> Iterator[Entry | SowRecord | Quarantined]:
+    """What a dump holds; the end of a packed one that is damaged is a piece that could not be read."""
+    try:
+        yield from text
+    except (EOFError, BadGzipFile, zlib.error) as error:
+        yield Quarantined(text.offset, 0, f"the packed text is damaged from here on: {error}", b"")
 
 
 def remark_on(told: int | None, found: int) -> str | None:

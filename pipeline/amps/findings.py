@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Topic
-from pipeline.amps.journals import findings_of_log
+from pipeline.amps.journals import findings_of_log, findings_of_unread
 from pipeline.amps.report import CAUSES, HARMLESS, InstanceReport, SowReport
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ def findings_of_sow(
 
 def _of_instance(side: InstanceReport) -> Iterator[Finding]:
     yield from findings_of_log(side.log)
-    for one in side.unread:
-        yield Finding(
-            level=Level.UNKNOWN, code="dump-unread", message=f"{one.pieces:,} × {one.reason}", file=one.file
-        )
+    yield from findings_of_unread(side.unread, side.unread_pieces)
     if not side.log.files:
         text = f"{side.log.name}: there are no journal dumps, so nothing can be rebuilt, and little explained"
         yield Finding(level=Level.UNKNOWN, code="journal-none", message=text)

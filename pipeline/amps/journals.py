@@ -8,7 +8,7 @@ asynchronous link had not carried over when the publisher went on at the mate st
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark import StorageLevel
@@ -19,7 +19,7 @@ from orchestrator.clock import Clock
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Instance
 from pipeline.amps.log import IDENTITY, TOPIC, Log, highest_sequences, open_log
-from pipeline.amps.report import ABSENCES, HARMLESS, JournalsReport, LoggedTopic, LogReport, Remains
+from pipeline.amps.report import ABSENCES, HARMLESS, JournalsReport, LoggedTopic, LogReport, Remains, Unread
 from pipeline.order import steps_back
 
 _REMAINS_MAX = 20
@@ -215,12 +215,20 @@ def _findings(report: JournalsReport) -> list[Finding]:
 
 def findings_of_log(log: LogReport) -> list[Finding]:
     """What was not read of a log."""
-    found = [
-        Finding(level=Level.UNKNOWN, code="dump-unread", message=f"{one.pieces:,} × {one.reason}", file=one.file)
-        for one in log.unread
-    ]
+    found = list(findings_of_unread(log.unread, log.unread_pieces))
     if log.other_types:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(log.other_types.items()))
         text = f"{log.name}: entries that are no messages were left aside: {counts}"
         found.append(Finding(level=Level.NOTE, code="journal-other-types", message=text))
     return found
+
+
+def findings_of_unread(unread: Sequence[Unread], pieces: int) -> Iterator[Finding]:
+    """Each dump of which something could not be read; ``pieces``: how many there are of that, in all dumps."""
+    for one in unread:
+        text = f"{one.pieces:,} pieces could not be read, first: {one.reason}"
+        yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text, file=one.file)
+    rest = pieces - sum(one.pieces for one in unread)
+    if rest:
+        text = f"{rest:,} pieces of further dumps could not be read; `--out` writes a table of each"
+        yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text)

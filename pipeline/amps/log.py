@@ -17,7 +17,10 @@ from pipeline.places import Place
 IDENTITY = ("client", "sequence")
 TOPIC = ("topic", "message_type")
 _READ = (*TOPIC, "type", "txid", *IDENTITY, "micros", "expiration", "digest")
-_UNREAD_FILES_MAX = 100
+# A damaged dump may have as many types as entries, and damage may be in as many files as there are.
+_FILES_MAX = 100
+_TYPES_MAX = 100
+_FURTHER = "of further types"
 Prepare = Callable[[DataFrame], DataFrame]
 
 
@@ -37,9 +40,16 @@ class Log:
 
 
 def open_log(
-    spark: SparkSession, name: str, files: Sequence[Place], prepare: Prepare = lambda rows: rows, keep: str = ""
+    spark: SparkSession,
+    name: str,
+    files: Sequence[Place],
+    prepare: Prepare = lambda rows: rows,
+    keep: str = "",
+    *,
+    types_max: int = _TYPES_MAX,
 ) -> Log:
-    """Read these dumps once. ``prepare`` adds the column ``keep`` from the payload, which is let go of after it."""
+    """Read these dumps once. ``prepare`` adds the column ``keep`` from the payload, which is let go of after it.
+    ``types_max``: so many types of entries that are no messages are told by name."""
     columns = [*_READ, *([keep] if keep else [])]
     rows = prepare(journal_entries(spark, files)).select(
         *columns, "file", "offset", "length", "reason", "excerpt", _kind_of().alias("kind")
@@ -56,7 +66,6 @@ def open_log(
         *[F.min("micros").alias("from"), F.max("micros").alias("to")],
     ).first()
     assert told is not None  # an aggregation without groups has one row
-    others = good.where(F.col("kind").isNull()).groupBy("type").count().limit(_UNREAD_FILES_MAX)
     report = LogReport(
         name=name,
         files=len(files),
@@ -66,16 +75,29 @@ def open_log(
         first_at=_seconds(told["from"]),
         last_at=_seconds(told["to"]),
         unread=unread_of(unread) if told["unread"] else (),
-        other_types={row["type"]: row["count"] for row in others.collect()} if told["others"] else {},
+        unread_pieces=told["unread"],
+        other_types=_types(good.where("kind IS NULL"), told["others"], types_max) if told["others"] else {},
     )
     return Log(messages, unread, report, (rows,))
 
 
-def unread_of(unread: DataFrame) -> tuple[Unread, ...]:
-    """What is in quarantine, by file and reason."""
-    counted = unread.groupBy("file", "reason").agg(F.count("*").alias("pieces"), F.sum("length").alias("bytes"))
-    rows = counted.orderBy("file", "reason").limit(_UNREAD_FILES_MAX).collect()
-    return tuple(Unread(file=r["file"], reason=r["reason"], pieces=r["pieces"], bytes=r["bytes"] or 0) for r in rows)
+def unread_of(unread: DataFrame, most: int = _FILES_MAX) -> tuple[Unread, ...]:
+    """What is in quarantine, by file: the ``most`` files with most of it. What is wrong with a record may be worded
+    with its own numbers, so each file tells its first reason."""
+    first = F.min_by("reason", F.coalesce("offset", F.lit(1 << 62)))
+    by_file = unread.groupBy("file").agg(
+        F.count("*").alias("pieces"), F.coalesce(F.sum("length"), F.lit(0)).alias("bytes"), first.alias("reason")
+    )
+    rows = by_file.orderBy(F.desc("pieces"), "file").limit(most).collect()
+    return tuple(Unread(**row.asDict()) for row in rows)
+
+
+def _types(entries: DataFrame, number: int, most: int) -> dict[str, int]:
+    """How many there are of each type: of the most frequent ones each, of all others together."""
+    rows = entries.groupBy("type").count().orderBy(F.desc("count"), "type").limit(most).collect()
+    named = {row["type"]: row["count"] for row in rows}
+    rest = number - sum(named.values())
+    return {**named, _FURTHER: rest} if rest else named
 
 
 def highest_sequences(messages: DataFrame) -> DataFrame:

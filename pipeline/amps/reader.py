@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from orchestrator.errors import DefinitionError
-from pipeline.amps.files import open_dump, remark_on
+from pipeline.amps.files import open_dump, pieces_of, remark_on
 from pipeline.amps.journal_dump import Entry, JournalDump
 from pipeline.amps.sow_dump import SowDump, SowRecord
 from pipeline.amps.text import Quarantined
@@ -157,7 +157,7 @@ class _JournalReader(_Reader):
     def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
         dump = JournalDump(stream)
         found = 0
-        for one in dump:
+        for one in pieces_of(dump):
             found += isinstance(one, Entry)
             yield _row(one, _JOURNAL)
         yield from _remarks(dump.total, found)
@@ -169,7 +169,7 @@ class _SowReader(_Reader):
     def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
         dump = SowDump(stream)
         found = 0
-        for one in dump:
+        for one in pieces_of(dump):
             found += isinstance(one, SowRecord)
             yield _row(one, _SOW)
         yield from _remarks(dump.total, found)

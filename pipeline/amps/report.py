@@ -44,7 +44,7 @@ class _Strict(BaseModel):
 
 
 class Unread(_Strict):
-    """Pieces of a dump that could not be read; the table ``quarantine`` has each of them."""
+    """Pieces of a dump that could not be read, and why the first of them; the table ``quarantine`` has each of them."""
 
     file: str
     reason: str
@@ -53,7 +53,8 @@ class Unread(_Strict):
 
 
 class LogReport(_Strict):
-    """One instance's log. ``other_types``: entries that are no messages, by type."""
+    """One instance's log. ``unread``: the dumps with most of what could not be read, ``unread_pieces``: how much that is
+    in all dumps. ``other_types``: entries that are no messages, by type."""
 
     name: str
     files: int
@@ -63,6 +64,7 @@ class LogReport(_Strict):
     first_at: float | None
     last_at: float | None
     unread: tuple[Unread, ...] = ()
+    unread_pieces: int = 0
     other_types: dict[str, int] = Field(default_factory=dict)
 
     @property
@@ -143,11 +145,12 @@ class KeptTopic(_Strict):
 
 
 class InstanceReport(_Strict):
-    """One instance: its log, its SOW dumps."""
+    """One instance: its log, its SOW dumps; ``unread`` and ``unread_pieces`` of these, as of the log."""
 
     log: LogReport
     sow_files: int
     unread: tuple[Unread, ...] = ()
+    unread_pieces: int = 0
     topics: tuple[KeptTopic, ...]
 
 

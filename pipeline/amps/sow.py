@@ -129,7 +129,7 @@ class _Side:
         assert told is not None  # an aggregation without groups has one row
         log = self.log.report
         self.bounds = Bounds(log.first_txid, log.last_txid, told["last"], log.is_whole)
-        self._is_unread = told["unread"] > 0
+        self._unread_pieces: int = told["unread"]
         self.judged = against_log(self._records, self._messages, self.bounds).persist(_HELD)
         self.unread = (self.log.unread, quarantine(self._raw))
 
@@ -165,7 +165,8 @@ class _Side:
         return InstanceReport(
             log=self.log.report,
             sow_files=len(self._own.instance.sow),
-            unread=unread_of(self.unread[1]) if self._is_unread else (),
+            unread=unread_of(self.unread[1]) if self._unread_pieces else (),
+            unread_pieces=self._unread_pieces,
             topics=tuple(self._topic(topic, counted.get(topic), tallies) for topic in sorted(self._own.instance.sow)),
         )
 

@@ -1,4 +1,4 @@
-"""Alerts: what happened to a queue, or to a line that could not be used, as CloudEvents 1.0 and as sentences.
+"""Alerts: what happened to a queue or a link, or to a line that could not be used, as CloudEvents 1.0 and as sentences.
 
 The envelope is that of hooks (docs/hooks.md). An alert's identity is made of what it is about alone, the look, site,
 service and kind, or the file and line: whoever follows the same readings again makes the same alerts.
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.clock import iso
-from orchestrator.filling import HIGH_SET
 from orchestrator.hooks.message import envelope
-from orchestrator.readings import QueueDepth, ReplicationStatus
-from orchestrator.reports.ages import span
-from orchestrator.reports.outlook import Outlook, outlook
-from pipeline.watch.course import Course, Event, Figures, Kind, Rules
+from pipeline.watch import link_words, queue_words
+from pipeline.watch.arrivals import Event, Rules
+from pipeline.watch.course import Course, Figures
+from pipeline.watch.link import LinkCourse, LinkFigures
+
+AnyCourse = Course | LinkCourse
+AnyFigures = Figures | LinkFigures
 
 SOURCE = "/failover/pipeline/watch"
 UNUSABLE = "reading.unusable"
 # What a person should act upon; the others are the end of one, or for the record.
-ALARMS: frozenset[str] = frozenset(
-    {"drain.stalled", "queue.full", "queue.high", "queue.full-soon", "queue.unknown", UNUSABLE}
-)
+ALARMS = queue_words.ALARMS | link_words.ALARMS | {UNUSABLE}
 _TEXT_MAX = 200
 
 Alert = dict[str, Any]
@@ -38,8 +38,8 @@ class Line:
     at: float
 
 
-def alert_of(event: Event, site: str, service: str, line: Line, rules: Rules) -> Alert:
-    """What happened to one queue."""
+def alert_of(event: Event[AnyFigures], site: str, service: str, line: Line, rules: Rules) -> Alert:
+    """What happened to one queue or link."""
     read = event.figures.read
     if event.kind == "reading.late":
         name = f"{line.file}/{line.number}/{event.kind}"
@@ -47,8 +47,7 @@ def alert_of(event: Event, site: str, service: str, line: Line, rules: Rules) ->
     else:
         name = f"{read.look}/{site}/{service}/{event.kind}"
         told = {**figures_of(event.figures, service)}
-    sentence = _sentence(event.kind, event.figures, rules)
-    body = {"kind": event.kind, "sentence": sentence, "look": read.look, **told}
+    body = {"kind": event.kind, "sentence": _sentence(event, rules), "look": read.look, **told}
     data = {"at": iso(read.at), "simulated": read.simulated, "site": site, "service": service, "event": body}
     return envelope(name, SOURCE, event.kind, service, read.at, data)
 
@@ -67,39 +66,16 @@ def unusable_alert(line: Line, reason: str, text: str) -> Alert:
     return envelope(f"{line.file}/{line.number}/{UNUSABLE}", SOURCE, UNUSABLE, None, line.at, data)
 
 
-def outlook_of(figures: Figures, service: str) -> Outlook:
-    """State, sentence and advice, in the words of ``failover watch``."""
-    read = figures.read
-    queue = QueueDepth(
-        messages=read.messages, usage_mb=read.usage_mb, quota_mb=read.quota_mb, rejects_on_discard=read.rejects
-    )
-    return outlook(service, queue, ReplicationStatus(role=read.role, queue_bound=read.bound), figures.seen)
-
-
-def figures_of(figures: Figures, service: str) -> dict[str, Any]:
+def figures_of(figures: AnyFigures, service: str) -> dict[str, Any]:
     """The figures for machines; null is unknown. Names and units are those of ``failover watch --json``."""
-    read, told = figures.read, outlook_of(figures, service)
-    return {
-        "messages": read.messages,
-        "usage_mb": _rounded(read.usage_mb),
-        "quota_mb": read.quota_mb,
-        "percent_full": _rounded(figures.seen.percent),
-        "rate_per_s": _rounded(figures.seen.rate),
-        "drain_rate_per_s": _rounded(figures.drain_rate),
-        "empty_in_s": _rounded(figures.empty_in_s),
-        "full_in_s": _rounded(figures.seen.full_in_s),
-        "moved_at": None if figures.moved_at is None else iso(figures.moved_at),
-        "bound": read.bound,
-        "suspended": None if read.rejects is None else not read.rejects,
-        "state": told.state,
-        "advice": told.advice,
-        **({"failure": read.failure} if read.failure else {}),
-    }
+    if isinstance(figures, Figures):
+        return queue_words.figures_of(figures, service)
+    return link_words.figures_of(figures, service)
 
 
-def standing_of(course: Course, site: str, service: str, rules: Rules) -> dict[str, Any]:
+def standing_of(course: AnyCourse, site: str, service: str, rules: Rules) -> dict[str, Any]:
     """How a service stands after all readings that came, with what was counted of them."""
-    figures = course.figures(rules)
+    figures: AnyFigures = course.figures(rules)
     head = {"site": site, "service": service, "at": iso(figures.read.at), "simulated": figures.read.simulated}
     counts = {"readings": course.readings, "late": course.late, "duplicates": course.duplicates}
     return {**head, **figures_of(figures, service), "alarms": course.alarms, **counts}
@@ -115,42 +91,20 @@ def alert_line(alert: Mapping[str, Any]) -> str:
     return f"{alert['time'][:19]}Z {marker}{whom}{alarm}{event['sentence']}"
 
 
-def standing_line(course: Course, site: str, service: str, rules: Rules) -> str:
+def standing_line(course: AnyCourse, site: str, service: str, rules: Rules) -> str:
     """The same for a person, with the alarms that are on."""
-    figures = course.figures(rules)
+    figures: AnyFigures = course.figures(rules)
     marker = "SIMULATED  " if figures.read.simulated else ""
-    failed = f"UNKNOWN: {figures.read.failure}" if figures.read.failure else outlook_of(figures, service).sentence
+    if isinstance(figures, Figures):
+        stands = queue_words.standing(figures, service)
+    else:
+        stands = link_words.standing(figures, service)
     alarms = f" [{', '.join(course.alarms)}]" if course.alarms else ""
-    return f"{iso(figures.read.at)[:19]}Z {marker}{service} at {site}: {failed}{alarms}"
+    return f"{iso(figures.read.at)[:19]}Z {marker}{service} at {site}: {stands}{alarms}"
 
 
-def _sentence(kind: Kind, figures: Figures, rules: Rules) -> str:
-    read, percent = figures.read, f"{figures.seen.percent or 0.0:.0f}%"
-    left = "an unknown number of messages" if read.messages is None else f"{read.messages:,} messages"
-    stood, full_in = read.at - (figures.moved_at or read.at), figures.seen.full_in_s or 0.0
-    sentences: Mapping[Kind, str] = {
-        "drain.stalled": f"STALLED: no progress for {span(stood)} with {left} left, {_BOUND[read.bound]}",
-        "drain.moving": f"the queue moves again, {left} left",
-        "queue.drained": "the queue was read as empty",
-        "queue.high": f"HIGH MARK: the queue is {percent} full, the mark is at {HIGH_SET:.0f}%",
-        "queue.clear": "the queue is below its high mark again",
-        "queue.full": "FULL: the queue has reached its quota",
-        "queue.room": "there is room in the queue again",
-        "queue.full-soon": f"the queue will be full in about {span(full_in)}, it is {percent} full",
-        "queue.full-later": f"the queue will not be full within {span(rules.full_within_s)} any more",
-        "queue.unknown": f"UNKNOWN: {read.failure or 'the device does not tell how much is in the queue'}",
-        "queue.known": f"the queue can be read again: {left}",
-        "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing: {left}",
-    }
-    return sentences[kind]
-
-
-_BOUND: Mapping[bool | None, str] = {
-    True: "though the mate's bridge is bound",
-    False: "nothing is bound to the queue",
-    None: "whether the mate is bound is unknown",
-}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+def _sentence(event: Event[AnyFigures], rules: Rules) -> str:
+    figures = event.figures
+    if isinstance(figures, Figures):
+        return queue_words.sentence_of(event.kind, figures, rules)
+    return link_words.sentence_of(event.kind, figures, rules)

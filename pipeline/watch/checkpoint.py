@@ -26,16 +26,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from json import dumps, loads
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
 from orchestrator.looks import write_private
 from orchestrator.runbook import format_duration
-from pipeline.watch.alerts import Alert
-from pipeline.watch.course import Course, Rules
+from pipeline.watch.alerts import Alert, AnyCourse
+from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
 _AGAIN = "take another directory: it begins with all readings that are there"
@@ -57,7 +57,7 @@ class State:
 
     batch: int = -1
     totals: Totals = field(default_factory=Totals)
-    courses: dict[Key, Course] = field(default_factory=dict)
+    courses: dict[Key, AnyCourse] = field(default_factory=dict)
 
     def after(self, batch: int, folded: Iterable[Folded], alerts: int) -> State:
         """The state with what came of one batch."""
@@ -78,7 +78,7 @@ class _Stored:
     format: Literal[1]
     batch: int
     totals: Totals
-    courses: list[tuple[str, str, Course]]
+    courses: list[tuple[str, str, Annotated[AnyCourse, Field(discriminator="of")]]]
 
 
 _STORED = TypeAdapter(_Stored)

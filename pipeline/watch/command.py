@@ -12,8 +12,8 @@ from orchestrator.errors import DefinitionError
 from pipeline.faults import spark_faults
 from pipeline.places import Place
 from pipeline.session import SparkSettings, spark_session
+from pipeline.watch.arrivals import Rules
 from pipeline.watch.checkpoint import checkpoint_at
-from pipeline.watch.course import Rules
 from pipeline.watch.stream import Batch, follow
 
 _PATTERN = frozenset("*?[]{}\\")

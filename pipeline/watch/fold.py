@@ -14,8 +14,10 @@ from typing import Protocol
 
 from orchestrator.errors import DefinitionError
 from orchestrator.looks import LookLine, decode_line
-from pipeline.watch.alerts import Alert, Line, alert_of, unusable_alert
-from pipeline.watch.course import Course, Read, Rules
+from pipeline.watch.alerts import Alert, AnyCourse, AnyFigures, Line, alert_of, unusable_alert
+from pipeline.watch.arrivals import Event, Rules
+from pipeline.watch.course import Course, Read
+from pipeline.watch.link import LinkCourse, LinkRead
 
 Key = tuple[str, str]
 # No reading is younger than the file it stands in, but for clocks that are so far apart, seconds.
@@ -35,16 +37,16 @@ class Row(Protocol):
 
 @dataclass(slots=True)
 class Folded:
-    """What came of some services' lines. ``others``: lines that tell of no replication queue, such as those of AMPS."""
+    """What came of some services' lines. ``others``: lines that tell neither of a replication queue nor of links."""
 
-    courses: dict[Key, Course] = field(default_factory=dict)
+    courses: dict[Key, AnyCourse] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
     lines: int = 0
     unusable: int = 0
     others: int = 0
 
 
-def fold(rows: Iterable[Row], before: Mapping[Key, Course], rules: Rules) -> Iterator[Folded]:
+def fold(rows: Iterable[Row], before: Mapping[Key, AnyCourse], rules: Rules) -> Iterator[Folded]:
     """One result for each service of ``rows``, which come service by service. ``before`` is not changed."""
     for (site, service), own in groupby(rows, attrgetter("site", "service")):
         folded = Folded()
@@ -55,24 +57,41 @@ def fold(rows: Iterable[Row], before: Mapping[Key, Course], rules: Rules) -> Ite
 
 
 def _line(
-    row: Row, site: str | None, service: str | None, before: Mapping[Key, Course], rules: Rules, folded: Folded
+    row: Row, site: str | None, service: str | None, before: Mapping[Key, AnyCourse], rules: Rules, folded: Folded
 ) -> None:
     line = Line(row.name, row.number + 1, row.written_at)
     try:
         found = _decoded(row, site, service)
+        read = Read.of(found) or LinkRead.of(found)
+        if read is None:
+            folded.others += 1
+            return
+        happened = _arrived(_course(found, read, before, folded), read, rules)
     except DefinitionError as error:
         folded.unusable += 1
         folded.alerts.append(unusable_alert(line, str(error), row.text))
         return
-    read = Read.of(found)
-    if read is None:
-        folded.others += 1
-        return
+    folded.alerts += [alert_of(event, found.site, found.service, line, rules) for event in happened]
+
+
+def _course(found: LookLine, read: Read | LinkRead, before: Mapping[Key, AnyCourse], folded: Folded) -> AnyCourse:
+    """The one that goes on with this reading."""
     key = found.site, found.service
     if key not in folded.courses:
-        folded.courses[key] = before[key].copy() if key in before else Course()
-    for event in folded.courses[key].arrive(read, rules):
-        folded.alerts.append(alert_of(event, found.site, found.service, line, rules))
+        new: AnyCourse = Course() if isinstance(read, Read) else LinkCourse()
+        folded.courses[key] = before[key].copy() if key in before else new
+    return folded.courses[key]
+
+
+def _arrived(course: AnyCourse, read: Read | LinkRead, rules: Rules) -> Iterator[Event[AnyFigures]]:
+    """What happens with the reading. Raises ``DefinitionError`` when it is of another kind of service."""
+    match course, read:
+        case Course(), Read():
+            return course.arrive(read, rules)
+        case LinkCourse(), LinkRead():
+            return course.arrive(read, rules)
+        case _:
+            raise DefinitionError("a message VPN and an AMPS service of this site are called alike")
 
 
 def _decoded(row: Row, site: str | None, service: str | None) -> LookLine:

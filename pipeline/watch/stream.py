@@ -25,8 +25,8 @@ from orchestrator.errors import ComputationFailed, DefinitionError
 from pipeline.faults import fault_of
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert
+from pipeline.watch.arrivals import Rules
 from pipeline.watch.checkpoint import Checkpoint, State
-from pipeline.watch.course import Rules
 from pipeline.watch.fold import Folded, Key, fold
 
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.

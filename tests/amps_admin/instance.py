@@ -71,6 +71,7 @@ class ScriptedInstance:
     answers: dict[str, Callable[[], Outgoing]] = field(default_factory=dict)
     spoiled: str = ""
     acted: list[str] = field(default_factory=list)
+    obeyed: int = 0
     frozen_at: float | None = None
 
     def __post_init__(self) -> None:
@@ -143,6 +144,12 @@ class ScriptedInstance:
             self._shown, self._sampled_at = copy.deepcopy(self.now), taken
         return {**self._shown, "timestamp": _stamp(self._sampled_at)}
 
+    @property
+    def sampled_at(self) -> float:
+        """The moment of which it tells now."""
+        self.sample()
+        return self._sampled_at
+
     def resample(self) -> None:
         """What it is now is what it shows from now on: the next sample is a whole interval away."""
         self._shown, self._sampled_at = copy.deepcopy(self.now), self.clock.now()
@@ -178,6 +185,7 @@ class ScriptedInstance:
         self.sample()  # what was due before
         name, word = _WORDS[verb]
         entry[name] = word
+        self.obeyed += 1
         if collection == "transports" and word == "0" and entry["name"] == "amps-tcp":
             self.now["clients"] = [one for one in self.now["clients"] if "amps-replication" in one["client_name"]]
         match spoiled:

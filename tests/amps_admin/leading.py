@@ -1,4 +1,7 @@
-"""Leads runs between two AMPS instances, whatever they are made of: the real engine, on virtual time, unattended."""
+"""Leads runs between two AMPS instances, whatever they are made of: the real engine, on virtual time, unattended.
+
+Each run is judged by ``proof.promises``, killed, paused or undisturbed. What should come of it is not known here.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,13 @@ from orchestrator.loader import load_runbook
 from orchestrator.reports.report import RunReport, build
 from orchestrator.runbook import Choice, Side
 from orchestrator.site import Inventory
-from orchestrator.state import fold
+from orchestrator.state import Run, fold
+from proof.simulation.process import Killed
 from tests.scenarios.staging import fast_journal
+from tests.scenarios.watch import Watch
 
 SERVICE = "orders"
-
-
-class Killed(BaseException):
-    """The process ended here: no handler of the product may catch it, least of all the one for observers."""
+SETTLES_S = 20.0  # between the end of a run and the verdict on it: what was on its way arrives
 
 
 class Leading:
@@ -33,7 +35,6 @@ class Leading:
     folder: Path
     clock: VirtualClock
     runs: int = 0
-    paused: bool = False  # the last run was, by ``pause_at``
 
     def inventory(self) -> Inventory:
         """The pair."""
@@ -43,25 +44,12 @@ class Leading:
         """A new session with the instance of ``site``."""
         raise NotImplementedError
 
-    def lead(
-        self,
-        runbook: str,
-        *,
-        source: str = "ny",
-        policy: Mapping[str, Choice] | None = None,
-        kill_at: int | None = None,
-        pause_at: int | None = None,
-    ) -> RunReport:
-        """One run, unattended, from its plan to its end. ``kill_at``: the process dies after so many records.
-
-        ``pause_at``: a signal comes after so many; it pauses, and is resumed at once.
-        """
-        self.runs += 1
-        name = f"run-{self.runs}"
+    def plan(self, runbook: str, source: str, policy: Mapping[str, Choice] | None = None) -> ev.Plan:
+        """The plan of a run; ``policy`` answers its gates."""
         inventory = self.inventory()
         [pair] = inventory.pairs
         target = next(site for site in pair.sites if site != source)
-        plan = ev.Plan(
+        return ev.Plan(
             runbook=load_runbook(runbook),
             inventory=inventory,
             pair=pair.name,
@@ -71,24 +59,49 @@ class Leading:
             policy=ev.Policy(on_gate=policy or {}, reason="agreed beforehand"),
             simulated=True,
         )
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        """What is true of the instances now, as ``proof.promises`` wants it."""
+        raise NotImplementedError
+
+    def lead(
+        self,
+        runbook: str,
+        *,
+        source: str = "ny",
+        policy: Mapping[str, Choice] | None = None,
+        kill_at: int | None = None,
+    ) -> RunReport:
+        """One run, unattended, from its plan to its end. Fails where a promise is broken.
+
+        ``kill_at``: the process dies after so many records, and the run is resumed.
+        """
+        self.runs += 1
+        name = f"run-{self.runs}"
+        plan = self.plan(runbook, source, policy)
+        watch = Watch(self.look, name, plan)
         journal = fast_journal(self.folder / f"{name}.sqlite")
         try:
-            lease, writer = create_run(journal, self.clock, name, ev.RunCreated(plan=plan, by="ann", version="0.1.0"))
-            led = self._engine(journal, lease, writer, name, kill_at, pause_at).run()
-            self.paused = led.status == "paused"
-            if self.paused:
-                lease, writer = take(journal, self.clock, name, {service_key(plan, SERVICE): SERVICE})
-                self._engine(journal, lease, writer, name).run()
-            return build(tuple(journal.records(name)))
-        except Killed:
-            self.clock.advance(120.0)
-            state = fold(journal.records(name))
-            keys = {service_key(state.plan, lane.service): lane.service for lane in state.lanes.values()}
-            lease, writer = take(journal, self.clock, name, keys)
-            self._engine(journal, lease, writer, name).run()
+            try:
+                lease, writer = create_run(
+                    journal, self.clock, name, ev.RunCreated(plan=plan, by="ann", version="0.1.0")
+                )
+                led = self._engine(journal, lease, writer, name, watch, kill_at).run()
+            except Killed:
+                self.clock.advance(120.0)
+                led = self._resume(journal, name, watch)
+            self.clock.advance(SETTLES_S)
+            broken = watch.verdict(journal, led, tampered=True)
+            assert not broken, f"{name}, {runbook}: " + "\n".join(broken)
             return build(tuple(journal.records(name)))
         finally:
             journal.close()
+
+    def _resume(self, journal: Journal, name: str, watch: Watch) -> Run:
+        state = fold(journal.records(name))
+        keys = {service_key(state.plan, lane.service): lane.service for lane in state.lanes.values()}
+        lease, writer = take(journal, self.clock, name, keys)
+        return self._engine(journal, lease, writer, name, watch).run()
 
     def _engine(
         self,
@@ -96,21 +109,19 @@ class Leading:
         lease: Any,
         writer: Any,
         name: str,
+        watch: Watch,
         kill_at: int | None = None,
-        pause_at: int | None = None,
     ) -> Engine:
+        watch.lead(journal, lease)
         state = fold(journal.records(name))
         sides: Sequence[tuple[Side, str]] = (("source", state.plan.source), ("target", state.plan.target))
-        adapters: dict[Side, Adapter] = {side: self.adapter(site) for side, site in sides}
+        adapters = {side: watch.adapter(side, self.adapter(site)) for side, site in sides}
         seen = [0]
 
-        def watch(record: ev.Record, run: object) -> None:
+        def count(record: ev.Record, run: object) -> None:
             seen[0] += 1
             if seen[0] == kill_at:
-                raise Killed
-            if seen[0] == pause_at:
-                engine.pause("SIGTERM from outside")
+                raise Killed(f"record {kill_at}")
 
         fleet = InlineFleet(adapters, lease, self.clock)
-        engine = Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=[watch])
-        return engine
+        return Engine(journal, lease, writer, state, fleet, self.clock, by="ann", observers=[watch, count])

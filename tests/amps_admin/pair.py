@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Incoming, Outgoing
@@ -18,6 +19,7 @@ from orchestrator.site import Device, Inventory, Login, Pair, SecretRef, Site
 from tests.amps_admin.instance import ScriptedInstance
 from tests.amps_admin.leading import SERVICE, Leading
 from tests.amps_admin.stage import Secrets
+from tests.amps_admin.truth import Truth
 from tests.semp.wire import Wire
 
 NAMES = {"ny": "amps-1", "nj": "amps-2"}
@@ -49,6 +51,7 @@ class AmpsPair(Leading):
             self.nj.one("transports")["is_enabled"] = "0"
         for one in self.instances.values():
             one.resample()
+        self.truth = Truth(SERVICE, self.instances, self.away)
 
     @property
     def ny(self) -> ScriptedInstance:
@@ -110,9 +113,16 @@ class AmpsPair(Leading):
 
     def _handler(self, site: str) -> Callable[[Incoming], Outgoing]:
         def handle(incoming: Incoming) -> Outgoing:
-            if incoming.target.startswith("/amps/administrator/") and "authorization" not in incoming.target:
-                self.heard.append(f"{site} {incoming.target.removeprefix('/amps/administrator/')}")
-            return self.instances[site].handle(incoming)
+            if not incoming.target.startswith("/amps/administrator/") or "authorization" in incoming.target:
+                return self.instances[site].handle(incoming)
+            target = incoming.target.removeprefix("/amps/administrator/")
+            self.heard.append(f"{site} {target}")
+            self.truth.notice("somebody", self.clock.now())
+            before = self.instances[site].obeyed
+            answer = self.instances[site].handle(incoming)
+            if self.instances[site].obeyed > before:
+                self.truth.obeyed(site, target.rpartition("/")[2], target, self.clock.now())
+            return answer
 
         return handle
 
@@ -123,6 +133,11 @@ class AmpsPair(Leading):
         self.later = [one for one in self.later if one[0] > now]
         for _, deed in due:
             deed(self)
+            self.truth.notice("somebody", now)
+
+    def look(self, *, count: bool = False) -> dict[str, Any]:
+        self.tick()
+        return self.truth.look(self.clock.now())
 
     def adapter(self, site: str, *, read_only: bool = False) -> AmpsAdminAdapter:
         """A new session with the instance of ``site``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,48 +30,16 @@ from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_roo
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
+from tests.attack.damage import VALUES, damaged
 from tests.semp import stage, v1_replies
 
 JOURNALS = sorted((Path(__file__).parents[1] / "core/journals").glob("*.jsonl"))
-ATOMS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**20), 10**20)
-    | st.floats()
-    | st.sampled_from(["", "\x00", "\ud800", "#", "../..", "U", "true", "9" * 400])
-    | st.text(max_size=6)
-)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder, whose files are written over for each example."""
     return tmp_path_factory.mktemp("attack")
-
-
-VALUES = st.recursive(
-    ATOMS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, whole: Any) -> Any:
-    """``whole`` with one value, anywhere in it, replaced by any other or taken away."""
-    spoilt = deepcopy(whole)
-    places = [(holder, key) for holder, key in _places(spoilt)]
-    holder, key = draw(st.sampled_from(places))
-    if draw(st.booleans()) and isinstance(holder, dict):
-        del holder[key]
-    else:
-        holder[key] = draw(VALUES)
-    return spoilt
-
-
-def _places(value: Any) -> list[tuple[Any, Any]]:
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [place for key in keys for place in [(value, key), *_places(value[key])]]
 
 
 # --- SEMP -------------------------------------------------------------------------------------------------------------

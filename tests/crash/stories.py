@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from adapters.mock.account import Tally
 from adapters.mock.world import World
@@ -26,8 +27,9 @@ from orchestrator.registry import Registry
 from orchestrator.runbook import Runbook, Side
 from orchestrator.state import Run, fold
 from proof.promises.solace.facts import NOT_IDEMPOTENT
+from proof.simulation.solace.looks import look
 from tests.core.killing import RUN, Fuse, Story
-from tests.scenarios.script import Phase, Scenario, read_scenario
+from tests.scenarios.script import CallOff, Phase, Scenario, read_scenario
 from tests.scenarios.staging import (
     AnsweringDesk,
     PatientClock,
@@ -45,6 +47,12 @@ SHORTER: Mapping[str, Mapping[str, Any]] = {
     "drain": {"when_guard_breaks": {"grace": 3.0}, "when_stalled": {"after": 4.0}},
     "source-lost": {"hold": 2.0},
 }
+
+
+class Watched(Protocol):
+    """One telling's world, and who looks on."""
+
+    watch: Watch
 
 
 @dataclass
@@ -113,7 +121,7 @@ def story(
         judge=lambda world, outcome: world.judge(outcome),
         ends=frozenset(ends),
         desk=(lambda: AnsweringDesk(answers, stages[-1].clock, chosen.plan.thinks)) if answers else None,
-        engine=watched(engine, chosen, stages),
+        engine=watched(engine, stages, chosen.plan.call_off),
         fleet=fleet or ExactFleet,
     )
 
@@ -136,7 +144,9 @@ def stage_of(scenario: Scenario, number: int, folder: Path, *, plan: ev.Plan | N
         earlier.journal.close()
     world.afflict(phase.faults)
     clock.sleep(phase.plan.wait)
-    return KillStage(scenario, phase, plan, clock, world, folder / "journal.db", Watch(world, RUN, plan))
+    return KillStage(
+        scenario, phase, plan, clock, world, folder / "journal.db", Watch(partial(look, world), RUN, plan)
+    )
 
 
 def shortened(runbook: Runbook) -> Runbook:
@@ -168,11 +178,10 @@ class _KillingPermit:
         self.fuse.instant("before a change leaves")
 
 
-def watched(engine: type[Engine], phase: Phase, stages: Sequence[KillStage]) -> type[Engine]:
-    """The engine before the eyes of the newest stage's judge, and somebody who calls the run off, as the phase says."""
-    wish = phase.plan.call_off
+def watched(engine: type[Engine], stages: Sequence[Watched], wish: CallOff | None = None) -> type[Engine]:
+    """The engine before the eyes of the newest stage's judge, and of somebody who calls the run off as ``wish`` says."""
 
-    class Watched(engine):  # type: ignore[valid-type, misc]
+    class BeforeEyes(engine):  # type: ignore[valid-type, misc]
         def __init__(
             self, journal: Journal, lease: Lease, *args: Any, observers: Iterable[Observer] = (), **more: Any
         ) -> None:
@@ -184,7 +193,7 @@ def watched(engine: type[Engine], phase: Phase, stages: Sequence[KillStage]) -> 
             watch.lead(journal, lease)
             super().__init__(journal, lease, *args, observers=[*observers, watch, call], **more)
 
-    return Watched
+    return BeforeEyes
 
 
 class FuseAt(Fuse):

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at every step of every runbook of the scenarios: a pause at a safe point, then resume.
+"""Ctrl-C and SIGTERM at every step of every runbook: a pause at a safe point, then resume.
 
 A second signal is death (the handlers are gone by then), so it is told as the other stories of this folder tell death.
 What the signals themselves do is in ``tests/cli/test_processes.py``; here they reach the engine at chosen instants.
@@ -19,6 +19,7 @@ from orchestrator.loader import load_runbook, shipped_runbooks
 from orchestrator.state import Run, fold
 from tests.core.killing import RUN, Fuse, Killed, KillingJournal, Story, bury, lead
 from tests.crash.stories import evenly, story
+from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
 DONE, REVERTED = ev.Outcome.DONE, ev.Outcome.REVERTED
 # Scenario, phase, the runbook it runs, and its end.
@@ -38,13 +39,17 @@ BETWEEN = 12  # instants between the steps' beginnings, evenly spread
 
 
 class Signals(Fuse):
-    """Sends the first signal at ``first``, the second at ``second``; remembers at which instants steps begin."""
+    """Sends the first signal at ``first``, the second at ``second``.
+
+    Remembers at which instants steps begin (``steps``), and which had begun at the end (``begun``).
+    """
 
     def __init__(self, first: int | None = None, second: int | None = None) -> None:
         super().__init__()
         self.first, self.second = first, second
         self.engine: Engine | None = None
         self.steps: list[int] = []
+        self.begun: set[str] = set()
 
     def instant(self, place: str) -> None:
         super().instant(place)
@@ -83,6 +88,7 @@ def tell_interrupted(told: Story, folder: Path, signals: Signals) -> Told:
         journal.fuse = signals
         try:
             state = lead(heard, world, journal, signals, resume=life > 0)
+            signals.begun = {one.event.step for one in journal.records(RUN) if isinstance(one.event, ev.StepStarted)}
             if state.outcome is None:
                 wrong += unsafe(state, list(journal.records(RUN)))
         except Killed:
@@ -125,13 +131,23 @@ def test_interrupted_at_every_step(name: str, phase: int, runbook: str, end: ev.
     told = story(name, tmp_path, end, phase=phase)
     if told.plan.runbook.runbook != runbook:
         told = replace(told, plan=told.plan.model_copy(update={"runbook": load_runbook(runbook)}))
+    _interrupt(told, tmp_path, end, 0 if phase else BETWEEN)  # what went before is played each time
+
+
+@pytest.mark.parametrize("name", AMPS_STORIES)
+def test_interrupted_at_every_step_amps(name: str, tmp_path: Path) -> None:
+    """The same of every shipped runbook of AMPS; and nothing is sent that the undisturbed run does not send."""
+    _interrupt(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, BETWEEN)
+
+
+def _interrupt(told: Story, folder: Path, end: ev.Outcome, between: int) -> None:
     undisturbed = Signals()
-    assert tell_interrupted(told, tmp_path, undisturbed) == Told(end)
-    assert undisturbed.steps
-    between = [] if phase else evenly(undisturbed.count, BETWEEN)  # what went before is played each time
-    instants = sorted({*undisturbed.steps, *between})
-    assert guilty(told, tmp_path, instants) == []
-    assert guilty(told, tmp_path, undisturbed.steps, after=1) == []
+    assert tell_interrupted(told, folder, undisturbed) == Told(end)
+    if end is DONE:
+        assert undisturbed.begun == {step.id for step in told.plan.runbook.steps}
+    instants = sorted({*undisturbed.steps, *evenly(undisturbed.count, between)})
+    assert guilty(told, folder, instants) == []
+    assert guilty(told, folder, undisturbed.steps, after=1) == []
 
 
 def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None:
@@ -149,7 +165,7 @@ def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None
 
 
 def test_no_runbook_is_left_out() -> None:
-    """Law: every shipped runbook of Solace is interrupted, here or (those with commands) on the command line."""
+    """Law: every shipped runbook is interrupted, here or (those with commands) on the command line."""
     elsewhere = {"solace/uncontrolled-commanded", "solace/restore-commanded"}  # tests/local/test_commanded_stopped.py
-    here = {runbook for _, _, runbook, _ in STORIES}
-    assert here | elsewhere == {name for name in shipped_runbooks() if name.startswith("solace/")}
+    here = {runbook for _, _, runbook, _ in STORIES} | {one.runbook for one in AMPS_STORIES.values()}
+    assert here | elsewhere == set(shipped_runbooks())

@@ -1,6 +1,7 @@
-"""Kill -9 at every instant of whole runs over the full mock world, then resume (promise 4).
+"""Kill -9 at every instant of whole runs over the full mock worlds, then resume (promise 4).
 
-With ``FAILOVER_ALL_KILLS=1`` every instant of every story is tried; without, at most ``MOST`` of each, evenly spread.
+With ``FAILOVER_ALL_KILLS=1`` every instant of every story is tried; without, at most ``MOST`` of each, evenly spread,
+and ``MOST_AMPS`` of those of AMPS.
 Each test prints how many it tried; ``pytest -rP`` shows it.
 """
 
@@ -14,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator import events as ev
-from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Telling, guilty, tell
+from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Story, Telling, guilty, tell
 from tests.crash.stories import FuseAt, evenly, story
+from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
-MOST = 1_000_000 if os.environ.get("FAILOVER_ALL_KILLS") else 60
+MOST, MOST_AMPS = (1_000_000, 1_000_000) if os.environ.get("FAILOVER_ALL_KILLS") else (60, 20)
 DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
 
 # Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.
@@ -48,11 +50,20 @@ def _count(tellings: Sequence[Telling], counting: Fuse) -> None:
 )
 def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path: Path) -> None:
     """Whenever it is killed, resume leads to a named end, nothing is sent twice, and every promise is kept."""
-    told = story(name, tmp_path, *ends, phase=phase)
+    _kill_anywhere(story(name, tmp_path, *ends, phase=phase), tmp_path, ends[0], MOST)
+
+
+@pytest.mark.parametrize("name", AMPS_STORIES)
+def test_killed_anywhere_amps(name: str, tmp_path: Path) -> None:
+    """The same of every shipped runbook of AMPS; and nothing is sent that the undisturbed run does not send."""
+    _kill_anywhere(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, MOST_AMPS)
+
+
+def _kill_anywhere(told: Story, folder: Path, end: ev.Outcome, most: int) -> None:
     counting = Fuse()
-    undisturbed = tell(told, tmp_path, counting)
-    assert (undisturbed.outcome, undisturbed.complaints) == (ends[0], [])
-    tellings = [tell(told, tmp_path, Fuse(at)) for at in evenly(counting.count, MOST)]
+    undisturbed = tell(told, folder, counting)
+    assert (undisturbed.outcome, undisturbed.complaints) == (end, [])
+    tellings = [tell(told, folder, Fuse(at)) for at in evenly(counting.count, most)]
     assert list(guilty(tellings)) == []
     _count(tellings, counting)
 
@@ -90,6 +101,12 @@ def test_an_engine_that_acts_before_the_record_is_caught(tmp_path: Path) -> None
     """With intents recorded after the deed, some instant sends a commit twice."""
     found = guilty(_tellings("commit-late", tmp_path, engine=PerformsFirst, fleet=HastyFleet))
     assert any("was sent to ny 2 times" in text for text in found)
+
+
+def test_an_engine_that_acts_before_the_record_is_caught_amps(tmp_path: Path) -> None:
+    """With intents recorded after the deed, an instance is told something of which nothing is on disk."""
+    told = amps_story("controlled", tmp_path, engine=PerformsFirst, fleet=HastyFleet)
+    assert any("no intent is on disk" in text for text in guilty([tell(told, tmp_path, Fuse())]))
 
 
 def test_an_engine_that_resends_doubts_is_caught(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from orchestrator.lease import (
     service_key,
     take,
 )
+from orchestrator.site import Device
 from tests.core.builders import a_plan, created
 
 Opener = Callable[..., Journal]
@@ -36,6 +37,14 @@ STARTED = [(None, ev.RunStarted(by="ann", epoch=1, attended=False))]
 
 def a_run(journal: Journal, clock: VirtualClock, name: str = "run-1", plan: ev.Plan = PLAN) -> tuple[Lease, Writer]:
     return create_run(journal, clock, name, created(plan))
+
+
+def at_devices(devices: Callable[[str], Sequence[Device]], plan: ev.Plan = PLAN) -> ev.Plan:
+    """The plan for sites that have these devices, by the site's name."""
+    sites = {
+        name: site.model_copy(update={"devices": tuple(devices(name))}) for name, site in plan.inventory.sites.items()
+    }
+    return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
 
 
 def wait_out(clock: VirtualClock) -> None:
@@ -52,6 +61,31 @@ def test_whoever_creates_a_run_leads_it(opened: Opener, clock: VirtualClock) -> 
     row = opened().row("run-1")
     assert (row.epoch, row.holder, row.expires_at) == (1, holder_name(), lease.expires_at)
     assert claims(opened()) == {next(iter(KEYS)): "run-1"}
+
+
+def test_a_service_on_devices_with_long_names_can_be_claimed(opened: Opener, clock: VirtualClock) -> None:
+    """A name of a host may have 253 characters, and two pairs have four of them; a server's column has its measure."""
+    plan = at_devices(lambda site: [Device(name=site + node, address=(site + node) * 60) for node in "ab"])
+    a_run(opened(), clock, plan=plan)
+    assert claims(opened()) == {service_key(plan, "Trading"): "run-1"}
+    with pytest.raises(LeaseHeld):
+        a_run(opened(), clock, "run-2", plan=plan)
+
+
+def test_a_device_is_the_same_over_every_protocol(opened: Opener, clock: VirtualClock) -> None:
+    """Promise 5: one inventory goes by SSH, another by SEMP; what they move is the same service, so one run moves it."""
+    a_run(opened(), clock, plan=at_devices(lambda site: [Device(name="one", address=f"{site}.example.com")]))
+    semp = at_devices(lambda site: [Device(name="1", address=f"{site}.Example.com", port=1943)])
+    with pytest.raises(LeaseHeld, match="Trading belongs to run run-1"):
+        a_run(opened(), clock, "run-2", plan=semp)
+
+
+def test_on_this_machine_a_port_is_a_device(opened: Opener, clock: VirtualClock) -> None:
+    """Labs and tunnels have all their sites at one address: here the port is what tells them apart."""
+    for run, port in (("run-1", 2201), ("run-2", 2203)):
+        plan = at_devices(lambda site, port=port: [Device(name=site, address="127.0.0.1", port=port)])  # type: ignore[misc]
+        a_run(opened(), clock, run, plan=plan)
+    assert len(claims(opened())) == 2
 
 
 def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:

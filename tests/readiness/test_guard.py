@@ -17,6 +17,7 @@ from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator.registry import GROUP, Registry
 from tests.cli.shell import VPN, Ended, Shell
+from tests.readiness.stopping import StoppedClock
 
 OTHER = "Risk_VPN"
 SINGLE = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))
@@ -312,6 +313,23 @@ def test_a_fence_that_is_refused(night: Night) -> None:
     assert night.guards() == [("solace/guard", "refused"), ("solace/guard-standby", "done")]
     assert (night.role(), night.doors(), ended.code) == ("standby", [True], 6)
     assert "keep its clients away by another means" in ended.out
+
+
+def test_a_journal_that_is_away_for_a_while(night: Night) -> None:
+    """Law: a guard outlives its journal: what keeps it from acting is said, and it acts as soon as that is over."""
+    night.lose()
+    journal, clock = night.shell.state / "journal.sqlite", night.shell.clock
+    assert isinstance(clock, StoppedClock)
+
+    def lost() -> None:
+        journal.chmod(0o666)  # one that others can write proves nothing, so it is not opened
+        clock.meanwhile(120.0, lambda: journal.chmod(0o600))
+
+    clock.meanwhile(1.0, lost)
+    ended = night.guard()
+    assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
+    # Once for each thing that it keeps from being done: the door was up first, then the role was seen too.
+    assert ended.err.count("it is no file that only we can write") == 2
 
 
 def test_a_run_that_stopped_half_way_is_gone_on_with(night: Night) -> None:

@@ -15,7 +15,7 @@ from orchestrator.cli.keeping import Keeping
 from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
-from orchestrator.looks import KEPT_S, LookFolder, LookLine, decode_line, lines_of_look
+from orchestrator.looks import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
 from orchestrator.readings import QueueDepth, ReplicationStatus, Role
 from tests.cli.shell import VPN, Ended, Shell
 
@@ -88,7 +88,7 @@ def test_a_check_keeps_both_sites(shell: Shell) -> None:
     assert sorted({(line.site, line.by) for line in kept}) == [("nj", "check"), ("ny", "check")]
     roles = {line.site: line.replication.role for line in kept if line.replication and line.service == VPN}
     assert roles == {"ny": Role.ACTIVE, "nj": Role.STANDBY}
-    assert set(LookLine.model_fields) - set(kept[0].model_fields_set) <= {"links"}
+    assert set(LookLine.model_fields) - set(kept[0].model_fields_set) <= set(OF_AMPS)
 
 
 def test_the_last_check_reads_nothing(shell: Shell) -> None:
@@ -126,10 +126,10 @@ def test_it_is_said_when_readings_are_kept_again(shell: Shell) -> None:
     place = shell.write("readings", "in the way")
     keeping = Keeping(shell.tools(), place, "watch")
     for _ in range(3):
-        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True)
+        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     place.unlink()
     for _ in range(2):
-        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True)
+        keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     told = shell.capture.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in told] == ["failover", "  what to do", "readings are kept again"]
     assert len(files(place)) == 2

@@ -82,4 +82,6 @@ def test_states() -> None:
     assert "unknown number of messages" in seen(messages=None, percent=None, rate=None, full_in_s=None).sentence
     assert seen(messages=0, rate=0.0, full_in_s=None).state == "empty"
     assert seen(rate=0.0, full_in_s=None).state == "standing"
+    empty = seen(messages=0, percent=None, rate=-50.0, full_in_s=None).sentence
+    assert empty == "0 messages, usage unknown, nothing is bound to it", "what became empty does not fall any more"
     assert "unknown" in seen(bound=None).sentence

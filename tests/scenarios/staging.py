@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -32,6 +33,7 @@ from orchestrator.reports.report import RunReport, build
 from orchestrator.runbook import Runbook, Side
 from orchestrator.site import Device, Inventory, Pair, Site
 from orchestrator.state import Run, fold
+from proof.simulation.solace.looks import look
 from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
 from tests.scenarios.watch import Watch
 
@@ -87,7 +89,7 @@ class Stage:
         else:
             self.runs += 1
             plan = self.plan(how)
-            self._watch = Watch(self.world, self.run, plan)
+            self._watch = Watch(partial(look, self.world), self.run, plan)
             run = self._begin(how, plan, self._watch)
         self.clock.sleep(min(how.settle, self.settles_max))
         records = tuple(self.journal.records(self.run))

@@ -1,15 +1,15 @@
 """Shows a run to the judge of ``proof.promises``: each record once it is on disk, each change as it leaves.
 
-With each goes the world at that moment, taken from the world itself. What anybody reads or believes is not asked.
+With each goes the world at that moment, taken from the world itself, of whichever family it is. What anybody reads or
+believes is not asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, Protocol, overload
 
-from adapters.mock.world import World
 from orchestrator import events as ev
 from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.journal import Journal
@@ -19,17 +19,22 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run
 from proof.promises import Judge
 from proof.simulation.afterwards import record_findings
-from proof.simulation.solace.looks import look
+
+
+class Look(Protocol):
+    """What is true of a world now, as ``proof.promises`` wants it; with ``count`` also what became of the messages."""
+
+    def __call__(self, *, count: bool = False) -> dict[str, Any]: ...
 
 
 class Watch:
     """One run from its beginning, which is when this is made; whoever leads it says so. An observer of engines."""
 
-    def __init__(self, world: World, run: str, plan: ev.Plan) -> None:
-        self._world = world
+    def __init__(self, look: Look, run: str, plan: ev.Plan) -> None:
+        self._look = look
         self._run = run
         self._plan = plan
-        self._judge = Judge(plan.model_dump(mode="json"), look(world, count=True))
+        self._judge = Judge(plan.model_dump(mode="json"), look(count=True))
         self._journal: Journal | None = None
         self._epoch = 0
 
@@ -51,7 +56,7 @@ class Watch:
     def leaving(self, side: Side, action: str, call: Call) -> None:
         """A change is on its way to a site."""
         self._catch_up()
-        seen = look(self._world)
+        seen = self._look()
         order = {
             "service": call.service,
             "on": side,
@@ -71,13 +76,13 @@ class Watch:
         """
         self._journal = journal
         self._catch_up()
-        self._judge.end(look(self._world, count=True))
+        self._judge.end(self._look(count=True))
         findings = record_findings(journal, self._run, believed, seed=0 if tampered else 1)
         return [str(one) for one in (*self._judge.broken, *findings)]
 
     def _catch_up(self) -> None:
         assert self._journal is not None, "nobody leads this run yet"
-        seen = look(self._world)
+        seen = self._look()
         for line in self._journal.lines(self._run, after=self._judge.case.seq):
             self._judge.written(line, seen, epoch=self._epoch)
         self._judge.look(seen)

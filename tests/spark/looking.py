@@ -12,12 +12,16 @@ from typing import Any
 
 from orchestrator.looks import LookLine
 from orchestrator.readings import QueueDepth, ReplicationStatus, Role
-from pipeline.watch.alerts import Alert
-from pipeline.watch.course import Course, Kind, Rules
+from orchestrator.readings_amps import Link, Links, Queue, Queues, TransactionLog, Transport, Transports
+from pipeline.watch.alerts import Alert, AnyCourse
+from pipeline.watch.arrivals import Rules
+from pipeline.watch.course import Kind
 from pipeline.watch.fold import Folded, Key, fold
+from pipeline.watch.link import LinkKind
 
 START = 1_795_143_600.0
 RULES = Rules(window_s=300.0, stall_s=120.0, late_s=30.0, full_within_s=600.0)
+WATCH_RULES = ("--window", "5m", "--stall", "2m", "--late", "30s", "--full-within", "10m")
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,63 @@ class Seen:
             replication_queue=None if self.failure else queue,
             replication=ReplicationStatus(role=self.role, queue_bound=self.bound),
             failures={"replication_queue": self.failure} if self.failure else {},
+        )
+
+
+@dataclass(frozen=True)
+class Joined:
+    """One reading of an AMPS instance. ``connected`` None: unknown; ``failure``: it does not answer. ``out``: messages
+    that went over the link; ``room_s``: for how long there is room for journals; ``closed``: no client may come in."""
+
+    after: float
+    behind_s: float | None
+    out: int | None = 0
+    connected: bool | None = True
+    sync: bool = True
+    calm_s: float = 0.0
+    owned: int = 0
+    percent: float = 10.0
+    room_s: float = 90_000.0
+    closed: bool = False
+    service: str = "orders"
+    site: str = "ldn"
+    failure: str = ""
+    look: str = ""
+
+    def line(self, look: str) -> LookLine:
+        """As it is kept."""
+        link = Link(
+            name="orders-ny",
+            connected=self.connected,
+            sync=self.sync,
+            configured_sync=True,
+            behind_s=self.behind_s,
+            calm_s=self.calm_s,
+            messages_out=self.out,
+        )
+        taken = max(self.percent, 0.1)
+        log = TransactionLog(
+            bytes=round(taken * 1_000),
+            capacity_bytes=100_000,
+            oldest_at=0.0,
+            newest_at=self.room_s * taken / (100.0 - taken) if taken < 100 else 1.0,
+        )
+        had = {
+            "links": Links(mate="orders-ny", interval_s=10.0, items=(link,)),
+            "queues": Queues(items=(Queue(name="jobs", depth=self.owned, owned=self.owned),)),
+            "transaction_log": log,
+            "transports": Transports(items=(Transport(name="tcp", replication=False, enabled=not self.closed),)),
+        }
+        return LookLine.model_construct(
+            look=look,
+            by="watch",
+            at=START + self.after,
+            simulated=True,
+            site=self.site,
+            service=self.service,
+            mate="ny",
+            failures=dict.fromkeys(had, self.failure) if self.failure else {},
+            **({} if self.failure else had),
         )
 
 
@@ -97,7 +158,7 @@ def _whose(text: str) -> tuple[str | None, str | None]:
     return site, service
 
 
-def file_of(seen: Sequence[Seen], *, arrives: float | None = None, name: str = "") -> File:
+def file_of(seen: Sequence[Seen | Joined], *, arrives: float | None = None, name: str = "") -> File:
     """One look; it arrives at once unless told otherwise."""
     look = seen[0].look or f"{seen[0].after:09.3f}-{seen[0].site}"
     text = b"".join(one.line(look).encoded() for one in seen).decode()
@@ -141,6 +202,37 @@ NIGHT: list[tuple[float, str, Kind]] = [
 ]
 
 
+def night_of_links() -> list[File]:
+    """The link is cut, drains what came meanwhile, and later stalls; see ``NIGHT_OF_LINKS``."""
+    seen = []
+    for after in range(0, 1_000, 10):
+        one = Joined(after, 0.0, out=after)
+        if 100 <= after < 200:
+            one = replace(one, connected=False, behind_s=after - 95.0, out=95)
+        elif 200 <= after < 250:
+            one = replace(one, behind_s=105.0 - 2.0 * (after - 200))
+        elif 500 <= after < 700:
+            one = replace(one, behind_s=after - 495.0, out=495)
+        elif 800 <= after < 850:
+            one = replace(one, failure="nobody listens")
+        calm = after - max((start for start in (0, 250, 700, 850) if start <= after), default=0)
+        seen.append(replace(one, calm_s=float(calm) if one.behind_s == 0.0 else 0.0))
+    return [file_of([one]) for one in seen]
+
+
+# (seconds from the start, service, what), by arithmetic from that course, with RULES.
+NIGHT_OF_LINKS: list[tuple[float, str, LinkKind]] = [
+    (100, "orders", "link.cut"),
+    (200, "orders", "link.connected"),
+    (270, "orders", "link.caught-up"),  # 0 behind since 250, for two whole intervals
+    (630, "orders", "drain.stalled"),  # the last message went out before 500; 620 is not longer than 120 s
+    (700, "orders", "drain.moving"),
+    (720, "orders", "link.caught-up"),
+    (800, "orders", "link.unknown"),
+    (850, "orders", "link.known"),
+]
+
+
 def brief(alerts: Iterable[Alert]) -> list[tuple[float, str, str]]:
     """Alerts as ``NIGHT`` has them."""
     return sorted(
@@ -153,7 +245,7 @@ def brief(alerts: Iterable[Alert]) -> list[tuple[float, str, str]]:
     )
 
 
-def fold_all(files: Iterable[File], rules: Rules = RULES, before: dict[Key, Course] | None = None) -> Folded:
+def fold_all(files: Iterable[File], rules: Rules = RULES, before: dict[Key, AnyCourse] | None = None) -> Folded:
     """The plain fold over files in the order in which they come, without Spark."""
     rows = [row for one in sorted(files, key=lambda one: (one.arrives, one.name)) for row in one.rows()]
     rows.sort(key=lambda row: (row.site or "", row.service or ""))

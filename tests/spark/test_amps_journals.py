@@ -9,7 +9,10 @@ from pyspark.sql import SparkSession
 
 from orchestrator.clock import VirtualClock
 from pipeline.amps.instance import Instance
-from pipeline.amps.journals import compare_journals
+from pipeline.amps.journals import compare_journals, findings_of_unread
+from pipeline.amps.log import open_log, unread_of
+from pipeline.amps.reader import journal_entries, quarantine
+from pipeline.places import Place
 from tests.spark.dumps import NOON_MICROS, Logged, journal_text, write
 
 NOON = NOON_MICROS / 1e6
@@ -87,3 +90,23 @@ def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Pat
     }
     assert {finding.code for finding in outcome.report.findings} == {"dump-unread", "journal-unknown"}
     outcome.close()
+
+
+def test_everything_unread_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """Damage that is worded with each record's own numbers is one line a dump, with the first of them; however few
+    dumps are named, every piece counts. The same for the types of entries that are no messages."""
+    logged = [Logged(n, "1", n, b"%d" % n, type="publish" if n < 5 else f"t{n % 7}") for n in range(1, 40)]
+    text = journal_text(logged).replace(b"client seq                    : ", b"client seq                    : x", 4)
+    names = [write(tmp_path / f"{number}.txt", text) for number in range(2)]
+    rows = quarantine(journal_entries(spark, [Place.of(name) for name in names]))
+    [one] = unread_of(rows, 1)
+    assert (one.file, one.pieces) == (names[0], 5)  # four entries, and that the dump has fewer than it says
+    assert one.reason.startswith("client seq is no number: 'x") and one.reason.endswith(" 1'")
+    words = [finding.message for finding in findings_of_unread([one], rows.count())]
+    assert words == [
+        f"5 pieces could not be read, first: {one.reason}",
+        "5 pieces of further dumps could not be read; `--out` writes a table of each",
+    ]
+    report = open_log(spark, "x", [Place.of(names[0])], types_max=3).report
+    assert (report.unread_pieces, report.entries) == (5, 35)
+    assert report.other_types == {"t0": 5, "t1": 5, "t2": 5, "of further types": 20}

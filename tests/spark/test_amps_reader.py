@@ -58,10 +58,26 @@ def test_no_dump_and_a_dump_that_is_away(spark: SparkSession, tmp_path: Path) ->
     assert caught.value.file is not None and caught.value.file.endswith("away.txt")
 
 
-def test_a_file_that_breaks_while_it_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    """A packed dump that is damaged ends in one sentence, not in half a table or a page of traceback."""
-    packed = gzip.compress(journal_text(Logged(n, "9", n, b"x") for n in range(50)), mtime=0)
+def test_a_packed_dump_that_is_damaged(spark: SparkSession, tmp_path: Path) -> None:
+    """What can be unpacked of it is read, and where that ends is in quarantine, as in a snapshot of the same dump."""
+    packed = gzip.compress(journal_text(Logged(n, "9", n, b"%0100d" % (7**n)) for n in range(50)), mtime=0)
     name = write(tmp_path / "torn.txt.gz", packed[: len(packed) // 2])
-    with pytest.raises(ComputationFailed, match=r"a reader failed: .*EOFError") as caught, spark_faults():
-        journal_entries(spark, [Place.of(name)]).collect()
-    assert "\n" not in str(caught.value)
+    rows = journal_entries(spark, [Place.of(name)])
+    found = sorted(row["txid"] for row in readable(rows).collect())
+    assert found == list(range(len(found))) and 0 < len(found) < 50
+    damaged, cut = sorted(quarantine(rows).collect(), key=lambda row: row["offset"] is None)
+    assert (damaged["file"], damaged["reason"]) == (
+        name,
+        "the packed text is damaged from here on: Compressed file ended before the end-of-stream marker was reached",
+    )
+    assert damaged["offset"] > 0 and (cut["offset"], cut["reason"]) == (None, CUT_OFF)
+
+
+def test_a_reader_that_fails(spark: SparkSession, tmp_path: Path) -> None:
+    """A dump that goes away while it is read is one sentence with its name, not half a table or a page of traceback."""
+    name = write(tmp_path / "gone.txt", journal_text([Logged(1, "9", 1, b"x")]))
+    rows = journal_entries(spark, [Place.of(name)])
+    (tmp_path / "gone.txt").unlink()
+    with pytest.raises(ComputationFailed, match=r"a reader failed: FileNotFoundError") as caught, spark_faults():
+        rows.collect()
+    assert name in str(caught.value) and "\n" not in str(caught.value)

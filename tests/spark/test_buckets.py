@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import buckets, drill
 from pipeline.generator import Shape, TwoSites, write_small
+from pipeline.readings import RANGES_MAX, READINGS_MAX, in_ranges, merged, readings
 from pipeline.rows import Message
 from pipeline.sides import BUCKET, Side, rows_of_both, together
 from pipeline.width import numbers_log2
@@ -29,7 +31,7 @@ RANGES = st.lists(st.tuples(st.integers(-100, 100), st.integers(0, 9)).map(lambd
 @given(ranges=RANGES, most=st.integers(1, 12))
 def test_few_ranges_cover_all_that_were_given(ranges: Sequence[tuple[int, int]], most: int) -> None:
     """Few enough, in order, apart, nothing is left out; where all may stay as they are, nothing is added either."""
-    found = drill.merged(ranges, most)
+    found = merged(ranges, most)
     wanted = {number for low, high in ranges for number in range(low, high + 1)}
     covered = {number for low, high in found for number in range(low, high + 1)}
     assert len(found) <= most
@@ -43,13 +45,45 @@ def test_few_ranges_cover_all_that_were_given(ranges: Sequence[tuple[int, int]],
 @given(ranges=RANGES, most=st.integers(1, 12))
 def test_the_condition_holds_for_the_numbers_in_the_ranges(ranges: Sequence[tuple[int, int]], most: int) -> None:
     """However often it halves them, the condition is true of every number of the ranges and of no other."""
-    found = drill.merged(ranges, most)
+    found = merged(ranges, most)
     numbers = ",".join(f"({number})" for number in range(-120, 121))
-    condition = re.sub(r"(\d)L", r"\1", drill.in_ranges(found))
+    condition = re.sub(r"(\d)L", r"\1", in_ranges(found))
     with closing(sqlite3.connect(":memory:")) as database:
         rows = f"WITH all_rows(sequence) AS (VALUES {numbers}) SELECT sequence FROM all_rows"
         chosen = database.execute(f"{rows} WHERE {condition}")
         assert {number for (number,) in chosen} == {n for low, high in found for n in range(low, high + 1)}
+
+
+@settings(deadline=None)
+@given(
+    spans=st.lists(st.tuples(st.integers(-9_000, 9_000), st.integers(0, 900))),
+    wanted=st.lists(st.tuples(st.integers(-9_500, 9_500), st.integers(0, 9)), max_size=300),
+)
+def test_nothing_wanted_is_left_unread(spans: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> None:
+    """However files and ranges lie: each file is read once if it has a wanted number, with every such number of it,
+    and otherwise not at all; by a few readings of a few ranges each."""
+    files = {str(number): (low, low + wide) for number, (low, wide) in enumerate(spans)}
+    ranges = [(low, low + wide) for low, wide in wanted]
+    numbers = {number for low, high in ranges for number in range(low, high + 1)}
+    found = readings(files, ranges)
+    assert len(found) <= READINGS_MAX
+    assert all(0 < len(one.ranges) <= RANGES_MAX for one in found)
+    read = [(file, one.ranges) for one in found for file in one.files]
+    assert len({file for file, _ in read}) == len(read)
+    for file, (low, high) in files.items():
+        covered = {
+            n for name, some in read if name == file for a, b in some for n in range(max(a, low), min(b, high) + 1)
+        }
+        assert numbers & set(range(low, high + 1)) <= covered
+
+
+def test_files_are_read_with_their_own_ranges() -> None:
+    """Many ranges are told exactly where each file has but some of them; files without any are left out."""
+    files = {f"{number:02}": (number * 1_000, number * 1_000 + 999) for number in range(20)}
+    ranges = [(number * 100, number * 100 + 9) for number in range(150)]
+    found = readings(files, ranges)
+    assert [file for one in found for file in one.files] == [f"{number:02}" for number in range(15)]
+    assert [some for one in found for some in one.ranges] == ranges
 
 
 @pytest.mark.parametrize(
@@ -84,9 +118,11 @@ def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
         table = buckets.table_of_buckets(*rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True)
-        ranges = [(number * 10, number * 10 + 5) for number in range(drill.RANGES_MAX)]
+        ranges = [(number * 10, number * 10 + 5) for number in range(RANGES_MAX)]
         wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
-        near = [drill.rows_to_drill(rows, wanted) for rows in rows_of_both(spark, left, right, drill.READ, 4)]
+        near = [drill.rows_to_drill(rows, wanted, ranges) for rows in rows_of_both(spark, left, right, drill.READ, 4)]
+        # Each side in several readings.
+        near = [reduce(DataFrame.union, [rows] * READINGS_MAX) for rows in near]
         sizes = _method_sizes(spark, drill.judged(drill.by_message(together(*near), 2)))
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")

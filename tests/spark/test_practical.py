@@ -19,7 +19,7 @@ from orchestrator.errors import DefinitionError, OutputLost
 from pipeline.commands import settings_of
 from pipeline.faults import fault_of
 from pipeline.java import find_java
-from pipeline.layout import SCHEMA, check_files
+from pipeline.layout import SCHEMA, Footer, check_files
 from pipeline.manifest import DataFile
 from pipeline.moments import moment
 from pipeline.places import Place
@@ -147,6 +147,9 @@ def test_a_library_that_is_not_installed() -> None:
         (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
+        (("watch", "hdfs://host/r", "--checkpoint", "new"), "hdfs://host/r is not a directory of this machine"),
+        (("watch", "ny", "--checkpoint", "s3://b/c"), "s3://b/c is not a directory of this machine"),
+        (("watch", "ny", "--checkpoint", "new", "--out", "file:/x"), "file:/x is not a directory of this machine"),
         (("history", "ny", "--memory", "much"), "--memory: 'much' is no size"),
         (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is neither local"),
         (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a directory"),
@@ -188,7 +191,7 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     the file and the column, before anything runs."""
     good = empty_row()
     place = Place.of(str(tmp_path))
-    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == 1  # its digest is empty
+    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [Footer(undigested=1, numbers=(1, 1))]
     index = SCHEMA.get_field_index("sequence")
     wrong = {
         "column sequence is missing": good.remove_column(index),

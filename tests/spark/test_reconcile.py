@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,9 @@ def test_known_truth_with_skew(spark: SparkSession, tmp_path: Path) -> None:
     two = TwoSites(Shape(4_000, endpoints=12, missing=3, extra=2, duplicate=2, changed=2, displaced=3))
     for write_export in ("small", "large"):
         where = tmp_path / write_export
-        sides = write_small(two, where) if write_export == "small" else write_large(spark, two, where, files=2)
+        sides = (
+            write_small(two, where) if write_export == "small" else write_large(spark, two, where, rows_a_file=2_000)
+        )
         left, right = (Side.open(str(side)) for side in sides)
         outcome = reconcile(spark, left, right, Ask(numbers_log2=4), VirtualClock(NOON))
         report = outcome.report
@@ -154,6 +157,15 @@ def test_a_site_cannot_be_its_own_mate(tmp_path: Path) -> None:
     left, _ = write([pair([], [])], tmp_path)
     with pytest.raises(DefinitionError, match="both exports are of site ny"):
         reconcile(None, Side.open(left), Side.open(left), Ask(), VirtualClock(NOON))  # type: ignore[arg-type]
+
+
+def test_messages_of_an_endpoint_that_no_manifest_names(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows are told apart by hashes of names, and the manifests tell the names: an export that contradicts its own
+    manifest is refused, and nothing of it is left out in silence."""
+    sides = map(Side.open, write([pair([message(1)], [message(1)])], tmp_path))
+    left, right = (replace(side, manifest=side.manifest.model_copy(update={"endpoints": ()})) for side in sides)
+    with pytest.raises(DefinitionError, match="an endpoint that no manifest names"):
+        reconcile(spark, left, right, Ask(), VirtualClock(NOON))
 
 
 def test_intervals_around_the_failover(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import pytest
 from orchestrator.hooks.message import message_of
 from orchestrator.readings import Role
 from pipeline.watch.alerts import ALARMS, SOURCE, Alert, Line, alert_line, alert_of, standing_line, unusable_alert
-from pipeline.watch.course import Course, Event, Kind, Read
+from pipeline.watch.arrivals import Event
+from pipeline.watch.course import Course, Kind, Read
+from pipeline.watch.link import LinkKind
 from tests.spark.looking import NIGHT, RULES, START, File, Seen, file_of, fold_all, night
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pipeline.md").read_text(encoding="utf-8")
@@ -63,7 +65,7 @@ def test_the_example_of_the_page() -> None:
 def test_every_kind_stands_on_the_page() -> None:
     """Law: the page has each kind of alert, and no other."""
     table = PAGE.split("| alert | is told when |")[1].split("\n\n")[0]
-    assert set(re.findall(r"`([a-z]+\.[a-z-]+)`", table)) == {*KINDS, "reading.unusable"}
+    assert set(re.findall(r"`([a-z]+\.[a-z-]+)`", table)) == {*KINDS, *get_args(LinkKind), "reading.unusable"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

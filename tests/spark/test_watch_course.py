@@ -13,7 +13,8 @@ from orchestrator.drain import forecast
 from orchestrator.filling import Sample, filling
 from orchestrator.readings import Role
 from pipeline.watch.alerts import UNUSABLE, standing_of
-from pipeline.watch.course import KEPT_MAX, Course, Event, Read, Rules
+from pipeline.watch.arrivals import KEPT_MAX, Event, Rules
+from pipeline.watch.course import Course, Read
 from tests.spark.looking import NIGHT, RULES, START, File, Seen, brief, by_id, draining, file_of, fold_all, night
 
 AT_ONCE = replace(RULES, late_s=0.0)
@@ -112,6 +113,19 @@ def test_wavering_is_progress_only_where_publishers_go_on() -> None:
     assert events(at(wavering)) == [(140, "drain.stalled")]
     assert events(at(wavering, role=Role.ACTIVE)) == []
     assert events(at(wavering, role=None)) == []
+
+
+def test_a_standing_backlog_is_no_standstill() -> None:
+    """Law: on an active site whose mate is bound as many messages may leave as come, so only a queue that grows and grows
+    is stalled; a depth that stands ends no stall. Where nothing is bound, or that is unknown, it is one."""
+    stands = at([(20.0 * n, 4_000) for n in range(20)], role=Role.ACTIVE)
+    assert events(stands) == []
+    for bound in (False, None):
+        assert events([replace(one, bound=bound) for one in stands]) == [(140, "drain.stalled")]
+    grows = at([(400.0 + 20 * n, 4_000 + n) for n in range(10)], role=Role.ACTIVE)
+    still = at([(600.0 + 20 * n, 4_009) for n in range(10)], role=Role.ACTIVE)
+    falls = at([(800, 4_008)], role=Role.ACTIVE)
+    assert events([*stands, *grows, *still, *falls]) == [(540, "drain.stalled"), (800, "drain.moving")]
 
 
 def test_after_a_gap_a_standstill_begins_anew() -> None:
@@ -247,7 +261,8 @@ def oracle(seen: Sequence[Seen], rules: Rules) -> list[tuple[float, str]]:
         before = known[-1][1] if known else None
         lowest = min(inside) if inside and one.role is Role.STANDBY else before
         is_progress = one.messages == 0 or before in (None, 0) or (lowest is not None and one.messages < lowest)
-        if is_progress or not inside:
+        may_flow = one.role is Role.ACTIVE and one.bound and one.messages == before and not is_stalled
+        if is_progress or not inside or may_flow:
             moved = one.after
         if is_progress and is_stalled:
             is_stalled = False

@@ -19,7 +19,19 @@ from pipeline.watch.alerts import Alert
 from pipeline.watch.checkpoint import Checkpoint, State, checkpoint_at
 from pipeline.watch.course import Course
 from pipeline.watch.stream import Batch, follow
-from tests.spark.looking import NIGHT, RULES, File, Seen, brief, by_id, file_of, fold_all, night
+from tests.spark.looking import (
+    NIGHT,
+    NIGHT_OF_LINKS,
+    RULES,
+    File,
+    Seen,
+    brief,
+    by_id,
+    file_of,
+    fold_all,
+    night,
+    night_of_links,
+)
 
 # So much text that a batch has about ten looks of the night, and the whole night about ten batches.
 SMALL = 16_000
@@ -122,6 +134,20 @@ def test_the_night_that_is_known(watch: Watch) -> None:
     assert [alert for batch in batches for alert in batch.alerts] == watch.alerts()
 
 
+def test_links_of_amps(watch: Watch) -> None:
+    """Law: in two sittings and several batches, readings of AMPS make the known alerts, and what is remembered of them is
+    the plain fold's."""
+    files = night_of_links()
+    for part in (files[:45], files[45:]):
+        watch.bring(part)
+        watch.run()
+    assert brief(watch.alerts()) == NIGHT_OF_LINKS
+    known = fold_all(files).courses
+    assert watch.state().courses == known
+    newest = {key: course.taken[-1].line for key, course in watch.state().courses.items() if course.of == "link"}
+    assert newest == {key: course.taken[-1].line for key, course in known.items() if course.of == "link"}
+
+
 def test_what_comes_late_or_broken(watch: Watch) -> None:
     """Law: late, doubled and unreadable lines are what they are to the plain fold; hidden files are not there."""
     watch.bring(disturbed())
@@ -186,6 +212,9 @@ def test_a_leftover_of_a_kill_is_no_hindrance(watch: Watch) -> None:
     watch.bring(night()[5:])
     watch.run()
     assert brief(watch.alerts()) == NIGHT
+    assert [path.name for path in watch.checkpoint.rglob("*.unfinished")] == [".alerts-x.jsonl.unfinished"], (
+        "another's"
+    )
 
 
 def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:

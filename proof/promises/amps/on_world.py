@@ -90,6 +90,8 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     needed = (target,) if lane.outcome == "done" else tuple(both)
     if foreign_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
         return
+    if "lost" not in service:
+        return  # nobody counts there
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
     if new > 0 and lane.outcome in ("done", "reverted", "refused"):
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")

@@ -1,0 +1,212 @@
+"""The course of one AMPS service at one site: a fold over its readings, above all of the link to its mate. Pure.
+
+AMPS counts no messages that a destination lacks (``orchestrator.reports.outlook_amps``); what a link tells is how many
+seconds it is behind. From one reading to the next these get fewer, and that gives a rate and the time until there are
+none; a single one is no estimate of the time that it takes (DOC:2111).
+
+Stalled: the link is connected and further behind than a link under load always is, and for so long it neither sent a
+message nor became less far behind. While it is not connected that is said, and nothing of a standstill; it begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Literal
+
+from orchestrator.contract import Failure
+from orchestrator.drain import forecast
+from orchestrator.looks import OF_AMPS, LookLine
+from orchestrator.reports.outlook_amps import HARDLY_S, AmpsLook
+from pipeline.watch.arrivals import Arrivals, Kept, Rules
+
+# fmt: off
+LinkKind = Literal[
+    "link.unknown", "link.known", "link.cut", "link.connected", "link.downgraded", "link.upgraded", "link.caught-up",
+    "drain.stalled", "drain.moving", "journals.high", "journals.clear", "journals.full", "journals.room",
+    "journals.full-soon", "journals.full-later", "reading.late",
+]
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LinkRead(Kept):
+    """One reading of an instance; None is unknown. ``behind_s`` and ``messages_out`` are those of the link to the mate,
+    ``owned`` counts queue messages. ``line``: all of it, of the newest reading and of those that still wait."""
+
+    connected: bool | None = field(default=None, compare=False)
+    behind_s: float | None = field(default=None, compare=False)
+    messages_out: int | None = field(default=None, compare=False)
+    owned: int | None = field(default=None, compare=False)
+    line: LookLine | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, line: LookLine) -> LinkRead | None:
+        """What a kept line says of an AMPS instance; None when it was not asked for its links."""
+        if line.links is None and "links" not in line.failures:
+            return None
+        link = None if line.links is None else line.links.to_mate()
+        told = (None, None, None) if link is None else (link.connected, link.behind_s, link.messages_out)
+        owned = None if line.queues is None else line.queues.owned
+        return cls(line.at, line.look, line.simulated, *told, owned, line)
+
+    @property
+    def is_behind(self) -> bool | None:
+        """Is the link further behind than one under load always is?"""
+        return None if self.behind_s is None else self.behind_s > HARDLY_S
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFigures:
+    """What the readings so far say. ``drain_rate``: by how many seconds a second the link becomes less far behind, None
+    when it does not or this is unknown; ``level_in_s``: seconds from ``read`` on until it is not behind at this rate.
+    ``sent_per_s``: messages that went over the link, a second. ``owned_rate``, ``owned_gone_in_s``: queue messages a
+    second that are handed over, and when none is owned here, while clients are kept out. ``moved_at``: the last progress
+    of the link."""
+
+    read: LinkRead
+    look: AmpsLook
+    drain_rate: float | None
+    level_in_s: float | None
+    sent_per_s: float | None
+    owned_rate: float | None
+    owned_gone_in_s: float | None
+    moved_at: float | None
+
+
+@dataclass(slots=True)
+class LinkCourse(Arrivals[LinkRead, LinkFigures]):
+    """All that is kept of one AMPS service at one site."""
+
+    waiting: list[LinkRead] = field(default_factory=list)
+    taken: list[LinkRead] = field(default_factory=list)
+    of: Literal["link"] = "link"
+    behind_s: float | None = None
+    messages_out: int | None = None
+    moved_at: float | None = None
+    cut_at: float | None = None
+    is_unknown: bool = False
+    is_cut: bool = False
+    is_downgraded: bool = False
+    is_stalled: bool = False
+    lacks: bool = False
+
+    @property
+    def alarms(self) -> list[str]:
+        """What began and has not ended, the worst first."""
+        states: dict[LinkKind, bool] = {
+            "journals.full": self.is_full,
+            "link.unknown": self.is_unknown,
+            "link.cut": self.is_cut,
+            "drain.stalled": self.is_stalled,
+            "link.downgraded": self.is_downgraded,
+            "journals.high": self.is_high,
+            "journals.full-soon": self.is_soon,
+        }
+        return [kind for kind, is_so in states.items() if is_so]
+
+    def kinds_of(self, read: LinkRead, rules: Rules) -> Iterator[str]:
+        """What happened with ``read``, the newest of ``taken``."""
+        if len(self.taken) > 1:
+            self.taken[-2] = replace(self.taken[-2], line=None)
+        is_unknown = read.connected is None
+        if is_unknown is not self.is_unknown:
+            self.is_unknown = is_unknown
+            yield "link.unknown" if is_unknown else "link.known"
+        yield from self._link(read)
+        yield from self._progress(read, rules)
+        look = self._look(read)
+        if look.log is not None:
+            # A mate that is there takes what journals are kept for: they do not fill for want of it.
+            left = look.log.survives_s
+            is_told = left is not None and read.connected is not None
+            fills = left if left == 0.0 or read.connected is False else None
+            yield from self.room("journals", look.percent_full, fills, rules, is_told=is_told)
+
+    def figures_of(self, reads: list[LinkRead]) -> LinkFigures:
+        """What ``reads`` say."""
+        last = reads[-1]
+        joined = list(takewhile(lambda one: one.connected is not False, reversed(reads)))[::-1]
+        behind = [(one.at, one.behind_s) for one in joined if one.behind_s is not None]
+        drain = forecast(behind) if last.connected and last.is_behind else None
+        look = self._look(last)
+        # Where clients take messages their number only wavers; where none may come in, the owner hands them over.
+        is_closed = look.transports is not None and look.transports.closed
+        owned = [(one.at, float(one.owned)) for one in reads if one.owned is not None]
+        handed = forecast(owned) if is_closed and last.owned is not None else None
+        return LinkFigures(
+            last,
+            look,
+            drain_rate=None if drain is None else drain.rate,
+            level_in_s=None if drain is None else drain.eta,
+            sent_per_s=_sent_per_s(joined),
+            owned_rate=None if handed is None else handed.rate,
+            owned_gone_in_s=None if handed is None else handed.eta,
+            moved_at=self.moved_at,
+        )
+
+    def _look(self, read: LinkRead) -> AmpsLook:
+        cut_s = read.at - self.cut_at if self.cut_at is not None and read.at > self.cut_at else None
+        return AmpsLook() if read.line is None else replace(look_of(read.line), cut_s=cut_s)
+
+    def _link(self, read: LinkRead) -> Iterator[LinkKind]:
+        """Is it connected, and does it acknowledge as it should? What is unknown changes nothing."""
+        if read.connected is not None:
+            if read.connected is self.is_cut:
+                self.is_cut = not read.connected
+                yield "link.cut" if self.is_cut else "link.connected"
+            self.cut_at = None if read.connected else read.at if self.cut_at is None else self.cut_at
+        links = None if read.line is None else read.line.links
+        if links is None:
+            return
+        if links.downgraded is not None and links.downgraded is not self.is_downgraded:
+            self.is_downgraded = links.downgraded
+            yield "link.downgraded" if self.is_downgraded else "link.upgraded"
+        if read.is_behind or self.is_cut:
+            self.lacks = True
+        elif self.lacks and links.caught_up:
+            self.lacks = False
+            yield "link.caught-up"
+
+    def _progress(self, read: LinkRead, rules: Rules) -> Iterator[LinkKind]:
+        """Did it send something, or become less far behind, and is it stalled?
+
+        A counter that is lower than before is that of an instance that was started again. A first reading after longer
+        than the window begins anew, as does one after the link was not connected: nobody knows what was meanwhile.
+        """
+        if read.behind_s is None:
+            return
+        earlier = [one for one in self.taken[:-1] if one.behind_s is not None]
+        was_joined = bool(earlier) and earlier[-1].connected is True
+        fell = self.behind_s is not None and read.behind_s < self.behind_s
+        sent = None not in (read.messages_out, self.messages_out) and read.messages_out != self.messages_out
+        self.behind_s, self.messages_out = read.behind_s, read.messages_out
+        if read.connected and (fell or sent or not read.is_behind):
+            self.moved_at = read.at
+            if self.is_stalled:
+                self.is_stalled = False
+                yield "drain.moving"
+        elif self.moved_at is None or not was_joined or not read.connected:
+            self.moved_at = read.at
+        elif not self.is_stalled and read.at - self.moved_at > rules.stall_s:
+            self.is_stalled = True
+            yield "drain.stalled"
+
+
+def look_of(line: LookLine) -> AmpsLook:
+    """A kept line as ``failover watch`` looks at an instance; one of which nothing was had does not answer."""
+    had = {name: getattr(line, name) for name in OF_AMPS if getattr(line, name) is not None}
+    why = {name: text or "no reason was given" for name, text in line.failures.items() if name in OF_AMPS}
+    if not had:
+        return AmpsLook(silence=why.get("links", ""))
+    return AmpsLook.of(had | {name: Failure(kind="Unread", text=text) for name, text in why.items()})
+
+
+def _sent_per_s(reads: list[LinkRead]) -> float | None:
+    """Messages a second over the newest half of these readings, but at least two; None: unknown."""
+    known = [(one.at, one.messages_out) for one in reads if one.messages_out is not None]
+    recent = known[-max(2, len(known) // 2) :]
+    if len(recent) < 2 or recent[-1][1] < recent[0][1]:
+        return None
+    return (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])

@@ -1,0 +1,101 @@
+"""What happened to an AMPS instance and its link, and how it stands: in the words and with the figures of
+``failover watch``. How many messages the mate lacks AMPS does not tell, so that is always unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.clock import iso
+from orchestrator.readings_amps import CALM_INTERVALS
+from orchestrator.reports.ages import span
+from orchestrator.reports.outlook_amps import HAPPENED, AmpsOutlook, outlook_amps
+from orchestrator.reports.outlook_amps import figures_of as figures_of_look
+from pipeline.watch.arrivals import Rules
+from pipeline.watch.link import LinkFigures
+from pipeline.watch.queue_words import rounded
+
+# What a person should act upon; the others are the end of one, or for the record.
+ALARMS: frozenset[str] = frozenset(
+    {
+        *("drain.stalled", "link.unknown", "link.cut", "link.downgraded"),
+        *("journals.full", "journals.high", "journals.full-soon"),
+    }
+)
+
+
+def sentence_of(kind: str, figures: LinkFigures, rules: Rules) -> str:
+    """One event of ``LinkKind``."""
+    read, look, mate = figures.read, figures.look, _mate(figures)
+    behind = "unknown how far behind" if read.behind_s is None else f"{read.behind_s:g} s behind"
+    waits = f", publishers wait for {mate}" if look.links is not None and look.links.sync else ""
+    room = None if look.log is None else look.log.survives_s
+    silence = (
+        f"it does not answer: {look.silence}" if look.silence else "it does not tell whether its link is connected"
+    )
+    sentences: Mapping[str, str] = {
+        "link.unknown": f"UNKNOWN: {silence}",
+        "link.known": "its link can be read again",
+        "link.cut": f"its link to {mate} is NOT CONNECTED{waits}, how many messages {mate} lacks is unknown",
+        "link.connected": f"{HAPPENED['connected']}, {behind}",
+        "link.downgraded": HAPPENED["downgraded"],
+        "link.upgraded": HAPPENED["upgraded"],
+        "link.caught-up": f"the link has caught up: connected and 0 s behind for {CALM_INTERVALS} whole intervals",
+        "drain.stalled": f"STALLED: the link is connected and has not moved for {span(_stood(figures))}, {behind}",
+        "drain.moving": f"the link moves again, {behind}",
+        "journals.high": HAPPENED["high"],
+        "journals.clear": HAPPENED["clear"],
+        "journals.full": "FULL: journals have taken their room",
+        "journals.room": "there is room for journals again",
+        "journals.full-soon": f"there is room for journals for about {span(room or 0.0)}, and {mate} is away",
+        "journals.full-later": f"journals will not be full within {span(rules.full_within_s)} any more",
+        "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing",
+    }
+    return sentences[kind]
+
+
+def figures_of(figures: LinkFigures, service: str) -> dict[str, Any]:
+    """For machines; null is unknown."""
+    look, told = figures.look, _outlook_of(figures, service)
+    links = look.links
+    return {
+        "state": told.state,
+        **figures_of_look(look),
+        "caught_up": None if links is None else links.caught_up,
+        "keeping_up": None if links is None else links.keeping_up,
+        "drain_rate_s_per_s": rounded(figures.drain_rate),
+        "level_in_s": rounded(figures.level_in_s),
+        "sent_per_s": rounded(figures.sent_per_s),
+        "owned_drain_rate_per_s": rounded(figures.owned_rate),
+        "owned_gone_in_s": rounded(figures.owned_gone_in_s),
+        "moved_at": None if figures.moved_at is None else iso(figures.moved_at),
+        "advice": told.advice,
+        **({"failure": look.silence} if look.silence else {}),
+    }
+
+
+def standing(figures: LinkFigures, service: str) -> str:
+    """How the instance stands, for a person."""
+    parts = [_outlook_of(figures, service).sentence]
+    if figures.drain_rate is not None:
+        parts.append(f"{figures.drain_rate:.2g} s a second less, level in about {span(figures.level_in_s or 0.0)}")
+    if figures.owned_rate is not None:
+        parts.append(f"owned messages gone in about {span(figures.owned_gone_in_s or 0.0)}")
+    return ", ".join(parts)
+
+
+def _outlook_of(figures: LinkFigures, service: str) -> AmpsOutlook:
+    line = figures.read.line
+    told = outlook_amps(figures.look, service=service, mate=_mate(figures))
+    # What to do is a command that names the mate.
+    return told if line is not None and line.mate is not None else replace(told, advice="")
+
+
+def _mate(figures: LinkFigures) -> str:
+    line = figures.read.line
+    return "its mate" if line is None or line.mate is None else line.mate
+
+
+def _stood(figures: LinkFigures) -> float:
+    return figures.read.at - (figures.moved_at or figures.read.at)

@@ -1,0 +1,85 @@
+"""What happened to a replication queue, and how it stands: in the words and with the figures of ``failover watch``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.clock import iso
+from orchestrator.filling import HIGH_SET
+from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.reports.ages import span
+from orchestrator.reports.outlook import Outlook, outlook
+from pipeline.watch.arrivals import Rules
+from pipeline.watch.course import Figures
+
+# What a person should act upon; the others are the end of one, or for the record.
+ALARMS: frozenset[str] = frozenset({"drain.stalled", "queue.full", "queue.high", "queue.full-soon", "queue.unknown"})
+
+
+def sentence_of(kind: str, figures: Figures, rules: Rules) -> str:
+    """One event of ``Kind``."""
+    read, percent = figures.read, f"{figures.seen.percent or 0.0:.0f}%"
+    left = "an unknown number of messages" if read.messages is None else f"{read.messages:,} messages"
+    stood, full_in = read.at - (figures.moved_at or read.at), figures.seen.full_in_s or 0.0
+    sentences: Mapping[str, str] = {
+        "drain.stalled": f"STALLED: no progress for {span(stood)} with {left} left, {_BOUND[read.bound]}",
+        "drain.moving": f"the queue moves again, {left} left",
+        "queue.drained": "the queue was read as empty",
+        "queue.high": f"HIGH MARK: the queue is {percent} full, the mark is at {HIGH_SET:.0f}%",
+        "queue.clear": "the queue is below its high mark again",
+        "queue.full": "FULL: the queue has reached its quota",
+        "queue.room": "there is room in the queue again",
+        "queue.full-soon": f"the queue will be full in about {span(full_in)}, it is {percent} full",
+        "queue.full-later": f"the queue will not be full within {span(rules.full_within_s)} any more",
+        "queue.unknown": f"UNKNOWN: {read.failure or 'the device does not tell how much is in the queue'}",
+        "queue.known": f"the queue can be read again: {left}",
+        "reading.late": f"a reading of {iso(read.at)} came after a younger one was taken, and changes nothing: {left}",
+    }
+    return sentences[kind]
+
+
+_BOUND: Mapping[bool | None, str] = {
+    True: "though the mate's bridge is bound",
+    False: "nothing is bound to the queue",
+    None: "whether the mate is bound is unknown",
+}
+
+
+def figures_of(figures: Figures, service: str) -> dict[str, Any]:
+    """For machines; null is unknown."""
+    read, told = figures.read, _outlook_of(figures, service)
+    return {
+        "messages": read.messages,
+        "usage_mb": rounded(read.usage_mb),
+        "quota_mb": read.quota_mb,
+        "percent_full": rounded(figures.seen.percent),
+        "rate_per_s": rounded(figures.seen.rate),
+        "drain_rate_per_s": rounded(figures.drain_rate),
+        "empty_in_s": rounded(figures.empty_in_s),
+        "full_in_s": rounded(figures.seen.full_in_s),
+        "moved_at": None if figures.moved_at is None else iso(figures.moved_at),
+        "bound": read.bound,
+        "suspended": None if read.rejects is None else not read.rejects,
+        "state": told.state,
+        "advice": told.advice,
+        **({"failure": read.failure} if read.failure else {}),
+    }
+
+
+def standing(figures: Figures, service: str) -> str:
+    """How the queue stands, for a person."""
+    return f"UNKNOWN: {figures.read.failure}" if figures.read.failure else _outlook_of(figures, service).sentence
+
+
+def rounded(value: float | None) -> float | None:
+    """To three places; unknown stays unknown."""
+    return None if value is None else round(value, 3)
+
+
+def _outlook_of(figures: Figures, service: str) -> Outlook:
+    read = figures.read
+    queue = QueueDepth(
+        messages=read.messages, usage_mb=read.usage_mb, quota_mb=read.quota_mb, rejects_on_discard=read.rejects
+    )
+    return outlook(service, queue, ReplicationStatus(role=read.role, queue_bound=read.bound), figures.seen)
