@@ -246,6 +246,6 @@ def _commits(lines: Sequence[bytes], file: Path) -> list[Commit]:
     for number, line in enumerate(lines, start=2):
         try:
             found.append(Commit.model_validate(json.loads(line)))
-        except (ValidationError, json.JSONDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # a ValidationError is a ValueError
             raise DefinitionError("not a line of a collection's record", file=file, line=number) from error
     return found

@@ -30,6 +30,7 @@ from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_roo
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
+from pipeline.history.facts import facts_of_text
 from tests.attack.damage import VALUES, damaged
 from tests.semp import stage, v1_replies
 
@@ -301,3 +302,24 @@ def test_any_fault_is_understood_or_refused(text: str) -> None:
         parse_faults([text])
     except DefinitionError as error:
         assert str(error)
+
+
+CHECK = {
+    "at": "2026-11-20T03:05:00+00:00",
+    "simulated": True,
+    "pairs": [
+        {"sites": {"ny": {"reachable": "good"}}, "services": [{"service": "A", "checks": {"bridge": "degraded"}}]}
+    ],
+}
+
+
+@given(document=damaged(CHECK) | VALUES)
+@settings(deadline=None, max_examples=300)
+def test_any_damage_to_a_kept_check_is_facts_or_an_unread_file(document: object) -> None:
+    """Law: what `failover check --json` printed, with any value replaced, gives facts whose fields are what a table of
+    them takes, or the one fact that the file could not be read."""
+    for fact in facts_of_text("check.json", json.dumps(document)):
+        assert isinstance(fact.at, float)
+        assert fact.simulated in (True, False, None)
+        for text in (fact.kind, fact.service, fact.site, fact.name, fact.state, fact.file):
+            assert text is None or text.encode()
