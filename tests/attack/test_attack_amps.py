@@ -156,7 +156,7 @@ def test_monstrous_settings_are_read_or_a_failure(element: str, text: str) -> No
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_any_damage_to_a_fabric_is_noticed(data: st.DataObject, folder: Path) -> None:
     """Law: a fabric's file with any value replaced is a fabric, or an error that says which file to delete."""
     path = folder / "amps-world.json"
