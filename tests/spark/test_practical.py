@@ -138,6 +138,10 @@ def test_a_library_that_is_not_installed() -> None:
     ("arguments", "words"),
     [
         (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
+        (
+            ("reconcile", "ny", "nj", "--out", "ny/manifest.json/x"),
+            "manifest.json is not a directory that can be written",
+        ),
         (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
         (("journals", "ny/manifest.json", "ny", "--out", "ny"), "ny exists already"),
         (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
@@ -146,6 +150,10 @@ def test_a_library_that_is_not_installed() -> None:
         (("history", "ny", "--out", "ny"), "ny exists already"),
         (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
+        (
+            ("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json/x"),
+            "is not a directory that can be written",
+        ),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
         (("watch", "hdfs://host/r", "--checkpoint", "new"), "hdfs://host/r is not a directory of this machine"),
         (("watch", "ny", "--checkpoint", "s3://b/c"), "s3://b/c is not a directory of this machine"),
