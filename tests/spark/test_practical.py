@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from orchestrator.cli.main import main
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.amps.instance import Instance, check_apart
 from pipeline.commands import settings_of
 from pipeline.faults import fault_of
 from pipeline.java import find_java
@@ -25,6 +26,8 @@ from pipeline.moments import moment
 from pipeline.places import Place
 from pipeline.results import REPORT, result_at
 from pipeline.sides import Side
+from tests.spark.dumps import journal_text
+from tests.spark.dumps import write as write_dump
 from tests.spark.oracle import Case, Endpoint, write
 
 LACKING = "java.se@25\njdk.unsupported@25"
@@ -126,6 +129,17 @@ def test_without_the_extra(command: Sequence[str], tmp_path: Path) -> None:
     assert "install failover[spark]" in mend
 
 
+def test_one_instance_given_twice(tmp_path: Path) -> None:
+    """Dumps that stand on both sides agree with themselves: that says nothing of the mate, and is refused."""
+    for site in ("ny", "nj"):
+        write_dump(tmp_path / site / "journal" / "0.txt", journal_text([]))
+    one, other = (Instance.of_journals(str(tmp_path / site)) for site in ("ny", "nj"))
+    check_apart(one, other)
+    with pytest.raises(DefinitionError, match="on both sides") as caught:
+        check_apart(one, Instance.of_journals(str(tmp_path / "nj" / ".." / "ny" / "journal" / "0.txt")))
+    assert str(caught.value.file).endswith("/ny/journal/0.txt")
+
+
 def test_a_library_that_is_not_installed() -> None:
     """What is there is not said to be missing; any other missing module is a bug, and stays one."""
     with pytest.raises(DefinitionError, match=r"^Spark is not installed"), spark_installed():
@@ -143,8 +157,9 @@ def test_a_library_that_is_not_installed() -> None:
             "manifest.json is not a directory that can be written",
         ),
         (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
-        (("journals", "ny/manifest.json", "ny", "--out", "ny"), "ny exists already"),
+        (("journals", "ny/manifest.json", "nj", "--out", "ny"), "ny exists already"),
         (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
+        (("journals", "ny", "ny"), "this dump is on both sides"),
         (("sow", "nowhere", "ny"), "nowhere: there is no such file or directory"),
         (("history", "nowhere"), "nowhere is not there"),
         (("history", "ny", "--out", "ny"), "ny exists already"),
