@@ -60,8 +60,12 @@ class WorldPair(Leading):
 
     def _wire(self, name: str) -> Wire:
         admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
-        is_up = lambda: self.world.fabric.instances[name].phase != "down"  # noqa: E731
-        return Wire(admin, self.clock, reaches=is_up)
+        return Wire(admin, self.clock, reaches=lambda: self._is_up(name))
+
+    def _is_up(self, name: str) -> bool:
+        """Now: looking lets the world's time pass, and with it what is planned."""
+        with self.world.request():
+            return self.world.fabric.instances[name].phase != "down"
 
     def act(self, site: str, action: str, target: str) -> None:
         """Somebody does this at the instance of ``site``."""

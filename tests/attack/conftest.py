@@ -28,3 +28,9 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]
     for name in ("paramiko", "httpx", "httpcore", "asyncio"):
         caplog.set_level(logging.DEBUG, logger=name)
     return lambda: [record.getMessage() for record in caplog.records]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder, whose files are written over for each example."""
+    return tmp_path_factory.mktemp("attack")

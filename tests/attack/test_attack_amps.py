@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,8 +17,12 @@ from hypothesis import strategies as st
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Incoming, Outgoing
+from adapters.mock.amps.embedded import INSTANCES, amps_layout
+from adapters.mock.amps.faults import parse_amps_faults
+from adapters.mock.amps.world import AmpsWorld
+from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
-from orchestrator.errors import AdapterError
+from orchestrator.errors import AdapterError, DefinitionError, FailoverError
 from tests.amps_admin.instance import ScriptedInstance
 from tests.amps_admin.stage import Permits, Stage, apply
 from tests.amps_admin.world_pair import AWAY, HOME, Way, WorldPair
@@ -144,6 +150,62 @@ def test_monstrous_settings_are_read_or_a_failure(element: str, text: str) -> No
     old = {"JournalSize": b"<JournalSize>10MB<", "Interval": b"<Interval>10s<"}[element]
     new = f"<{element}>{text}<".encode()
     everything(lambda request, body: body.replace(old, new))
+
+
+# --- our own files, and what is typed --------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_any_damage_to_a_fabric_is_noticed(data: st.DataObject, folder: Path) -> None:
+    """Law: a fabric's file with any value replaced is a fabric, or an error that says which file to delete."""
+    path = folder / "amps-world.json"
+    path.write_text(json.dumps(data.draw(damaged(_fabric()))), encoding="utf-8", errors="replace")
+    try:
+        world = AmpsWorld.load(path, VirtualClock())
+        world.tally()
+        world.close()
+    except FailoverError as error:
+        assert "delete" in error.hint
+
+
+@cache
+def _fabric() -> Any:
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "amps-world.json"
+        clock = VirtualClock()
+        world = AmpsWorld(amps_layout(), clock, path=path)
+        clock.advance(20.0)
+        world.kill(INSTANCES[HOME])
+        world.close()
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+WORDS = [
+    "disable:",
+    "at 1s:",
+    "any",
+    "link",
+    "A",
+    "B",
+    "down",
+    "slow",
+    "10x",
+    "9" * 400 + "s",
+    "1e999s",
+    "-1s",
+    "kill",
+]
+
+
+@given(text=st.text(max_size=60) | st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+@settings(deadline=None, max_examples=300)
+def test_any_fault_is_understood_or_refused(text: str) -> None:
+    """Law: whatever is given as a fault of a fabric is one, or is refused as a definition."""
+    try:
+        parse_amps_faults([text])
+    except DefinitionError as error:
+        assert str(error)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

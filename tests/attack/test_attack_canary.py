@@ -35,6 +35,7 @@ from orchestrator.contract import Setting
 from orchestrator.errors import FailoverError
 from orchestrator.loader import load_inventory
 from orchestrator.redact import Redactor, SecretStore
+from orchestrator.registry import Registry
 from orchestrator.site import Device, Login, Site
 from tests.attack.canary import CANARY, ENVIRONMENT, REFERENCE, everything, leaks, recorded, said
 from tests.semp.wire import Wire
@@ -202,6 +203,12 @@ def test_the_program_itself_is_in_the_list_without_it(tmp_path: Path) -> None:
     process.communicate()
     assert "controlled" in listed
     assert leaks([listed]) == []
+
+
+def test_no_adapter_is_left_out() -> None:
+    """Law: every adapter that there is is tried in this folder, but for those that are given no secret."""
+    tried = {"solace-cli", "solace-semp", "local", "amps-admin"}
+    assert set(Registry().names()) == tried | {"mock", "mock-amps"}
 
 
 def test_control_a_leak_is_seen() -> None:

@@ -37,12 +37,6 @@ from tests.semp import stage, v1_replies
 JOURNALS = sorted((Path(__file__).parents[1] / "core/journals").glob("*.jsonl"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder, whose files are written over for each example."""
-    return tmp_path_factory.mktemp("attack")
-
-
 # --- SEMP -------------------------------------------------------------------------------------------------------------
 
 NODE = {"msgVpnName": "v", "replicationEnabled": True, "replicationRole": "active", "replicationBridgeUp": True}
