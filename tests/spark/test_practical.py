@@ -286,3 +286,11 @@ def test_a_look_that_cannot_be_read() -> None:
     denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
     assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
     assert "it was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
+
+
+def test_a_fault_of_the_jvm_is_said_in_its_own_words() -> None:
+    """Which object of the bridge was asked says nothing to a person; what was thrown there does."""
+    thrown = "org.apache.spark.SparkException: Job aborted: Total size of serialized results is bigger than allowed"
+    text = f"An error occurred while calling o3631.collectToPython.\n: {thrown}\n\tat org.apache.spark.X.y(X.scala:1)"
+    told = str(fault_of(Py4JError(text)))
+    assert told == "Spark could not finish: Job aborted: Total size of serialized results is bigger than allowed"
