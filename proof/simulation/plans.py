@@ -16,10 +16,13 @@ _GRACE, _STALL = 4.0, 6.0
 _TIMEOUT = 5.0  # of one command
 
 
+_shipped = cache(load_runbook)
+
+
 @cache
 def runbook(name: str, *, haste: bool) -> Runbook:
     """The shipped runbook; in haste with the long waits cut."""
-    shipped = load_runbook(name)
+    shipped = _shipped(name)
     if not haste:
         return shipped
     return shipped.model_copy(update={"steps": tuple(_hurried(step) for step in shipped.steps)})

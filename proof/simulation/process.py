@@ -19,9 +19,11 @@ from orchestrator.journal import Journal
 from orchestrator.lease import Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
+from orchestrator.tables import METADATA
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Omission, Person
 
+_EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
 _LONGEST_S = 5 * 3_600.0  # the slowest bridge that is drawn, with the longest queue, takes more than an hour
 
 
@@ -147,9 +149,7 @@ class NightJournal(Journal):
     def empty(self) -> None:
         """As new, for the next story."""
         with closing(self.engine.raw_connection()) as connection:
-            found = connection.cursor().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            tables = [name for (name,) in found if not name.startswith("sqlite_")]
-            connection.cursor().executescript(";".join(f"DELETE FROM {table}" for table in tables))
+            connection.cursor().executescript(_EMPTY)
 
 
 def _size(path: Path | None) -> int:
