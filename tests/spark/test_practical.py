@@ -152,6 +152,10 @@ def test_a_library_that_is_not_installed() -> None:
     ("arguments", "words"),
     [
         (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
+        (
+            ("reconcile", "ny", "nj", "--out", "ny/manifest.json/x"),
+            "manifest.json is not a directory that can be written",
+        ),
         (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
         (("journals", "ny/manifest.json", "nj", "--out", "ny"), "ny exists already"),
         (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
@@ -161,6 +165,10 @@ def test_a_library_that_is_not_installed() -> None:
         (("history", "ny", "--out", "ny"), "ny exists already"),
         (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
+        (
+            ("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json/x"),
+            "is not a directory that can be written",
+        ),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
         (("watch", "hdfs://host/r", "--checkpoint", "new"), "hdfs://host/r is not a directory of this machine"),
         (("watch", "ny", "--checkpoint", "s3://b/c"), "s3://b/c is not a directory of this machine"),
@@ -278,3 +286,11 @@ def test_a_look_that_cannot_be_read() -> None:
     denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
     assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
     assert "it was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
+
+
+def test_a_fault_of_the_jvm_is_said_in_its_own_words() -> None:
+    """Which object of the bridge was asked says nothing to a person; what was thrown there does."""
+    thrown = "org.apache.spark.SparkException: Job aborted: Total size of serialized results is bigger than allowed"
+    text = f"An error occurred while calling o3631.collectToPython.\n: {thrown}\n\tat org.apache.spark.X.y(X.scala:1)"
+    told = str(fault_of(Py4JError(text)))
+    assert told == "Spark could not finish: Job aborted: Total size of serialized results is bigger than allowed"
