@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.local.process import run
+from adapters.local.process import Ended, run
 from orchestrator.clock import Clock, SystemClock, VirtualClock
 
 pytestmark = pytest.mark.realtime
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.realtime
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
-def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None):
+def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None) -> Ended:
     return run(["/bin/sh", "-c", script], ENVIRONMENT, timeout_s=timeout_s, clock=clock or SystemClock())
 
 
@@ -41,7 +41,7 @@ def is_running(pid: int) -> bool:
         ("pwd; echo $PATH $HOME", 0, b"/\n/usr/bin:/bin\n"),
     ],
 )
-def test_how_it_ends_is_told(script, code, output) -> None:
+def test_how_it_ends_is_told(script: str, code: int, output: bytes) -> None:
     """Law: exit code or signal, and both outputs in order; there is no input, and nothing of our environment."""
     ended = sh(script)
     assert (ended.code, ended.output) == (code, output)
@@ -78,7 +78,7 @@ def test_a_flood_is_kept_in_part() -> None:
         "trap '' TERM; echo $$; while :; do sleep 60; done",
     ],
 )
-def test_one_that_hangs_is_ended(script) -> None:
+def test_one_that_hangs_is_ended(script: str) -> None:
     """Law: at the end of its time a program is ended, also one that does not want to, and is gone then."""
     ended = sh(script, timeout_s=0.3)
     assert ended.code is None
@@ -134,7 +134,7 @@ run(["/bin/sh", "-c", sys.argv[1]], {"PATH": "/usr/bin:/bin"}, timeout_s=600, cl
 @pytest.mark.parametrize(
     "script", ["echo $$ >&{0}; sleep 600", "trap '' TERM HUP; (sleep 600) & echo $! >&{0}; wait"]
 )
-def test_kill_9_of_ours_is_its_end(script, tmp_path) -> None:
+def test_kill_9_of_ours_is_its_end(script: str, tmp_path: Path) -> None:
     """Law: a program does not outlive the process that runs it, nor does what it started, even after kill -9."""
     told = tmp_path / "pid"
     os.mkfifo(told)
