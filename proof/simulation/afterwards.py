@@ -43,8 +43,9 @@ def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Ite
 
 def _is_same(recorded: Run, believed: Run) -> bool:
     """Plans are compared as they are written: that takes a tenth of the time."""
-    told, known = (run.plan.model_dump_json() for run in (recorded, believed))
-    return told == known and replace(recorded, plan=believed.plan) == believed
+    told, known = recorded.plan, believed.plan
+    is_planned = told is known or told.model_dump_json() == known.model_dump_json()
+    return is_planned and replace(recorded, plan=known) == believed
 
 
 def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[Broken]:

@@ -41,7 +41,7 @@ def numbers_of(numbers: ByPublisher, publisher: str) -> Numbers:
 
 def count_of(numbers: Mapping[str, Numbers]) -> int:
     """How many messages, of all publishers."""
-    return sum(one.count for one in numbers.values())
+    return sum([one.count for one in numbers.values()])
 
 
 @dataclass(slots=True)
