@@ -24,7 +24,7 @@ def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None) -> E
 
 
 def is_running(pid: int, within_s: float = 5.0) -> bool:
-    """Is it still there after so long? What was killed is gone when its turn comes: a little later, on a busy machine."""
+    """Is it still there after so long? What was killed is gone a moment later, on a busy machine."""
     clock = SystemClock()
     end = clock.now() + within_s
     while is_listed(pid):
