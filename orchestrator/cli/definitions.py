@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 @_RUNBOOK.command("list")
-def list_runbooks() -> None:
+def list_runbooks(as_json: AsJson = False) -> None:
     """The runbooks that come with the product.
 
     \b
@@ -31,11 +31,11 @@ def list_runbooks() -> None:
     """
     from orchestrator.cli.documents import print_runbooks
 
-    print_runbooks()
+    print_runbooks(as_json=as_json)
 
 
 @_RUNBOOK.command("show")
-def show_runbook(source: _Source) -> None:
+def show_runbook(source: _Source, as_json: AsJson = False) -> None:
     """A runbook's steps in words.
 
     \b
@@ -45,7 +45,7 @@ def show_runbook(source: _Source) -> None:
     """
     from orchestrator.cli.documents import print_runbook
 
-    print_runbook(source)
+    print_runbook(source, as_json=as_json)
 
 
 @_RUNBOOK.command("lint")
@@ -136,7 +136,7 @@ def runbook_schema() -> None:
 
 
 @_INVENTORY.command("show")
-def show_inventory(file: _File) -> None:
+def show_inventory(file: _File, as_json: AsJson = False) -> None:
     """An inventory: sites, devices, pairs. References to secrets, never secrets.
 
     \b
@@ -145,7 +145,7 @@ def show_inventory(file: _File) -> None:
     """
     from orchestrator.cli.documents import print_inventory
 
-    print_inventory(file)
+    print_inventory(file, as_json=as_json)
 
 
 @_INVENTORY.command("lint")

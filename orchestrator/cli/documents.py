@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from orchestrator.cli.exploring import as_data, explored, extent, simulated_for, steps_of
@@ -18,18 +18,29 @@ from orchestrator.loader import load_runbook, read_inventory, read_runbook, ship
 from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
 from orchestrator.schemas import schemas
+from orchestrator.site import Hook
 from proof.exploration.search import Exploration
 
+# Of an inventory: options are the adapter's own, and somebody may have written a secret into one.
+_UNTOLD: Any = {"hooks": True, "sites": {"__all__": {"options": True, "also": {"__all__": {"options"}}}}}
 
-def print_runbooks() -> None:
+
+def print_runbooks(*, as_json: bool) -> None:
     """Name and summary of each shipped runbook."""
     for name in shipped_runbooks():
-        show(f"{name}  {load_runbook(name).summary}")
+        summary = load_runbook(name).summary
+        if as_json:
+            show_json({"runbook": name, "summary": summary})
+        else:
+            show(f"{name}  {summary}")
 
 
-def print_runbook(source: str) -> None:
-    """The steps of a runbook in words."""
+def print_runbook(source: str, *, as_json: bool) -> None:
+    """The steps of a runbook, in words or as they are read from its file."""
     runbook = load_runbook(source)
+    if as_json:
+        show_json(runbook.model_dump(mode="json"))
+        return
     show(f"{runbook.runbook}: {runbook.summary}")
     for number, step in enumerate(runbook.steps, 1):
         show(f"{number}. {step.title}" + ("  (point of no return)" if step.point_of_no_return else ""))
@@ -120,9 +131,13 @@ def print_schema(kind: Literal["runbook", "inventory", "run"]) -> None:
     show_document(schemas()[f"{kind}.schema.json"].rstrip())
 
 
-def print_inventory(file: Path) -> None:
-    """Sites, devices and pairs; references to secrets, never secrets."""
+def print_inventory(file: Path, *, as_json: bool) -> None:
+    """Sites, devices, pairs and hooks; references to secrets, never secrets."""
     inventory = read_inventory(file).result()
+    if as_json:
+        hooks = [{"name": hook.name, "on": hook.on, "receiver": _receiver(hook)} for hook in inventory.hooks]
+        show_json({**inventory.model_dump(mode="json", exclude=_UNTOLD), "hooks": hooks})
+        return
     for name, site in inventory.sites.items():
         for number, part in enumerate(site.parts):
             title = f" ({site.title})" if site.title else ""
@@ -137,6 +152,9 @@ def print_inventory(file: Path) -> None:
     for pair in inventory.pairs:
         show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")
     for hook in inventory.hooks:
-        # Of an address the host only: the rest may be what a receiver knows its callers by.
-        receiver = hook.command[0] if hook.command else urlsplit(hook.webhook.url if hook.webhook else "").hostname
-        show(f"hook {hook.name}: {', '.join(hook.on)} to {receiver}")
+        show(f"hook {hook.name}: {', '.join(hook.on)} to {_receiver(hook)}")
+
+
+def _receiver(hook: Hook) -> str | None:
+    """A command's program. Of an address the host only: the rest may be what a receiver knows its callers by."""
+    return hook.command[0] if hook.command else urlsplit(hook.webhook.url if hook.webhook else "").hostname

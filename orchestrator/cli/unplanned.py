@@ -192,8 +192,8 @@ def failback(
         ),
     ] = None,
     evidence_age: Annotated[
-        float, typer.Option("--evidence-age", metavar="SECONDS", min=0, help="How old its snapshots may be.")
-    ] = 900.0,
+        str, typer.Option("--evidence-age", metavar="TIME", help="How old its snapshots may be.")
+    ] = "15m",
     xa: Xa = None,
     on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
@@ -204,6 +204,7 @@ def failback(
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
     from orchestrator.cli.unplanning import site_to_leave, with_evidence, with_outage
+    from orchestrator.cli.watch import seconds_of
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
@@ -217,7 +218,7 @@ def failback(
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     if evidence is not None:
-        plan = with_evidence(tools, plan, evidence, evidence_age)
+        plan = with_evidence(tools, plan, evidence, seconds_of("--evidence-age", evidence_age))
     raise typer.Exit(start(tools, plan, "failback", begin))
 
 

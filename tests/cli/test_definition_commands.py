@@ -53,6 +53,27 @@ def test_inventory(shell: Shell) -> None:
     assert shell("inventory", "lint", str(INVENTORY)).code == 0
 
 
+def test_for_machines(shell: Shell) -> None:
+    """Law: with --json a runbook and an inventory are values, as complete as in words. What may be a secret is not told:
+    of a webhook's address the host alone, a password written down, an option of an adapter."""
+    listed = [json.loads(line) for line in shell("runbook", "list", "--json").out.splitlines()]
+    assert [one["runbook"] for one in listed] == shipped_runbooks()
+    for name in shipped_runbooks():
+        shown = json.loads(shell("runbook", "show", name, "--json").out)
+        assert [step["id"] for step in shown["steps"]] == [step.id for step in load_runbook(name).steps]
+    hook = "hooks:\n  - name: desk\n    on: [run.finished]\n    webhook:\n"
+    address = "      url: https://desk.example.com/hidden-path\n      secret: {env: DESK_SECRET}\n"
+    text = INVENTORY.read_text("utf-8").split("\nhooks:")[0] + "\n" + hook + address
+    text = text.replace("{env: FAILOVER_NY_PASSWORD}", "{inline: hidden-word}", 1)
+    text = text.replace("          commands:\n", "          token: hidden-token\n          commands:\n", 1)
+    shown = shell("inventory", "show", str(shell.write("sites.yaml", text)), "--json")
+    assert shown.code == 0, shown.err
+    inventory = json.loads(shown.out)
+    assert set(inventory["sites"]) == {"new-york", "new-jersey"}
+    assert inventory["hooks"] == [{"name": "desk", "on": ["run.finished"], "receiver": "desk.example.com"}]
+    assert text.count("hidden-") == 3 and "hidden-" not in shown.out
+
+
 def test_lint_looks_at_adapters_too(shell: Shell) -> None:
     """Law: an inventory whose adapter is not there, or cannot do what the fence plan names, is told from a good one."""
     text = INVENTORY.read_text("utf-8").replace("adapter: solace-cli", "adapter: solace-clay", 1)

@@ -129,7 +129,7 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
     for wrong, words in (({"run": "other"}, "the report is of run other"), ({"simulated": False}, "of real sites")):
         code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(**wrong))
         assert (code, words in err) == (3, True), err
-    code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(), "--evidence-age", "30")
+    code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(), "--evidence-age", "30s")
     assert (code, "at most 30 s are accepted" in err) == (3, True)
     both = ("--evidence", evidence(), "--accept-risk", "duplicates are dropped")
     assert typed("failback", "--all", "--to", "ny", *both)[0] == 2
