@@ -23,7 +23,18 @@ def sh(script: str, *, timeout_s: float = 10.0, clock: Clock | None = None) -> E
     return run(["/bin/sh", "-c", script], ENVIRONMENT, timeout_s=timeout_s, clock=clock or SystemClock())
 
 
-def is_running(pid: int) -> bool:
+def is_running(pid: int, within_s: float = 5.0) -> bool:
+    """Is it still there after so long? What was killed is gone a moment later, on a busy machine."""
+    clock = SystemClock()
+    end = clock.now() + within_s
+    while is_listed(pid):
+        if clock.now() >= end:
+            return True
+        clock.sleep(0.01)
+    return False
+
+
+def is_listed(pid: int) -> bool:
     """A process that has ended and is still listed does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"

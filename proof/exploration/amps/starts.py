@@ -20,7 +20,7 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
     yield "clients are at the source, the target is closed, the links are sync", settled(base)
     yield "both let clients in, the links are sync", settled(both)
     yield "clients are at the source, the target is closed, the links are async", settled(apart)
-    apart_both = both._replace(configured=False, sync=(False, False))
+    apart_both = apart._replace(door=("on", "on"))  # across async links a target starts closed
     yield "both let clients in, the links are async", settled(apart_both)
     yield "the link of the source is downgraded", settled(base._replace(sync=(False, True)))
     yield "the instances are cut off from each other", settled(base._replace(link=False))
@@ -60,7 +60,7 @@ def _back(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
     alone = _without(pair)
     yield (
         f"the source is back and lets no client in, the links are {links}",
-        started(alone._replace(starts_open=(False, True)), SOURCE),
+        started(alone._replace(starts_open=with_side(alone.starts_open, SOURCE, False)), SOURCE),
     )
     yield f"the source is back and lets clients in, the links are {links}", started(alone, SOURCE)
     proxied = _proxied(_without(pair._replace(queues=True)))
