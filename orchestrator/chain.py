@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -69,9 +70,14 @@ def follow(rows: Iterable[tuple[Any, ...]], run: str, *, after: int = 0, before:
 def read_event(run: str, link: Link) -> ev.Event:
     """The event of a link. Raises ``JournalCorrupt`` for one that no version of the product wrote."""
     try:
-        return ev.event_from_json(link.event)
+        return _first_event(link.event) if link.seq == 1 else ev.event_from_json(link.event)
     except ValidationError as error:
         raise JournalCorrupt(f"run {run}: record {link.seq} cannot be read: {error.errors()[0]['msg']}") from error
+
+
+# The first event of a run holds its whole plan, which takes longer to read than all others together; whoever follows a
+# run reads it again and again.
+_first_event = lru_cache(maxsize=16)(ev.event_from_json)
 
 
 def record_of(run: str, link: Link) -> ev.Record:

@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 
@@ -83,7 +83,7 @@ class Journal:
         self._writing: sa.Connection | None = None
 
     @classmethod
-    def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Journal:
+    def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Self:
         """The embedded journal in one SQLite file."""
         return cls(f"sqlite:///{path}", scrub=scrub, signer=signer)
 

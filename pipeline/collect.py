@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.clock import Clock
-from orchestrator.errors import DefinitionError
-from pipeline.commits import Commit, CommitLog, Halfway, Opening
-from pipeline.manifest import NAME, CensusModel, EndpointSnapshot, Manifest, ServiceSnapshot
+from pipeline.commits import Commit, CommitLog, Halfway, Opening, collecting
+from pipeline.manifest import CensusModel, DumpsRead, EndpointSnapshot, Manifest, ServiceSnapshot
 from pipeline.parts import Bounds, Parts
-from pipeline.places import write_whole
 from pipeline.rows import Cursor, EndpointKey, Source
 
 ROWS_A_COMMIT = 1_000_000
@@ -45,6 +43,30 @@ class Job:
     rows_a_commit: int = ROWS_A_COMMIT
     rows_a_report: int = ROWS_A_REPORT
 
+    def manifest(
+        self,
+        log: CommitLog,
+        clock: Clock,
+        endpoints: tuple[EndpointSnapshot, ...],
+        *,
+        unknown: tuple[str, ...] = (),
+        dumps: DumpsRead | None = None,
+    ) -> Manifest:
+        """What is said of it at its end."""
+        return Manifest(
+            site=self.site,
+            simulated=self.simulated,
+            run=self.run,
+            failover_at=self.failover_at,
+            started_at=log.opening.started_at,
+            finished_at=clock.now(),
+            services=tuple(self.services),
+            endpoints=endpoints,
+            files=tuple(log.files),
+            unknown=unknown,
+            dumps=dumps,
+        )
+
 
 Observer = Callable[[Progress], None]
 
@@ -64,29 +86,9 @@ def collect(
     into it, ``OutputLost`` when it cannot be written; what the source raises goes through. After any of these the same
     call goes on where this one stopped.
     """
-    if (directory / NAME).exists():
-        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
-    log = CommitLog(directory, Opening(site=job.site, run=job.run, started_at=clock.now()))
-    try:
-        log.sweep()
-        collection = _Collection(source, directory, job, log, observe, bounds)
-        collection.run()
-        manifest = Manifest(
-            site=job.site,
-            simulated=job.simulated,
-            run=job.run,
-            failover_at=job.failover_at,
-            started_at=log.opening.started_at,
-            finished_at=clock.now(),
-            services=tuple(job.services),
-            endpoints=tuple(log.endpoints),
-            files=tuple(log.files),
-        )
-        write_whole(directory / NAME, manifest.encoded())
-        log.remove()
-        return manifest
-    finally:
-        log.close()
+    with collecting(directory, Opening(site=job.site, run=job.run, started_at=clock.now())) as log:
+        _Collection(source, directory, job, log, observe, bounds).run()
+        return log.end(job.manifest(log, clock, tuple(log.endpoints)))
 
 
 class _Collection:

@@ -15,7 +15,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.reports.forecast import NAME as FORECAST
 from orchestrator.reports.forecast import Forecast
 from orchestrator.reports.forecast import encoded as encoded_forecast
-from pipeline.amps.instance import Instance
+from pipeline.amps.instance import Instance, check_apart
 from pipeline.amps.journals import JournalsOutcome, compare_journals
 from pipeline.amps.report import JournalsReport, SowReport, encoded
 from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
@@ -63,6 +63,7 @@ def run_journals(
 ) -> JournalsReport:
     """Compare the logs of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
     instances = Instance.of_journals(left), Instance.of_journals(right)
+    check_apart(*instances)
     with _session(settings, out, say) as spark:
         outcome = compare_journals(spark, *instances, skew_s, clock, say)
         _write(out, outcome, say)
@@ -74,6 +75,7 @@ def run_sow(
     left: SowSide, right: SowSide, skew_s: float, settings: SparkSettings, out: str | None, clock: Clock, say: Say
 ) -> SowReport:
     """Compare the SOW topics of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    check_apart(left.instance, right.instance)
     if not {*left.instance.sow} | {*right.instance.sow}:
         raise DefinitionError("there is no SOW dump on either side", hint="they are at INSTANCE/sow/TOPIC.TYPE.txt")
     with _session(settings, out, say) as spark:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
-from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot, UnreadDump
+from pipeline.manifest import NAME as MANIFEST
+from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot, Manifest, UnreadDump
+from pipeline.places import write_whole
 from pipeline.rows import Cursor, EndpointKey, Kind
 
 NAME = "_commits.jsonl"
@@ -164,9 +167,11 @@ class CommitLog:
             path.unlink()
         return len(strays)
 
-    def remove(self) -> None:
-        """The collection has ended, and the manifest says all that this did."""
+    def end(self, manifest: Manifest) -> Manifest:
+        """Write the manifest, which says all that this record did, and remove the record. Raises ``OSError``."""
+        write_whole(self._directory / MANIFEST, manifest.encoded())
         (self._directory / NAME).unlink()
+        return manifest
 
     def close(self) -> None:
         """Let others have the directory."""
@@ -179,6 +184,19 @@ class CommitLog:
             os.fsync(self._stream.fileno())
         except OSError as error:
             raise OutputLost(f"{self._directory / NAME} could not be written: {error.strerror}") from error
+
+
+@contextmanager
+def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
+    """The record of a collection into ``directory``, begun or gone on with; what no line of it names is removed.
+
+    Raises ``DefinitionError`` when the directory holds an export that has ended, and the errors of ``CommitLog``.
+    """
+    if (directory / MANIFEST).exists():
+        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
+    with closing(CommitLog(directory, opening)) as log:
+        log.sweep()
+        yield log
 
 
 def _held(path: Path) -> BinaryIO:
@@ -228,6 +246,6 @@ def _commits(lines: Sequence[bytes], file: Path) -> list[Commit]:
     for number, line in enumerate(lines, start=2):
         try:
             found.append(Commit.model_validate(json.loads(line)))
-        except (ValidationError, json.JSONDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # a ValidationError is a ValueError
             raise DefinitionError("not a line of a collection's record", file=file, line=number) from error
     return found

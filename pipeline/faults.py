@@ -16,6 +16,8 @@ _LOOK = re.compile(r"(?:file:(?://)?)?(/[^\s'\"`]+\.jsonl)")
 _COLUMN = re.compile(r"[Cc]olumn:? \[?`?([A-Za-z_]+)")
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Corrupt)\b.*")
 _CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
+# Of a fault of the JVM itself the first line only says which of its objects was asked.
+_THROWN = re.compile(r"^(?:: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)", re.MULTILINE)
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def fault_of(error: Exception) -> FailoverError:
         return ComputationFailed("Spark's JVM went away", hint="it may have run out of memory: try --memory")
     if isinstance(error, PythonException):
         return ComputationFailed(f"a reader failed: {_last_line(text)}", hint="is the file readable on every worker?")
-    cause = _CAUSE.findall(text)
+    cause = _CAUSE.findall(text) or _THROWN.findall(text)
     return ComputationFailed(f"Spark could not finish: {cause[-1] if cause else text.strip().splitlines()[0]}"[:500])
 
 

@@ -71,6 +71,12 @@ class Place:
         found: bool = self.system.get_file_info(self.path).type == fs.FileType.Directory
         return found
 
+    def check_can_be_made(self) -> None:
+        """Could this directory be made here, or written to? Only of a local place. Raises ``DefinitionError``."""
+        nearest = next(one for one in (self.local, *self.local.parents) if one.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            raise DefinitionError(f"{self.name} cannot be made: {nearest} is not a directory that can be written")
+
     def files(self) -> list[Place]:
         """The files in this directory, by name, but for hidden ones and those that begin with an underscore."""
         found = self.system.get_file_info(fs.FileSelector(self.path))

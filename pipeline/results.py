@@ -41,13 +41,15 @@ class Result:
 
 
 def check_free(name: str) -> Place:
-    """The place ``name``, at which there is no result yet. Raises ``DefinitionError``."""
+    """The place ``name``, at which there is no result yet, and could be one. Raises ``DefinitionError``."""
     place = Place.of(name)
     if not place.is_local:
         if place.child(REPORT).exists():
             raise DefinitionError(f"{name} holds a result already", hint="choose another place")
-    elif place.exists() and not _is_empty_directory(place.local):
+        return place
+    if place.exists() and not _is_empty_directory(place.local):
         raise DefinitionError(f"{name} exists already", hint="choose another directory")
+    place.check_can_be_made()
     return place
 
 

@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from orchestrator.errors import ComputationFailed
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
-from pipeline.leavings import claim, sweep
+from pipeline.leavings import LOG, claim, hold, sweep
 
 NAME = "failover pipeline"
 _GRACE_S = 10.0
@@ -113,12 +113,13 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     sweep(Path(settings.scratch or tempfile.gettempdir()), f"{_SCRATCH}*")
     with (
         tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=settings.scratch, ignore_cleanup_errors=True) as own,
-        (Path(own) / "spark.log").open("w+b") as log,
+        (Path(own) / LOG).open("w+b") as log,
         _py4j_silent(),
     ):
         scratch = Path(own)
         try:
             claim(scratch)
+            hold(log)
             with _python_and_java(scratch), _undisturbed():
                 session = _start(settings.as_conf(scratch), log)
                 claim(scratch, jvm_pid())
@@ -156,13 +157,15 @@ def _given_session() -> SparkSession:
 
 @contextmanager
 def _python_and_java(scratch: Path) -> Iterator[None]:
-    """The environment that Spark's own start script reads; put back as it was."""
+    """The environment that Spark's own start script reads, and where PySpark meets it; put back as they were."""
     wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), "PYSPARK_PYTHON": sys.executable}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
+    elsewhere, tempfile.tempdir = tempfile.tempdir, str(scratch)
     try:
         yield
     finally:
+        tempfile.tempdir = elsewhere
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

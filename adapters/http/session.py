@@ -7,6 +7,7 @@ between threads.
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 import threading
@@ -24,6 +25,8 @@ from orchestrator.errors import CommandTimedOut, Forbidden, Unreachable, Unreada
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
 _UNAUTHORIZED = 401
+# httpx tells whoever listens the address of every request; that of a webhook is a password.
+logging.getLogger("httpx").addFilter(lambda record: record.levelno >= logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)

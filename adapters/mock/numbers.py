@@ -97,6 +97,17 @@ class Numbers:
             return []
         return [(max(start, self._starts[i]), min(stop, self._stops[i])) for i in range(first, last)]
 
+    def missing(self, start: int, stop: int) -> list[Run]:
+        """These numbers without the members."""
+        found: list[Run] = []
+        for low, high in self.within(start, stop):
+            if start < low:
+                found.append((start, low))
+            start = high
+        if start < stop:
+            found.append((start, stop))
+        return found
+
     def without(self, other: Numbers) -> Numbers:
         """A new set: the members that ``other`` does not have."""
         rest = Numbers(self)

@@ -27,7 +27,7 @@ from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, FailoverError, JournalUnavailable
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
-from orchestrator.reports.history import last_outage, restored_by
+from orchestrator.reports.history import History
 from orchestrator.reports.standing import Standing
 from orchestrator.site import Inventory
 from orchestrator.state import fold
@@ -91,6 +91,7 @@ class _Guard:
     def __init__(self, tools: Tools, beat: Beat, post: Post, wish: Wish, *, as_json: bool) -> None:
         self._tools, self._wish, self._as_json = tools, wish, as_json
         self._pair, self._services, self._site, self._mate = beat.pair, beat.services, beat.site, beat.mate
+        self._sites = [beat.inventory.sites[name] for name in (beat.site, beat.mate)]
         self._simulated = tools.is_simulated(beat.inventory)
         self._post = post
         self._since = tools.clock.now()
@@ -117,7 +118,8 @@ class _Guard:
     def _see_lost(self, now: Standing) -> None:
         """Refuse to guard a site that serves, or one that is well: nothing may be taken from these."""
         with closing(self._tools.journal()) as journal:
-            outages = [last_outage(journal, service, self._mate) for service in self._services]
+            history = self._history(journal)
+            outages = [history.last_outage(service, self._mate) for service in self._services]
             known = [outage.at for outage in outages if outage is not None]
             restored = None
             if known:
@@ -257,8 +259,12 @@ class _Guard:
     def _is_led(self, journal: Journal, run: str) -> bool:
         return is_led(journal.row(run), self._tools.clock.now())
 
+    def _history(self, journal: Journal) -> History:
+        return History(journal, self._sites)
+
     def _restored(self, journal: Journal) -> str | None:
-        found = [restored_by(journal, service, self._site, self._since) for service in self._services]
+        history = self._history(journal)
+        found = [history.restored_by(service, self._site, self._since) for service in self._services]
         return found[0] if found and None not in found else None
 
     # Telling

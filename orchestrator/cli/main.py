@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,7 +101,8 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
     typed = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_any_text()
     try:
-        app(typed, prog_name="failover", obj=tools)
+        with _private_files():
+            app(typed, prog_name="failover", obj=tools)
     except SystemExit as end:
         return _ended(end, as_json="--json" in typed)
     except OutputLost as error:
@@ -119,6 +121,16 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
             say("set FAILOVER_TRACEBACK=1 to see where")
         return _failed(bug, as_json="--json" in typed)
     return 0
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Whatever a command leaves behind, evidence and reports among it, is its account's alone."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _ended(end: SystemExit, *, as_json: bool) -> int:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from orchestrator.cli.options import LinesAsJson
 from orchestrator.cli.spark_options import SparkWish, on_spark
+
+
+def _time(name: str, what: str) -> Any:
+    """An option that takes a time."""
+    return typer.Option(name, metavar="TIME", help=what)
 
 
 def register(group: typer.Typer) -> None:
@@ -31,21 +36,11 @@ def watch(
     available_now: Annotated[
         bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
     ] = False,
-    interval: Annotated[
-        str, typer.Option("--interval", metavar="TIME", help="How often new readings are looked for.")
-    ] = "5s",
-    window: Annotated[
-        str, typer.Option("--window", metavar="TIME", help="Rates are taken from readings of so long.")
-    ] = "5m",
-    stall: Annotated[
-        str, typer.Option("--stall", metavar="TIME", help="Longer without progress, and not empty, is stalled.")
-    ] = "2m",
-    late: Annotated[
-        str, typer.Option("--late", metavar="TIME", help="So long a reading is waited for before younger ones count.")
-    ] = "30s",
-    full_within: Annotated[
-        str, typer.Option("--full-within", metavar="TIME", help="A queue that is full sooner is an alert.")
-    ] = "1h",
+    interval: Annotated[str, _time("--interval", "How often new readings are looked for.")] = "5s",
+    window: Annotated[str, _time("--window", "Rates are taken from readings of so long.")] = "5m",
+    stall: Annotated[str, _time("--stall", "Longer without progress, and not empty, is stalled.")] = "2m",
+    late: Annotated[str, _time("--late", "So long a reading is waited for before younger ones count.")] = "30s",
+    full_within: Annotated[str, _time("--full-within", "A queue that is full sooner is an alert.")] = "1h",
     as_json: LinesAsJson = False,
 ) -> None:
     """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.

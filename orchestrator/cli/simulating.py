@@ -12,7 +12,7 @@ from proof.simulation.draw import draw
 from proof.simulation.many import Failing, Figures, play_many
 from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
-from proof.simulation.story import KINDS, Kind
+from proof.simulation.story import KINDS, Kind, Story
 
 _FINDINGS = 4
 _TELL_EVERY_S = 5.0
@@ -66,15 +66,20 @@ def _tell_failing(wish: Wish, failing: Failing) -> None:
         return
     show(f"seed {failing.seed} ({failing.kind}): {'; '.join(lines)}")
     if smallest is not None:
-        for fault in smallest.faults:
-            show(f"  goes wrong: {fault}")
-        for strike in smallest.strikes:
-            show(f"  at instant {strike.at}: {strike.kind}")
-        for one in smallest.omissions:
-            show(f"  is not told: {one.field} of {one.reading}")
-        for lag in smallest.lags:
-            show(f"  lags behind: {lag.site}, by {lag.seconds:g}s")
+        for line in _troubles(smallest):
+            show(f"  {line}")
     show(f"  the same again: {again}")
+
+
+def _troubles(story: Story) -> Iterator[str]:
+    """What goes wrong in a night, a line each."""
+    yield from (f"went wrong before: {fault}" for fault in story.prelude)
+    yield from (f"goes wrong: {fault}" for fault in story.faults)
+    for strike in story.strikes:
+        where = f"{strike.near}, call {strike.at}" if strike.near else f"instant {strike.at}"
+        yield f"at {where}: {strike.kind}"
+    yield from (f"is not told: {one.field} of {one.reading}" for one in story.omissions)
+    yield from (f"lags behind: {lag.site}, by {lag.seconds:g}s" for lag in story.lags)
 
 
 def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:

@@ -21,7 +21,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.errors import AdapterError, DefinitionError
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
 from orchestrator.site import Inventory, Pair
 
 _READINGS = ("replication", "replication_queue", "transactions")
@@ -103,14 +103,15 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
     is_amps = all("links" in one.answers for one in sites)
     for service in pair.services:
         ends = {
-            one.site: survey_amps.end_of(one.answers, service) if is_amps else _end(one, service) for one in sites
+            one.site: survey_amps.end_of(one.answers, service) if is_amps else end_of(one, service) for one in sites
         }
         verdict = (survey_amps.verdict if is_amps else _verdict)(list(ends.values()))
         rows.append({"pair": pair.name, "service": service, "verdict": verdict, "sites": ends})
     return rows
 
 
-def _end(survey: SiteSurvey, service: str) -> dict[str, object]:
+def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:
+    """A service of appliances as one site shows it, by figure; None is unknown."""
     end: dict[str, object] = dict.fromkeys(("role", "bridge", "queue_bound", "messages", "prepared", "replicated"))
     replication = survey.of("replication", service)
     if isinstance(replication, ReplicationStatus):
@@ -122,7 +123,8 @@ def _end(survey: SiteSurvey, service: str) -> dict[str, object]:
         end["messages"] = queue.messages
     transactions = survey.of("transactions", service)
     if isinstance(transactions, Transactions):
-        end["prepared"] = sum(item.state == "prepared" for item in transactions.items)
+        states = [item.state for item in transactions.items]
+        end["prepared"] = None if None in states else states.count(TransactionState.PREPARED)
     failures = [answer.text for answer in (replication, queue, transactions) if isinstance(answer, Failure)]
     if failures:
         end["error"] = failures[0]

@@ -10,9 +10,9 @@ from orchestrator import events as ev
 from orchestrator.cli.wiring import Tools
 from orchestrator.decide.approve import RISK_GATE
 from orchestrator.errors import DefinitionError, NotStarted
-from orchestrator.reports.history import last_known, last_outage
+from orchestrator.reports.history import History, outage_of_all
 from orchestrator.runbook import Choice
-from orchestrator.site import Inventory
+from orchestrator.site import Inventory, Site
 
 
 def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, isolated: bool) -> ev.Policy:
@@ -51,22 +51,22 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
     """The plan with what the newest stored readings say of the failed site, for each service."""
     with closing(tools.journal()) as journal:
-        notes = tuple(last_known(journal, service, plan.source) for service in plan.services)
+        history = History(journal, _sites_of(plan))
+        notes = tuple(history.last_known(service, plan.source) for service in plan.services)
     return plan.model_copy(update={"notes": notes})
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
-    """The plan with the fail-over it takes back: from the record, or as the operator states it."""
+    """The plan with the fail-over it takes back: from the record, or as the operator states it. ``acting`` served."""
     with closing(tools.journal()) as journal:
-        known = [last_outage(journal, service, acting) for service in plan.services]
-    found = [outage for outage in known if outage is not None]
-    # Services that failed over at different times are judged by the latest: what is younger than it is safe for all.
-    outage = max(found, key=lambda outage: outage.at) if len(found) == len(known) else None
-    if at is not None:
-        outage = ev.Outage(at=at, suspended=outage.suspended if outage else None)
-    if spool_lost:
-        outage = (outage or ev.Outage(at=tools.clock.now())).model_copy(update={"spool_lost": True})
+        history = History(journal, _sites_of(plan))
+        known = [history.last_outage(service, acting) for service in plan.services]
+    outage = outage_of_all(known, stated_at=at, spool_lost=spool_lost, now=tools.clock.now())
     return plan.model_copy(update={"outage": outage})
+
+
+def _sites_of(plan: ev.Plan) -> list[Site]:
+    return [plan.inventory.sites[name] for name in (plan.source, plan.target)]
 
 
 def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev.Plan:

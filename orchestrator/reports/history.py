@@ -1,80 +1,182 @@
 """What earlier runs know: the fail-over that a fail-back takes back, and the last that was read of a site.
 
-Read from the journal alone. What no record tells stays unknown.
+Read from the journal alone. What no record tells stays unknown. Only runs on the same devices count: a simulated pair, or
+another one, may have sites and services of the same names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from orchestrator import events as ev
 from orchestrator.clock import iso
-from orchestrator.journal import Journal
+from orchestrator.journal import Journal, RunRow
+from orchestrator.lease import service_place
 from orchestrator.readings import QueueDepth, ReplicationStatus
 from orchestrator.readings_amps import Links
-from orchestrator.state import begin, fold
+from orchestrator.runbook import Side
+from orchestrator.site import Site
+from orchestrator.state import begin
 
 # How far back is looked; an older run says nothing about the night of today.
 RUNS_BACK = 200
 
+_MOVES = ("controlled", "uncontrolled", "failback")
+_DONE = frozenset({ev.Outcome.DONE, ev.Outcome.ESCALATED})
 
-def last_outage(journal: Journal, service: str, acting: str) -> ev.Outage | None:
-    """The newest uncontrolled fail-over of ``service`` to ``acting``, and what was done since; None: no record."""
-    suspended = spool_lost = False
-    for run, plan in _runs(journal, service):
-        if _is(plan, "restore") and plan.target == acting:
-            spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
-        for record in journal.records(run):
-            if record.lane == service and _suspends(record.event):
-                suspended = True
-        if not _is(plan, "uncontrolled") or plan.target != acting:
-            continue
-        passed = _passed_at(journal, run, service)
-        if passed is not None:
-            return ev.Outage(at=passed, run=run, suspended=suspended, spool_lost=spool_lost)
-    return None
+
+@dataclass(slots=True)
+class _LastRead:
+    """The newest of each reading of one service at one side, in words; empty: none."""
+
+    eligible: str = ""
+    queued: str = ""
+    linked: str = ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the records of one run tell, by service."""
+
+    passed: dict[str, float] = field(default_factory=dict)
+    suspended: set[str] = field(default_factory=set)
+    outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
+    read: dict[tuple[str, Side], _LastRead] = field(default_factory=dict)
+
+    def take(self, lane: str, event: ev.Event, at: float) -> None:
+        """One more record of a lane."""
+        match event:
+            case ev.PointOfNoReturnPassed():
+                self.passed.setdefault(lane, at)
+            case ev.ActionIntended(action="set_reject_on_discard") if event.args.get("enabled") == "no":
+                self.suspended.add(lane)
+            case ev.LaneEnded():
+                self.outcomes[lane] = event.outcome
+            case ev.LaneResumed():
+                self.outcomes.pop(lane, None)
+            case ev.Observed():
+                for seen in event.seen:
+                    _note(self.read.setdefault((lane, seen.on), _LastRead()), seen)
+
+    def moved(self, service: str) -> bool:
+        """Did it change who is active?"""
+        return service in self.passed or self.outcomes.get(service) in _DONE
+
+
+class History:
+    """The runs on the devices of ``sites``, a pair's two, as far as one journal has them. Each run is read once."""
+
+    def __init__(self, journal: Journal, sites: Iterable[Site]) -> None:
+        self._journal = journal
+        self._place = service_place("", sites)
+        self._read: dict[str, _Told] = {}
+
+    def last_outage(self, service: str, acting: str) -> ev.Outage | None:
+        """The uncontrolled fail-over of ``service`` to ``acting`` that stands, and what was done since.
+
+        None: no record, or activity was moved away from ``acting`` since; how it got there again is not known then.
+        """
+        suspended = spool_lost = False
+        for row, plan in self._of(service):
+            if _is(plan, "restore") and plan.target == acting:
+                spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
+            told = self._told(row)
+            suspended = suspended or service in told.suspended
+            if plan.source == acting and any(_is(plan, kind) for kind in _MOVES) and told.moved(service):
+                return None
+            if _is(plan, "uncontrolled") and plan.target == acting and service in told.passed:
+                return ev.Outage(at=told.passed[service], run=row.run, suspended=suspended, spool_lost=spool_lost)
+        return None
+
+    def restored_by(self, service: str, site: str, since: float) -> str | None:
+        """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
+        for row, plan in self._of(service):
+            is_back = plan.source == site and _is(plan, "restore") and row.created_at >= since
+            if is_back and self._told(row).outcomes.get(service) is ev.Outcome.DONE:
+                return row.run
+        return None
+
+    def last_known(self, service: str, site: str) -> str:
+        """The newest stored readings of ``service`` at ``site``, in a sentence; it says unknown when there are none."""
+        last = _LastRead()
+        for row, plan in self._of(service):
+            if site not in (plan.source, plan.target):
+                continue  # called otherwise then
+            side: Side = "source" if plan.source == site else "target"
+            older = self._told(row).read.get((service, side), _LastRead())
+            last = _LastRead(
+                last.eligible or older.eligible, last.queued or older.queued, last.linked or older.linked
+            )
+            if (last.eligible and last.queued) or last.linked:
+                break
+        if last.linked:
+            return f"last known of {service} at {site}: {last.linked}"
+        unknown = "sync eligibility unknown"
+        return f"last known of {service} at {site}: {last.eligible or unknown}; {last.queued or 'queue unknown'}"
+
+    def _of(self, service: str) -> Iterator[tuple[RunRow, ev.Plan]]:
+        """Runs that moved ``service``, newest first."""
+        return ((row, plan) for row, plan in self._runs if service in plan.services)
+
+    @cached_property
+    def _runs(self) -> list[tuple[RunRow, ev.Plan]]:
+        rows = self._journal.runs()[:RUNS_BACK]
+        plans = ((row, begin(next(self._journal.records(row.run))).plan) for row in rows)
+        return [(row, plan) for row, plan in plans if service_place("", _sites_of(plan)) == self._place]
+
+    def _told(self, row: RunRow) -> _Told:
+        if row.run not in self._read:
+            told = self._read[row.run] = _Told()
+            for record in self._journal.records(row.run):
+                if record.lane is not None:
+                    told.take(record.lane, record.event, record.at)
+        return self._read[row.run]
 
 
 def outages_of(journal: Journal, run: str) -> dict[str, ev.Outage]:
-    """By service, the fail-over that ``run`` was, unless a later one took its place; empty for any other run."""
+    """By service, the fail-over that ``run`` was and that stands; empty for any other run."""
     plan = begin(next(journal.records(run))).plan
-    found = {service: last_outage(journal, service, plan.target) for service in plan.services}
+    history = History(journal, _sites_of(plan))
+    found = {service: history.last_outage(service, plan.target) for service in plan.services}
     return {service: outage for service, outage in found.items() if outage is not None and outage.run == run}
 
 
-def restored_by(journal: Journal, service: str, site: str, since: float) -> str | None:
-    """The run begun after ``since`` that brought ``service`` back as standby at ``site``; None: no record."""
-    for run, plan in _runs(journal, service):
-        if plan.source != site or not _is(plan, "restore"):
-            continue
-        state = fold(journal.records(run))
-        if journal.row(run).created_at >= since and state.lanes[service].outcome is ev.Outcome.DONE:
-            return run
-    return None
+def outage_of_all(
+    known: Sequence[ev.Outage | None], *, stated_at: float | None, spool_lost: bool, now: float
+) -> ev.Outage | None:
+    """One outage for the services of a run, each of which has its own among ``known``, or None.
+
+    ``stated_at`` and ``spool_lost`` are what the operator says. Without a stated moment the latest one counts, since what
+    is younger than it is safe for all; and no moment is known where one service's is not. What was done since to any of
+    them speaks against going back with all.
+    """
+    found = [one for one in known if one is not None]
+    is_whole = len(found) == len(known)
+    is_lost = spool_lost or any(one.spool_lost for one in found)
+    suspended = True if any(one.suspended for one in found) else False if is_whole else None
+    if stated_at is not None:
+        return ev.Outage(at=stated_at, suspended=suspended, spool_lost=is_lost)
+    if is_whole:
+        latest = max(found, key=lambda one: one.at)
+        return latest.model_copy(update={"suspended": suspended, "spool_lost": is_lost})
+    return ev.Outage(at=now, suspended=suspended, spool_lost=True) if is_lost else None
 
 
-def last_known(journal: Journal, service: str, site: str) -> str:
-    """The newest stored readings of ``service`` at ``site``, in a sentence; it says unknown when there are none."""
-    eligible, queued, linked = "", "", ""
-    for run, plan in _runs(journal, service):
-        for on, name in (("source", plan.source), ("target", plan.target)):
-            if name != site:
-                continue
-            for record in reversed(list(journal.records(run))):
-                if record.lane != service or not isinstance(record.event, ev.Observed):
-                    continue
-                for seen in record.event.seen:
-                    if seen.on == on and isinstance(seen.value, ReplicationStatus) and not eligible:
-                        eligible = _eligible(seen.value, seen.asked_at)
-                    if seen.on == on and isinstance(seen.value, QueueDepth) and not queued:
-                        queued = f"{seen.value.messages} messages queued for the mate at {iso(seen.asked_at)}"
-                    if seen.on == on and isinstance(seen.value, Links) and not linked:
-                        linked = _linked(seen.value, seen.asked_at)
-        if (eligible and queued) or linked:
-            break
-    if linked:
-        return f"last known of {service} at {site}: {linked}"
-    return f"last known of {service} at {site}: {eligible or 'sync eligibility unknown'}; {queued or 'queue unknown'}"
+def _sites_of(plan: ev.Plan) -> list[Site]:
+    return [plan.inventory.sites[name] for name in (plan.source, plan.target)]
+
+
+def _note(last: _LastRead, seen: ev.Seen) -> None:
+    """One more reading. What it does not tell leaves what an older one told."""
+    match seen.value:
+        case ReplicationStatus():
+            last.eligible = _eligible(seen.value, seen.asked_at) or last.eligible
+        case QueueDepth():
+            last.queued = f"{seen.value.messages} messages queued for the mate at {iso(seen.asked_at)}"
+        case Links():
+            last.linked = _linked(seen.value, seen.asked_at) or last.linked
 
 
 def _linked(links: Links, at: float) -> str:
@@ -97,25 +199,3 @@ def _eligible(status: ReplicationStatus, at: float) -> str:
 def _is(plan: ev.Plan, kind: str) -> bool:
     """Of this kind, whichever family and variant."""
     return plan.runbook.runbook.partition("/")[2].startswith(kind)
-
-
-def _runs(journal: Journal, service: str) -> Iterator[tuple[str, ev.Plan]]:
-    """Runs that moved ``service``, newest first."""
-    for row in journal.runs()[:RUNS_BACK]:
-        plan = begin(next(journal.records(row.run))).plan
-        if service in plan.services:
-            yield row.run, plan
-
-
-def _passed_at(journal: Journal, run: str, service: str) -> float | None:
-    passed = [
-        record.at
-        for record in journal.records(run)
-        if record.lane == service and isinstance(record.event, ev.PointOfNoReturnPassed)
-    ]
-    return passed[0] if passed else None
-
-
-def _suspends(event: ev.Event) -> bool:
-    is_discard = isinstance(event, ev.ActionIntended) and event.action == "set_reject_on_discard"
-    return is_discard and isinstance(event, ev.ActionIntended) and event.args.get("enabled") == "no"

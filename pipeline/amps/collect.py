@@ -24,11 +24,11 @@ from pipeline.amps.quarantine import Quarantine
 from pipeline.amps.sow_dump import SowDump, SowRecord
 from pipeline.amps.text import Quarantined
 from pipeline.collect import Job
-from pipeline.commits import Commit, CommitLog, DumpMark, Opening
+from pipeline.commits import Commit, CommitLog, DumpMark, Opening, collecting
 from pipeline.layout import MICROS
-from pipeline.manifest import NAME, DumpsRead, Manifest
+from pipeline.manifest import DumpsRead, Manifest
 from pipeline.parts import Bounds, Parts
-from pipeline.places import Place, write_whole
+from pipeline.places import Place
 from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
 # What no dump tells of any message.
@@ -76,36 +76,16 @@ def collect_dumps(
     another process collects into it, ``OutputLost`` when it cannot be written. After any of these the same call goes
     on where this one stopped.
     """
-    if (directory / NAME).exists():
-        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
     opening = Opening(site=job.site, run=job.run, dumps=_fingerprint(dumps), started_at=clock.now())
-    log = CommitLog(directory, opening)
-    try:
-        log.sweep()
+    with collecting(directory, opening) as log:
         found = _Collection(dumps, directory, job, log, observe, bounds).run()
-        manifest = Manifest(
-            site=job.site,
-            simulated=job.simulated,
-            run=job.run,
-            failover_at=job.failover_at,
-            started_at=log.opening.started_at,
-            finished_at=clock.now(),
-            services=tuple(job.services),
-            endpoints=found.endpoints(dumps),
-            files=tuple(log.files),
-            unknown=UNKNOWN,
-            dumps=DumpsRead(
-                dumps=len(dumps),
-                left_aside=dict(sorted(found.left_aside.items())),
-                unread=tuple(found.unread.values()),
-                quarantine=tuple(log.quarantine),
-            ),
+        read = DumpsRead(
+            dumps=len(dumps),
+            left_aside=dict(sorted(found.left_aside.items())),
+            unread=tuple(found.unread.values()),
+            quarantine=tuple(log.quarantine),
         )
-        write_whole(directory / NAME, manifest.encoded())
-        log.remove()
-        return manifest
-    finally:
-        log.close()
+        return log.end(job.manifest(log, clock, found.endpoints(dumps), unknown=UNKNOWN, dumps=read))
 
 
 def _fingerprint(dumps: list[Dump]) -> str:

@@ -70,6 +70,15 @@ class Instance:
         return cls(name, tuple(journals.files()) if journals.is_directory() else (), _sow_dumps(sow))
 
 
+def check_apart(left: Instance, right: Instance) -> None:
+    """Raises ``DefinitionError`` for dumps that stand on both sides: they agree with themselves."""
+    places = [{*(one.path for one in (*side.journals, *side.sow.values()))} for side in (left, right)]
+    for path in sorted(places[0] & places[1]):
+        raise DefinitionError(
+            "this dump is on both sides", file=path, hint="give the dumps of one instance, then the other's"
+        )
+
+
 def _sow_dumps(directory: Place) -> dict[Topic, Place]:
     dumps: dict[Topic, Place] = {}
     for file in directory.files():

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
-from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of
+from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _SEPARATOR = re.compile(rb"_{20,}\s*")
 _BEGINS = re.compile(rb"entry\s*:\s*\d+\s*")
@@ -83,8 +83,7 @@ class JournalDump:
     @property
     def total(self) -> int | None:
         """How many entries the dump says that the journal has."""
-        text = self.footer.get("Total Entries", "")
-        return int(text) if text.isdecimal() else None
+        return whole(self.footer.get("Total Entries", ""))
 
     def _entry_or_not(self) -> Entry | Quarantined:
         start = self._lines.offset
@@ -166,9 +165,9 @@ def _entry(fields: Fields, offset: int) -> Entry:
 
 def _micros(texts: Mapping[str, str]) -> int | None:
     """From the raw timestamp, which no time zone touches; else from the other."""
-    raw = texts.get("timestamp", "")
-    if raw.isdecimal() and EPOCH_MICROS < int(raw) < 2 * EPOCH_MICROS:
-        return int(raw) - EPOCH_MICROS
+    raw = whole(texts.get("timestamp", ""))
+    if raw is not None and EPOCH_MICROS < raw < 2 * EPOCH_MICROS:
+        return raw - EPOCH_MICROS
     return micros_of(texts.get("iso8601 timestamp"))
 
 

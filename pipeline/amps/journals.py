@@ -108,9 +108,10 @@ class _Comparison:
         is_older = F.col(f"micros_{own}") + self._skew < F.lit(begins)
         # A younger log that begins with a resynchronisation has later times for old messages: numbers come first.
         is_higher = F.col("sequence") > F.col(f"highest_{other}")
-        lost = F.lit("lost" if log.is_whole else "unknown")
+        # What could not be read of the log may be this message.
+        absent, lost = (F.lit(word if log.is_whole else "unknown") for word in ("topic-absent", "lost"))
         return (
-            F.when(F.col(f"topic_{other}").isNull(), "topic-absent")
+            F.when(F.col(f"topic_{other}").isNull(), absent)
             .when(is_higher, "not-yet-replicated")
             .when(is_older, "aged-out")
             .when(F.col(f"highest_{other}").isNull(), "not-yet-replicated")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of
+from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _BEGINS = re.compile(rb"\s*key\s*=\s*\d+\s*")
 _FIELD = re.compile(rb"\s*([^=:\[\]]+?)\s*=\s?(.*)", re.DOTALL)
@@ -52,8 +52,8 @@ class SowDump:
             elif found := _SUMMARY.fullmatch(line):
                 name, value = text_of(found[1]), text_of(found[2])
                 self.summary.setdefault(name, value)
-                if name == "Valid Keys" and value.isdecimal():
-                    self._totals.append(int(value))
+                if name == "Valid Keys" and (total := whole(value)) is not None:
+                    self._totals.append(total)
             elif line.strip() and not _HEADINGS.fullmatch(line):
                 yield skipped(lines, [line], lines.offset - len(line), "neither a record nor a field", _is_border)
 

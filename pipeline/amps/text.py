@@ -20,6 +20,9 @@ EXCERPT_BYTES = 2048
 LINE_MAX = 1 << 20
 # A length beyond this is taken for damage.
 VALUE_MAX = 256 << 20
+# A value whose length was wrong is read again from its beginning. So many bytes may be, and so many times what was read;
+# else a dump of nothing but large lengths would be read for ever. Of a small value it does not matter.
+_AGAIN_MAX, _AGAIN_TIMES, _SMALL = 64 << 20, 8, 4 << 10
 _ISO = re.compile(r"(\d{8}T\d{6})(?:\.(\d+))?Z")
 
 
@@ -45,6 +48,8 @@ class Lines:
         self._stream = stream
         self._kept: list[bytes] = []  # the next one comes last
         self._offset = offset
+        self._begun_at = offset
+        self._again = 0  # bytes that were taken for a value, and put back
 
     @property
     def offset(self) -> int:
@@ -66,10 +71,13 @@ class Lines:
         """``length`` bytes of a value of which ``begun`` was taken with its line.
 
         Raises ``Corrupt`` when the value does not end in a bracket right there, and that ends the line. What was taken
-        is put back then: a length that is wrong must not cost the records behind it.
+        is put back then: a length that is wrong must not cost the records behind it. After too many of those the
+        length of a large value is taken for wrong without a look, until more was read.
         """
         if length > VALUE_MAX:
             raise Corrupt(f"a value of {length:,} bytes, more than can be held")
+        if length > _SMALL and self._again > _AGAIN_MAX + _AGAIN_TIMES * (self._offset - self._begun_at):
+            raise Corrupt(f"a value of {length:,} bytes, and too many before it had a wrong length")
         parts, have, is_cut = [begun], len(begun), False
         while have <= length and not is_cut:
             line = self.take()
@@ -79,6 +87,7 @@ class Lines:
         whole = b"".join(parts)
         if not is_cut and whole[length:].rstrip() == b"]":
             return whole[:length]
+        self._again += have
         for line in reversed(parts[1:]):
             self.put_back(line)
         what = "the file ends in a value of" if is_cut else "a value does not end after its"
@@ -96,6 +105,12 @@ def skipped(lines: Lines, begun: Sequence[bytes], start: int, reason: str, begin
     return Quarantined(start, lines.offset - start, reason, b"".join(excerpt)[:EXCERPT_BYTES])
 
 
+def whole(text: str) -> int | None:
+    """A whole number of at most 63 bits; None for any other text."""
+    value = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    return value if value is not None and value < 1 << 63 else None
+
+
 def number(fields: Mapping[str, str], name: str) -> int:
     """A field that must be a whole number of at most 63 bits. Raises ``Corrupt``."""
     text = fields.get(name)
@@ -103,8 +118,8 @@ def number(fields: Mapping[str, str], name: str) -> int:
         raise Corrupt(f"there is no field {name}")
     if not (text.isascii() and text.isdecimal()):
         raise Corrupt(f"{name} is no number: {text[:40]!r}")
-    value = int(text) if len(text) < 20 else 1 << 63
-    if value >= 1 << 63:
+    value = whole(text)
+    if value is None:
         raise Corrupt(f"{name} is larger than 63 bits: {text[:40]}")
     return value
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Any, Literal, NamedTuple
+
+from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from orchestrator import events as ev
 from orchestrator.chain import follow_exported, record_of
@@ -73,6 +74,8 @@ def facts_of_lines(name: str, lines: list[Any]) -> list[Fact]:
             facts = list(_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
     except FailoverError as error:
         return [unread(name, str(error))]
+    except ValidationError as error:
+        return [unread(name, f"neither an exported run nor a kept check ({error.errors()[0]['msg']})")]
     except (ValueError, KeyError, TypeError) as error:
         return [unread(name, f"neither an exported run nor a kept check ({type(error).__name__}: {error})")]
     return [fact._replace(file=name) for fact in facts]
@@ -145,14 +148,32 @@ def _failures(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterat
         yield base._replace(kind="failure", service=lane, site=site, name=reading, state=error, amount=float(times))
 
 
-def _of_check(document: dict[str, Any]) -> Iterator[Fact]:
-    """The states in one ``failover check --json``."""
-    at = datetime.fromisoformat(document["at"]).timestamp()
-    base = Fact("check", at, bool(document["simulated"]))
-    for pair in document["pairs"]:
-        for site, checks in pair["sites"].items():
+class _Service(BaseModel):
+    service: str
+    checks: dict[str, str]
+
+
+class _Pair(BaseModel):
+    sites: dict[str, dict[str, str]]
+    services: tuple[_Service, ...]
+
+
+class _Check(BaseModel):
+    """What is used of one ``failover check --json``."""
+
+    at: AwareDatetime
+    simulated: bool
+    pairs: tuple[_Pair, ...]
+
+
+def _of_check(document: object) -> Iterator[Fact]:
+    """The states in one ``failover check --json``. Raises ``ValidationError``."""
+    check = _Check.model_validate(document)
+    base = Fact("check", check.at.timestamp(), check.simulated)
+    for pair in check.pairs:
+        for site, checks in pair.sites.items():
             for name, state in checks.items():
                 yield base._replace(site=site, name=name, state=state)
-        for one in pair["services"]:
-            for name, state in one["checks"].items():
-                yield base._replace(service=one["service"], name=name, state=state)
+        for one in pair.services:
+            for name, state in one.checks.items():
+                yield base._replace(service=one.service, name=name, state=state)

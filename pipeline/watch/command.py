@@ -47,8 +47,10 @@ def watch(
         raise DefinitionError(
             f"{readings} has a sign that Spark takes for a pattern: one of {' '.join(sorted(_PATTERN))}"
         )
-    if alerts is not None and alerts.path == place.path:
-        raise DefinitionError(f"--out {out}: alerts among the readings would be read as such")
+    if alerts is not None:
+        if alerts.local.resolve() == place.local.resolve():
+            raise DefinitionError(f"--out {out}: alerts among the readings would be read as such")
+        alerts.check_can_be_made()
     with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local) as held:
         say("starting Spark")
         with spark_session(settings) as spark, spark_faults(), stopping() as stop:

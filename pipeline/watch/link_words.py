@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from orchestrator.clock import iso
@@ -85,7 +86,10 @@ def standing(figures: LinkFigures, service: str) -> str:
 
 
 def _outlook_of(figures: LinkFigures, service: str) -> AmpsOutlook:
-    return outlook_amps(figures.look, service=service, mate=_mate(figures))
+    line = figures.read.line
+    told = outlook_amps(figures.look, service=service, mate=_mate(figures))
+    # What to do is a command that names the mate.
+    return told if line is not None and line.mate is not None else replace(told, advice="")
 
 
 def _mate(figures: LinkFigures) -> str:

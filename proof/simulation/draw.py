@@ -25,6 +25,7 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("abort", 8),
     ("answer", 8),
 )
+_LOCKED_OUT = 0.03  # of all nights
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
 _FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
 
@@ -43,7 +44,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
         services=scene.services,
         prelude=scene.prelude,
         wait=scene.wait,
-        faults=scene.faults,
+        faults=(*scene.faults, *_account(seed)),
         omissions=_omissions(chance, family),
         lags=_lags(chance, family, scene),
         person=_person(chance),
@@ -58,6 +59,15 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     )
     story = story.model_copy(update={"waves": _waves(chance, story.services)})
     return story.model_copy(update={"strikes": _strikes(chance, story, family.calls)})
+
+
+def _account(seed: int) -> tuple[str, ...]:
+    """Now and then an account is not accepted, once or for a while. Drawn apart from the rest, so that it is one thing
+    more in a night, and not another night."""
+    chance = Random(f"failover account {seed}")
+    if chance.random() >= _LOCKED_OUT:
+        return ()
+    return (f"any: wrong password{chance.choice(('', ' 1s', ' 6s', ' 25s'))}",)
 
 
 def _waves(chance: Random, services: Sequence[str]) -> Waves | None:

@@ -7,7 +7,7 @@ one process does while another one is paused is played at that very instant, ins
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,13 +18,14 @@ from orchestrator.engine import Engine
 from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.fleet import InlineFleet
 from orchestrator.lease import create_run, service_key, take
+from orchestrator.readings import Reading
 from orchestrator.redact import SecretStore
 from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
 from proof.simulation.lagging import Lagging
-from proof.simulation.plans import plan_of
+from proof.simulation.plans import plain, plan_of
 from proof.simulation.process import (
     Endless,
     Killed,
@@ -103,7 +104,7 @@ class Night:
         self._stage.afflict(self.story.prelude)
         self._clock.advance(self.story.wait)
         self._plan = plan_of(self.story, self._stage, self._clock.now() + self.story.clock_s)
-        self._judge = Judge(self._plan.model_dump(mode="json"), self._look(count=True))
+        self._judge = Judge(plain(self._plan, self.story), self._look(count=True))
         if self.story.rehearsed:
             self._rehearse()
         self._stage.afflict(self.story.faults)
@@ -288,9 +289,9 @@ class Night:
         self._judge.order(order, seen)
         self._judge.look(seen)
 
-    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]:
+    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]:
         """What does the family leave out this time?"""
-        return self._omissions.omits(reading, fields)
+        return self._omissions.omits(reading, model)
 
     def _look(self, *, count: bool = False) -> dict[str, Any]:
         return {**self._stage.look(count=count), "lags": self.lagging.most}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from orchestrator import events as ev
 from orchestrator.loader import load_runbook
@@ -16,10 +17,13 @@ _GRACE, _STALL = 4.0, 6.0
 _TIMEOUT = 5.0  # of one command
 
 
+_shipped = cache(load_runbook)
+
+
 @cache
 def runbook(name: str, *, haste: bool) -> Runbook:
     """The shipped runbook; in haste with the long waits cut."""
-    shipped = load_runbook(name)
+    shipped = _shipped(name)
     if not haste:
         return shipped
     return shipped.model_copy(update={"steps": tuple(_hurried(step) for step in shipped.steps)})
@@ -32,6 +36,17 @@ def _hurried(step: Step) -> Step:
     if step.when_stalled is not None:
         cut["when_stalled"] = step.when_stalled.model_copy(update={"after": _STALL})
     return step.model_copy(update=cut)
+
+
+@cache
+def _plain_runbook(name: str, *, haste: bool) -> dict[str, Any]:
+    return runbook(name, haste=haste).model_dump(mode="json")
+
+
+def plain(plan: ev.Plan, story: Story) -> dict[str, Any]:
+    """The plan of ``story`` as plain data, for the judge: most of it is the runbook, which many nights have in common."""
+    told = plan.model_dump(mode="json", exclude={"runbook"})
+    return {**told, "runbook": _plain_runbook(story.runbook, haste=story.haste)}
 
 
 def plan_of(story: Story, stage: Stage, now: float) -> ev.Plan:

@@ -7,7 +7,7 @@ answer for a device, or change what is written.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -19,9 +19,11 @@ from orchestrator.journal import Journal
 from orchestrator.lease import Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
+from orchestrator.tables import METADATA
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Omission, Person
 
+_EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
 _LONGEST_S = 5 * 3_600.0  # the slowest bridge that is drawn, with the longest queue, takes more than an hour
 
 
@@ -42,7 +44,7 @@ class Onlooker(Protocol):
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
-    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]: ...
+    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]: ...
 
     @property
     def lagging(self) -> Lagging: ...
@@ -147,9 +149,7 @@ class NightJournal(Journal):
     def empty(self) -> None:
         """As new, for the next story."""
         with closing(self.engine.raw_connection()) as connection:
-            found = connection.cursor().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            tables = [name for (name,) in found if not name.startswith("sqlite_")]
-            connection.cursor().executescript(";".join(f"DELETE FROM {table}" for table in tables))
+            connection.cursor().executescript(_EMPTY)
 
 
 def _size(path: Path | None) -> int:
@@ -201,7 +201,7 @@ class NightAdapter:
         """The answer as this family gives it: some leave out what others tell."""
         if isinstance(answer, Failure):
             return answer
-        left_out = self._onlooker.omits(reading, type(answer).model_fields)
+        left_out = self._onlooker.omits(reading, type(answer))
         return answer.model_copy(update=dict.fromkeys(left_out)) if left_out else answer
 
 
@@ -222,9 +222,9 @@ class Omissions:
     def __init__(self, omissions: Sequence[Omission]) -> None:
         self._by_name = {(one.reading, one.field): [one.skip, one.times] for one in omissions}
 
-    def omits(self, reading: str, fields: Iterable[str]) -> Sequence[str]:
-        """Which of ``fields`` are left out this time?"""
-        return [field for field in fields if self._omits(reading, field)] if self._by_name else ()
+    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]:
+        """Which fields of the reading's model are left out this time?"""
+        return [field for field in model.model_fields if self._omits(reading, field)] if self._by_name else ()
 
     def _omits(self, reading: str, field: str) -> bool:
         left = self._by_name.get((reading, field))

@@ -9,7 +9,7 @@ from proof.simulation.night import Telling, play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Story
 
-_LISTS = ("faults", "strikes", "omissions", "lags")
+_LISTS = ("faults", "strikes", "omissions", "lags", "prelude")
 # What a story can do without, and what it then has.
 _PLAIN: tuple[dict[str, Any], ...] = (
     {"rehearsed": False},

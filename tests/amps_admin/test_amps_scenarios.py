@@ -305,6 +305,28 @@ def test_nobody_is_sent_to_a_mate_that_lacks_what_was_acknowledged(open_pair: Wo
     assert clean(pair)
 
 
+def test_the_target_is_restarted_after_its_downgrade(pair: WorldPair) -> None:
+    """A restart makes its link sync again, and its publishers wait for what is dead: that is no good end, and the same
+    once more mends it. (Found by the exploration of amps/uncontrolled.)"""
+    pair.act(AWAY, "disable", "transports/1")
+    pair.kill(HOME)
+    pair.fault(f"enable {LDN} +500ms: kill {LDN} 500ms")
+    outcome, why = ended(pair.lead("amps/uncontrolled", source=HOME, policy=DEAD))
+    assert outcome is Outcome.NEEDS_OPERATOR
+    assert "its publishers wait for the failed instance" in why
+    assert ended(pair.lead("amps/uncontrolled", source=HOME, policy=DEAD)) == (Outcome.DONE, "")
+    acknowledged = pair.tally.acknowledged
+    pair.wait(10)
+    assert pair.tally.acknowledged > acknowledged + 200
+
+
+def test_a_guard_whose_mate_dies(open_pair: WorldPair) -> None:
+    """New York was closed, and then London died: nobody serves, which is no good end. (Found by the exploration.)"""
+    returned(open_pair)
+    open_pair.fault(f"disable {NY} +1s: kill {LDN}")
+    assert ended(open_pair.lead("amps/guard", source=HOME))[0] is Outcome.NEEDS_OPERATOR
+
+
 @pytest.mark.parametrize("fault", ["lose reply", "lose request", "late 3s", "garbage reply"])
 def test_a_guard_whose_answer_goes_wrong(open_pair: WorldPair, fault: str) -> None:
     """Doubt is settled by a sample taken after the request."""

@@ -12,7 +12,7 @@ from adapters.mock.amps.account import FabricTally
 from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
 from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
 from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.layout import DowngradeLayout, FabricLayout, TransportLayout
+from adapters.mock.amps.layout import DowngradeLayout, FabricLayout, QueueLayout, TransportLayout
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin
@@ -31,7 +31,8 @@ Way = Literal["in process", "over HTTP"]
 @dataclass
 class WorldPair(Leading):
     """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
-    lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long."""
+    lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
+    ``queue_names``: there are these queues, too."""
 
     folder: Path
     way: Way
@@ -40,11 +41,13 @@ class WorldPair(Leading):
     bootstrap: bool = False
     starts_closed: bool = True
     downgrades: bool = False
+    queue_names: tuple[str, ...] = ()
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
         layout = amps_layout(sync=self.sync, queues=self.queues, bootstrap=self.bootstrap)
         layout = _downgrading(layout) if self.downgrades else layout
+        layout = _with_queues(layout, self.queue_names) if self.queue_names else layout
         self.world = AmpsWorld(_closed_at_start(layout) if self.starts_closed else layout, self.clock)
         self.reference = AMPS_WORLDS.register(str(self.folder), self.world)
         if self.starts_closed:
@@ -57,8 +60,12 @@ class WorldPair(Leading):
 
     def _wire(self, name: str) -> Wire:
         admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
-        is_up = lambda: self.world.fabric.instances[name].phase != "down"  # noqa: E731
-        return Wire(admin, self.clock, reaches=is_up)
+        return Wire(admin, self.clock, reaches=lambda: self._is_up(name))
+
+    def _is_up(self, name: str) -> bool:
+        """Now: looking lets the world's time pass, and with it what is planned."""
+        with self.world.request():
+            return self.world.fabric.instances[name].phase != "down"
 
     def act(self, site: str, action: str, target: str) -> None:
         """Somebody does this at the instance of ``site``."""
@@ -134,6 +141,12 @@ def _closed_at_start(layout: FabricLayout) -> FabricLayout:
     home = INSTANCES[HOME]
     instances = [one.model_copy(update={"transports": shut}) if one.name == home else one for one in layout.instances]
     return layout.model_copy(update={"instances": tuple(instances)})
+
+
+def _with_queues(layout: FabricLayout, names: tuple[str, ...]) -> FabricLayout:
+    queues = tuple(QueueLayout(name=name, underlying="jobs") for name in names)
+    instances = tuple(one.model_copy(update={"queues": queues}) for one in layout.instances)
+    return layout.model_copy(update={"instances": instances, "consumers": ()})
 
 
 def _downgrading(layout: FabricLayout) -> FabricLayout:

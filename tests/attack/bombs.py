@@ -6,21 +6,31 @@ prints how each ended: the documented error's name, or ``read``.
 
 from __future__ import annotations
 
+import gzip
 import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from adapters.amps.admin.document import instance_in
+from adapters.amps.admin.served import read_served
 from adapters.amps.configuration import read_instance
 from adapters.amps.validate import validate
 from adapters.http.session import Reply
 from adapters.http.xmldoc import MalformedXml, parse_xml
+from adapters.mock.amps.faults import parse_amps_faults
+from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
+from adapters.solace.parse_queue import parse_queues
+from adapters.solace.parse_redundancy import parse_message_spool, parse_redundancy
+from adapters.solace.parse_replication import parse_replication
+from adapters.solace.parse_transactions import parse_transactions
 from adapters.solace.semp.envelope import envelope_of
+from adapters.ssh.conversation import ANSWER_BYTES_MAX
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import FailoverError
+from orchestrator.errors import AdapterError, FailoverError
 from orchestrator.loader import load_inventory
 
 MEMORY_MAX = 600 * 1024 * 1024
@@ -58,6 +68,56 @@ def export(folder: Path, text: str) -> None:
 
 def semp(folder: Path, body: bytes) -> None:
     envelope_of(Reply(200, {}, body, 0.0, 0.0), "d", is_read=True)
+
+
+def amps_world(folder: Path, text: str) -> None:
+    (folder / "amps-world.json").write_text(text, encoding="utf-8")
+    AmpsWorld.load(folder / "amps-world.json", VirtualClock()).close()
+
+
+def cli(text: str) -> None:
+    """The text, over and over, as an answer of a terminal through each reader of tables. What is not linear would show
+    at an eighth of the longest answer too."""
+    long = text * (ANSWER_BYTES_MAX // 8 // len(text))
+    for read in (parse_replication, parse_queues, parse_transactions, parse_redundancy, parse_message_spool):
+        try:
+            read(long, "d")
+        except AdapterError as error:
+            refused = error
+        else:
+            return
+    raise refused  # each has refused it
+
+
+def dump(folder: Path, name: str, data: bytes, times: int) -> None:
+    """A dump of AMPS, packed to almost nothing, as an export."""
+    from orchestrator.clock import VirtualClock
+    from pipeline.amps.collect import collect_dumps, dumps_of
+    from pipeline.amps.instance import Instance
+    from pipeline.collect import Job
+    from pipeline.manifest import ServiceSnapshot
+
+    place = folder / name
+    (place / "journal").mkdir(parents=True)
+    with gzip.open(place / "journal" / "0.txt.gz", "wb", compresslevel=1) as file:
+        file.write(_JOURNAL)
+        for _ in range(times):
+            file.write(data)
+    dumps = dumps_of({"orders": Instance.of_dumps(str(place))}, 0.0)
+    collect_dumps(dumps, place / "out", Job("ny", [ServiceSnapshot(name="orders")]), VirtualClock())
+
+
+# An entry that claims to be as long as can be held; what follows it is the next one.
+_GREEDY = b"".join(
+    [
+        b"entry : 1\n",
+        b"msg byte count                : 200000000\n",
+        b"data                          : [x]\n",
+        b"_" * 27 + b"\n",
+    ]
+)
+_LINE = b"_" * 27 + b"\n"
+_JOURNAL = b"File Name       : AMPS.0000000000.journal\nFile Size       : 10485760\n" + _LINE
 
 
 def _topics() -> str:
@@ -131,8 +191,49 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     ),
     "export-depth": (lambda at: export(at, "[" * 1_000_000), "DefinitionError"),
     "export-line": (lambda at: export(at, " " * 100_000_000), "DefinitionError"),
+    "admin-depth": (lambda at: _admin(b"[" * 10_000_000), "UnreadableReply"),
+    "admin-inner-depth": (
+        lambda at: _admin(b'{"amps": {"instance": {"a": ' + b"[" * 10_000_000),
+        "UnreadableReply",
+    ),
+    "admin-many": (lambda at: _admin(b"[" + b"{}," * 2_000_000 + b"{}]"), "UnreadableReply"),
+    "admin-digits": (
+        lambda at: _admin(b'{"amps": {"instance": {"a": ' + b"9" * 5_000_000 + b"}}}"),
+        "UnreadableReply",
+    ),
+    "admin-laughs": (lambda at: _served(f"{_BILLION}{instance('&i;')}"), "DefinitionError"),
+    "admin-elements": (lambda at: _served(instance("<a/>" * 3_000_000)), "DefinitionError"),
+    "admin-include": (lambda at: _served(instance("<Include>/dev/zero</Include>")), "DefinitionError"),
+    "cli-rules": (lambda at: cli("- " * 80 + "\n"), "UnreadableReply"),
+    "cli-rule": (lambda at: cli("- "), "UnreadableReply"),
+    "cli-blanks": (lambda at: cli(" " * 500_000 + "x\n"), "UnreadableReply"),
+    "cli-labels": (lambda at: cli("a : b : c\n"), "UnreadableReply"),
+    "cli-letters": (lambda at: cli("A B C D E F G "), "UnreadableReply"),
+    "cli-lines": (lambda at: cli("\n"), "UnreadableReply"),
+    "cli-prompts": (lambda at: cli("ny1> "), "UnreadableReply"),
+    "amps-world-depth": (lambda at: amps_world(at, "[" * 1_000_000), "Unreachable"),
+    "amps-world-inner-depth": (
+        lambda at: amps_world(at, '{"format": "failover amps world 1", "layout": ' + "[" * 500_000),
+        "Unreachable",
+    ),
+    "dump-line": (lambda at: dump(at, "line", b"x" * 1_000_000, 400), None),
+    "dump-blocks": (lambda at: dump(at, "blocks", (b"entry : 1\n" + _LINE) * 1_000, 200), None),
+    "dump-lengths": (lambda at: dump(at, "lengths", _GREEDY * 100, 100), None),
+    "faults-amps": (lambda at: _amps_faults("at 1s: " + "kill A " * 200_000), "DefinitionError"),
     "faults-line": (lambda at: _faults("drain: " + "slow 9x " * 200_000), "DefinitionError"),
 }
+
+
+def _admin(body: bytes) -> None:
+    instance_in(body, "d")
+
+
+def _served(text: str) -> None:
+    read_served(text, "d")
+
+
+def _amps_faults(text: str) -> None:
+    parse_amps_faults([text])
 
 
 def _xml(body: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,18 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("FAILOVER_USER", "ann")
     monkeypatch.chdir(tmp_path)
     return Shell(tmp_path, capsys)
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+    """All that libraries and we log, at the level at which they say most."""
+    caplog.set_level(logging.DEBUG)
+    for name in ("paramiko", "httpx", "httpcore", "asyncio"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder, whose files are written over for each example."""
+    return tmp_path_factory.mktemp("attack")

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import os
 import subprocess
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +20,6 @@ from typing import Any
 import httpx
 import paramiko
 import pytest
-from pydantic import BaseModel
 
 from adapters.http.server import Incoming, Outgoing
 from adapters.local.adapter import LocalAdapter
@@ -35,87 +31,14 @@ from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from adapters.ssh.server_shell import Mishap
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import Adapter, Call, Setting
+from orchestrator.contract import Setting
 from orchestrator.errors import FailoverError
 from orchestrator.loader import load_inventory
 from orchestrator.redact import Redactor, SecretStore
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.registry import Registry
+from orchestrator.site import Device, Login, Site
+from tests.attack.canary import CANARY, ENVIRONMENT, REFERENCE, everything, leaks, recorded, said
 from tests.semp.wire import Wire
-from tests.solace.stage import Permits
-
-CANARY = "C4nary/+Tweet-5ongbird"
-ENVIRONMENT = {"CANARY": CANARY}
-REFERENCE = SecretRef(env="CANARY")
-HALF = 5  # characters in a row that would be a leak
-
-
-def leaks(texts: Iterable[str]) -> list[str]:
-    """The texts that have the canary in them, plain, encoded, or a good part of it."""
-    basic = base64.b64encode(f"operator:{CANARY}".encode()).decode()
-    parts = {CANARY[at : at + HALF] for at in range(len(CANARY) - HALF + 1)}
-    parts |= {basic[at : at + 8] for at in range(12, len(basic) - 8)}
-    return [text for text in texts if any(part in text for part in parts)]
-
-
-def said(*things: object) -> Iterator[str]:
-    """All that can be said of them: errors with causes and tracebacks, everything else as ``repr`` and ``str``."""
-    for thing in things:
-        yield from (str(thing), repr(thing))
-        if isinstance(thing, BaseException):
-            yield "".join(traceback.format_exception(thing))
-            yield from said(*thing.args, getattr(thing, "hint", ""), getattr(thing, "text", ""))
-
-
-def recorded(things: object) -> Iterator[str]:
-    """The texts of answers, results and errors, each by itself: as the journal and the screen get them."""
-    match things:
-        case str():
-            yield things
-        case BaseException():
-            yield from recorded([str(things), getattr(things, "hint", ""), getattr(things, "text", "")])
-        case BaseModel():
-            yield from recorded(things.model_dump())
-        case Mapping():
-            yield from recorded([*things, *things.values()])
-        case Iterable():
-            for one in things:
-                yield from recorded(one)
-        case _ if is_dataclass(things) and not isinstance(things, type):
-            yield from recorded([getattr(things, one.name) for one in fields(things)])
-
-
-def everything(adapter: Adapter) -> Iterator[object]:
-    """What comes of opening it, of every reading and of every action."""
-    yield adapter
-    for what in (adapter.open, *_readings(adapter), *_actions(adapter), adapter.close):
-        try:
-            yield what()
-        except FailoverError as error:
-            yield error
-
-
-def _readings(adapter: Adapter) -> Iterator[Callable[[], object]]:
-    for name in adapter.readings:
-        yield lambda name=name: adapter.probe(name, ["V", "W"])  # type: ignore[misc]
-
-
-def _actions(adapter: Adapter) -> Iterator[Callable[[], object]]:
-    for name, spec in adapter.actions.items():
-        args = {
-            argument: (one.choices or ("1-1-1" if argument == "xid" else "x",))[0]
-            for argument, one in spec.arguments.items()
-        }
-        yield lambda name=name, args=args: list(adapter.apply(name, [Call("V", args)], Permits()))  # type: ignore[misc]
-
-
-@pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
-    """All that libraries and we log, at the level at which they say most."""
-    caplog.set_level(logging.DEBUG)
-    for name in ("paramiko", "httpx", "httpcore", "asyncio"):
-        caplog.set_level(logging.DEBUG, logger=name)
-    return lambda: [record.getMessage() for record in caplog.records]
-
 
 # --- SEMP -------------------------------------------------------------------------------------------------------------
 
@@ -280,6 +203,12 @@ def test_the_program_itself_is_in_the_list_without_it(tmp_path: Path) -> None:
     process.communicate()
     assert "controlled" in listed
     assert leaks([listed]) == []
+
+
+def test_no_adapter_is_left_out() -> None:
+    """Law: every adapter that there is is tried in this folder, but for those that are given no secret."""
+    tried = {"solace-cli", "solace-semp", "local", "amps-admin"}
+    assert set(Registry().names()) == tried | {"mock", "mock-amps"}
 
 
 def test_control_a_leak_is_seen() -> None:

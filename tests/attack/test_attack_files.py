@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.mock.amps.embedded import HOME, INSTANCES
 from adapters.mock.embedded import embedded_layout
 from adapters.mock.lab.of_world import serve_world
 from adapters.mock.lab.server import LabSettings
@@ -18,6 +19,7 @@ from orchestrator.cli.wiring import make_tools
 from orchestrator.clock import SystemClock
 from orchestrator.errors import DefinitionError, FailoverError
 from tests.cli.shell import VPN, Shell
+from tests.snapshot.amps import async_loss, write_inventory
 
 
 @pytest.fixture
@@ -49,6 +51,32 @@ def test_what_commands_create_is_private(shell: Shell, monkeypatch: pytest.Monke
     assert open_to_others(shell.state) == []
     assert stat.S_IMODE(exported.stat().st_mode) == 0o600
     assert stat.S_IMODE(shell.state.stat().st_mode) == 0o700
+
+
+@pytest.mark.usefixtures("generous")
+def test_what_a_snapshot_creates_is_private(shell: Shell) -> None:
+    """Law: dumps of the lab, evidence and pieces that could not be read, which have messages in them; keys; an export
+    for Spark: 0600, directories 0700. What the account had before is as it was."""
+    lab = shell.folder / "lab"
+    async_loss(lab, shell.clock)
+    inventory = write_inventory(shell.folder / "lab.yaml", lab)
+    before = {path: path.stat().st_mode for path in shell.folder.rglob("*")}
+    assert shell("lab", "dump", "--directory", str(lab), "--out", "made/dumps").code == 0
+    dumps = shell.folder / "made" / "dumps" / INSTANCES[HOME]
+    first = min((dumps / "journal").iterdir())
+    first.write_bytes(first.read_bytes().replace(b"\nclient seq ", b"\nclient sex ", 1))
+    words = ("--inventory", inventory, "--site", HOME, "--dumps", str(dumps), "--out", "made/evidence")
+    assert shell("snapshot", *words).code == 4
+    assert list((shell.folder / "made/evidence/quarantine").iterdir())
+    assert shell("runs", "keygen", "made/key").code == 0
+    assert shell("controlled", "--vpn", "Risk_VPN", "--yes").code == 0
+    assert shell("runs", "export", "--parquet", "made/runs").code == 0
+    assert open_to_others(shell.folder / "made") == []
+    assert {path: path.stat().st_mode for path in before if path.name != "amps-world.json"} == {
+        path: mode for path, mode in before.items() if path.name != "amps-world.json"
+    }
+    os.umask(now := os.umask(0))
+    assert now == 0
 
 
 @pytest.mark.realtime

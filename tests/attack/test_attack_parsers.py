@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,48 +30,11 @@ from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_roo
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
+from pipeline.history.facts import facts_of_text
+from tests.attack.damage import VALUES, damaged
 from tests.semp import stage, v1_replies
 
 JOURNALS = sorted((Path(__file__).parents[1] / "core/journals").glob("*.jsonl"))
-ATOMS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**20), 10**20)
-    | st.floats()
-    | st.sampled_from(["", "\x00", "\ud800", "#", "../..", "U", "true", "9" * 400])
-    | st.text(max_size=6)
-)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder, whose files are written over for each example."""
-    return tmp_path_factory.mktemp("attack")
-
-
-VALUES = st.recursive(
-    ATOMS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, whole: Any) -> Any:
-    """``whole`` with one value, anywhere in it, replaced by any other or taken away."""
-    spoilt = deepcopy(whole)
-    places = [(holder, key) for holder, key in _places(spoilt)]
-    holder, key = draw(st.sampled_from(places))
-    if draw(st.booleans()) and isinstance(holder, dict):
-        del holder[key]
-    else:
-        holder[key] = draw(VALUES)
-    return spoilt
-
-
-def _places(value: Any) -> list[tuple[Any, Any]]:
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [place for key in keys for place in [(value, key), *_places(value[key])]]
 
 
 # --- SEMP -------------------------------------------------------------------------------------------------------------
@@ -334,3 +296,24 @@ def test_any_fault_is_understood_or_refused(text: str) -> None:
         parse_faults([text])
     except DefinitionError as error:
         assert str(error)
+
+
+CHECK = {
+    "at": "2026-11-20T03:05:00+00:00",
+    "simulated": True,
+    "pairs": [
+        {"sites": {"ny": {"reachable": "good"}}, "services": [{"service": "A", "checks": {"bridge": "degraded"}}]}
+    ],
+}
+
+
+@given(document=damaged(CHECK) | VALUES)
+@settings(deadline=None, max_examples=300)
+def test_any_damage_to_a_kept_check_is_facts_or_an_unread_file(document: object) -> None:
+    """Law: what `failover check --json` printed, with any value replaced, gives facts whose fields are what a table of
+    them takes, or the one fact that the file could not be read."""
+    for fact in facts_of_text("check.json", json.dumps(document)):
+        assert isinstance(fact.at, float)
+        assert fact.simulated in (True, False, None)
+        for text in (fact.kind, fact.service, fact.site, fact.name, fact.state, fact.file):
+            assert text is None or text.encode()

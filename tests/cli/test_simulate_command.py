@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from proof.mutants import MUTANTS, broken_by
+from proof.simulation.draw import draw
+from proof.simulation.night import play
+from proof.simulation.shrink import shrink
+from proof.simulation.stores import Stores
+from proof.simulation.story import Story
 from tests.cli.shell import Shell
+
+# An engine that is broken on purpose, and a night that shows it, full of troubles that have nothing to do with it.
+MUTANT = next(one for one in MUTANTS if one.name == "promote-before-confirm")
+SEED = 27
+NIGHT = ("--seeds", "1", "--from", str(SEED))
 
 
 def test_for_machines(shell: Shell) -> None:
@@ -20,3 +36,80 @@ def test_for_people(shell: Shell) -> None:
     assert ended.code == 0
     assert ended.out.startswith("SIMULATED  2 nights")
     assert "no promise was broken" in ended.out
+
+
+@pytest.fixture
+def broken() -> Iterator[None]:
+    """The product is broken."""
+    with broken_by(MUTANT):
+        yield
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_failing_night_can_be_had_again(shell: Shell) -> None:
+    """Law: exit code 4, what broke, and one line that gives the very same night, whatever else was played with it."""
+    ended = shell("simulate", "--seeds", "3", "--from", str(SEED - 1))
+    assert ended.code == 4
+    told = next(line for line in ended.out.splitlines() if line.startswith(f"seed {SEED} ("))
+    again = next(line for line in ended.out.splitlines() if f"--from {SEED}" in line)
+    command = again.partition("the same again: failover ")[2].split()
+    assert told in shell(*command).out.splitlines()
+
+
+def test_a_night_that_fails_for_a_kind_is_had_again_for_that_kind(shell: Shell) -> None:
+    """Law: the line names the kinds that were asked for, since another choice of kinds draws another night."""
+    with broken_by(next(one for one in MUTANTS if one.name == "guard-ignored")):
+        ended = shell("simulate", "--seeds", "40", "--kind", "controlled", "--kind", "failback", "--json")
+        [first, *_] = [one["failing"] for one in ended.values if "failing" in one]
+        assert first["again"].endswith(" --kind controlled --kind failback")
+        repeated = shell(*first["again"].split()[1:], "--json")
+    assert [one["failing"] for one in repeated.values if "failing" in one] == [first]
+    assert ended.result["exit_code"] == 4
+    assert first["seed"] in ended.result["failing"]
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_failing_night_is_made_small(shell: Shell) -> None:
+    """Law: what is left still breaks the same promise, and without any one of it nothing is broken any more."""
+    drawn = draw(SEED)
+    ended = shell("simulate", *NIGHT, "--shrink", "--json")
+    [failing] = [one["failing"] for one in ended.values if "failing" in one]
+    small = Story.model_validate(failing["story"])
+    promise = failing["broken"][0].partition(":")[0]
+    assert small.troubles < drawn.troubles
+    assert promise in _broken(small)
+    for name in ("prelude", "faults", "strikes", "omissions", "lags"):
+        items = getattr(small, name)
+        for index in range(len(items)):
+            without = small.model_copy(update={name: (*items[:index], *items[index + 1 :])})
+            assert promise not in _broken(without), items[index]
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_small_night_is_told(shell: Shell) -> None:
+    """Law: a person reads each thing that goes wrong in it, and the line to have it again."""
+    stores = Stores()
+    small = shrink(draw(SEED), stores).story
+    stores.close()
+    lines = shell("simulate", *NIGHT, "--shrink").out.splitlines()
+    at = lines.index(f"  the same again: failover simulate {' '.join(NIGHT)}")
+    told = lines[at - small.troubles - len(small.prelude) : at]
+    assert told[0] == f"  went wrong before: {small.prelude[0]}"
+    assert told[1] == f"  goes wrong: {small.faults[0]}"
+    assert lines[at - len(told) - 1].startswith(f"seed {SEED} (")
+
+
+def test_a_whole_night_cannot_be_made_small() -> None:
+    """Law: there is nothing to look for in a night that breaks no promise."""
+    stores = Stores()
+    with pytest.raises(ValueError, match="breaks no promise"):
+        shrink(draw(SEED), stores)
+    stores.close()
+
+
+def _broken(story: Any) -> set[str]:
+    stores = Stores()
+    try:
+        return {str(one).partition(":")[0] for one in play(story, stores).broken}
+    finally:
+        stores.close()

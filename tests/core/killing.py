@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
 from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import Desk, InlineFleet
 from orchestrator.journal import Journal, Writer
@@ -73,15 +73,25 @@ def _hurry(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous=OFF")
 
 
-class KillingAdapter:
-    """An adapter whose process may die right before or right after a device is asked or told something."""
+def killing(inner: Adapter, fuse: Fuse) -> Adapter:
+    """``inner``, whose process may die right before or right after a device is asked or told something."""
+
+    class Declared(_KillingAdapter):
+        readings = inner.readings
+        actions = inner.actions
+        simulated = inner.simulated
+
+    return Declared(inner, fuse)
+
+
+class _KillingAdapter:
+    readings: ClassVar[Mapping[str, ReadingSpec]]
+    actions: ClassVar[Mapping[str, ActionSpec]]
+    simulated: ClassVar[bool]
 
     def __init__(self, inner: Adapter, fuse: Fuse) -> None:
         self.inner = inner
         self.fuse = fuse
-        self.readings = inner.readings
-        self.actions = inner.actions
-        self.simulated = inner.simulated
 
     def open(self) -> None:
         self.inner.open()
@@ -156,7 +166,7 @@ def lead(
         made = ev.RunCreated(plan=story.plan, by="ann", version="0.1.0")
         lease, writer = create_run(journal, clock, RUN, made)
         state = fold(journal.records(RUN))
-    adapters = {side: KillingAdapter(adapter, fuse) for side, adapter in world.adapters().items()}
+    adapters = {side: killing(adapter, fuse) for side, adapter in world.adapters().items()}
     desk = story.desk() if story.desk else None
     fleet = story.fleet(adapters, lease, clock, desk=desk)
     attended = desk is not None
@@ -295,7 +305,6 @@ __all__ = [
     "Fuse",
     "HastyFleet",
     "Killed",
-    "KillingAdapter",
     "KillingJournal",
     "PerformsFirst",
     "Story",
@@ -305,6 +314,7 @@ __all__ = [
     "judge_pair",
     "judge_safety",
     "kill_everywhere",
+    "killing",
     "lead",
     "tell",
 ]

@@ -15,7 +15,7 @@ from orchestrator.lease import create_run, service_key, take
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
 from tests.core.builders import a_plan, created
-from tests.core.killing import Fuse, KillingAdapter
+from tests.core.killing import Fuse, killing
 from tests.core.scripted import ScriptedPair
 
 RUN = "run-1"
@@ -77,7 +77,7 @@ class Lead:
     ) -> Run:
         adapters: dict[Side, Adapter] = {side: self.wrap(site) for side, site in self.pair.adapters().items()}
         if self.fuse is not None:
-            adapters = {side: KillingAdapter(site, self.fuse) for side, site in adapters.items()}
+            adapters = {side: killing(site, self.fuse) for side, site in adapters.items()}
         fleet = self.fleet(adapters, lease, self.pair.clock, desk=desk)
         attended = desk is not None if attended is None else attended
         state = fold(self.journal.records(RUN))

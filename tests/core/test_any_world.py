@@ -6,6 +6,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
@@ -93,7 +94,7 @@ class Tale:
         """Short times, so that a tale is quickly told."""
         lost = {**DRAIN["when_guard_breaks"], "grace": "4s"}
         stalled = {**DRAIN["when_stalled"], "after": "6s"}
-        short = {
+        short: dict[str, dict[str, Any]] = {
             "drain": {"when_guard_breaks": lost, "when_stalled": stalled},
             "delete-at-target": {"delay": "1s"},
         }

@@ -114,7 +114,11 @@ def test_what_the_transaction_manager_deletes_is_left_to_it(lead: Lead) -> None:
     """Promise 7: at the target the transaction manager has its chance before we delete what it left."""
     lead.pair.prepare("1-a-b")
     gone = lead.pair.services["Trading"].transactions["target"]
-    lead.pair.once_told("set_role", "target", 3.0, lambda: gone.pop("1-a-b"))
+
+    def deleted() -> None:
+        del gone["1-a-b"]
+
+    lead.pair.once_told("set_role", "target", 3.0, deleted)
     lead.start(a_plan(policy=ev.Policy(transactions={"1-a-b": COMMIT})))
     assert "target delete_transaction 1-a-b" not in lead.told()
     assert fold(lead.journal.records(RUN)).outcome is Outcome.DONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,6 +19,7 @@ from orchestrator.readings import Reading
 from orchestrator.state import Run
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, When, asking, folded, lost_bridge, pausing
+from tests.core.scripted import ScriptedSite
 
 COMMIT = ev.Ruling(choice="commit", reason="all other branches are committed", by="ann")
 HAPPY = ["source set_role standby", "target set_role active"]
@@ -61,9 +62,12 @@ def test_a_sleeper_wakes_up_powerless(lead: Lead) -> None:
     class Sleepy:
         """Falls asleep right before it sends; meanwhile somebody else takes the run, acts, and ends it."""
 
+        readings: ClassVar = ScriptedSite.readings
+        actions: ClassVar = ScriptedSite.actions
+        simulated: ClassVar = True
+
         def __init__(self, inner: Adapter) -> None:
             self.inner = inner
-            self.readings, self.actions, self.simulated = inner.readings, inner.actions, inner.simulated
 
         def open(self) -> None:
             self.inner.open()

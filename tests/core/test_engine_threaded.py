@@ -89,7 +89,12 @@ def test_a_person_decides(lead: Lead) -> None:
 def test_a_pause_from_another_thread(lead: Lead) -> None:
     """A pause, as from a signal handler, lets a waiting run stop at once; the resume ends it."""
     lead.pair.services["Trading"].rate = 0.0
-    waker = threading.Timer(0.2, lambda: lead.engine and lead.engine.pause("SIGTERM"))
+
+    def pause() -> None:
+        assert lead.engine is not None
+        lead.engine.pause("SIGTERM")
+
+    waker = threading.Timer(0.2, pause)
     waker.start()
     run = lead.start(quick())
     waker.join()
@@ -104,7 +109,7 @@ def test_a_bug_in_an_adapter_ends_the_run_and_not_the_record(lead: Lead) -> None
     """A broken adapter raises in the engine's thread; the record stays good, and a mended program goes on."""
 
     class Buggy(Guarded):
-        def look(self, side: str, reading: str, service: str) -> Reading | Failure:  # type: ignore[override]
+        def look(self, side: str, reading: str, service: str) -> Reading | Failure:
             if reading == "transactions":
                 raise ZeroDivisionError
             return super().look(side, reading, service)  # type: ignore[arg-type]

@@ -31,7 +31,8 @@ Site = Callable[[ScriptedPair, Side], Adapter]
 
 
 def inline(pair: ScriptedPair, site: Site = Counting, **more: object) -> tuple[InlineFleet, dict[Side, Adapter]]:
-    adapters = {side: site(pair, side) for side in ("source", "target")}
+    sides: tuple[Side, ...] = ("source", "target")
+    adapters = {side: site(pair, side) for side in sides}
     return InlineFleet(adapters, Allowed(), pair.clock, **more), adapters  # type: ignore[arg-type]
 
 

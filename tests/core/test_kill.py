@@ -44,7 +44,7 @@ def a_pair(script: Callable[[ScriptedPair], None] | None = None) -> Callable[[],
 def quick_plan() -> ev.Plan:
     """The controlled fail-over with short waits, so that a run is not a thousand instants long."""
     grace = {**DRAIN["when_guard_breaks"], "grace": "3s"}
-    changes = {"drain": {"when_guard_breaks": grace}, "delete-at-target": {"delay": "1s"}}
+    changes: dict[str, dict[str, Any]] = {"drain": {"when_guard_breaks": grace}, "delete-at-target": {"delay": "1s"}}
     return a_plan(*({**step, **changes.get(step["id"], {})} for step in CONTROLLED), policy=DECIDED)
 
 

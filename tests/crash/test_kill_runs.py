@@ -19,7 +19,7 @@ from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, St
 from tests.crash.stories import FuseAt, evenly, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
-MOST, MOST_AMPS = (1_000_000, 1_000_000) if os.environ.get("FAILOVER_ALL_KILLS") else (60, 20)
+MOST, MOST_AMPS = (1_000_000, 1_000_000) if os.environ.get("FAILOVER_ALL_KILLS") else (60, 14)
 DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
 
 # Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.

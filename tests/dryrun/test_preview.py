@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -21,11 +22,15 @@ from tests.core.scripted import ScriptedPair, ScriptedSite
 RULING = ev.Ruling(choice="rollback", reason="cancelled", by="ann")
 
 
+def _shown(name: str, services: Sequence[str]) -> Sequence[str]:
+    return (f"show {name} {' '.join(services)}",)
+
+
 class ToldSite(ScriptedSite):
     """A scripted site whose readings have command lines, as those of a device do, and more readings."""
 
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
-        name: ReadingSpec(name, name, commands=lambda services, name=name: (f"show {name} {' '.join(services)}",))
+        name: ReadingSpec(name, name, commands=partial(_shown, name))
         for name in ("replication", "replication_queue", "transactions", "health", "endpoints")
     }
 

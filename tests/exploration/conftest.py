@@ -10,7 +10,7 @@ from orchestrator.composite import compose
 from orchestrator.contract import ActionSpec
 from orchestrator.loader import read_runbook
 from orchestrator.registry import Registry
-from proof.exploration.search import Exploration, explore
+from proof.exploration.search import Counterexample, Exploration, explore
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +31,12 @@ def walk(tmp_path, actions) -> Callable[..., Exploration]:
         return explore(runbook, actions, disturbances_max=disturbances, **{"states_max": 100_000, **bounds})
 
     return explored
+
+
+def breaks(walk: Callable[..., Exploration], text: str, rule: str) -> dict[str, Counterexample]:
+    """What is found, ``rule`` among it: without a disturbance where that is enough, which costs little."""
+    found = {one.rule: one for one in walk(text, 0).found}
+    if rule not in found:
+        found = {one.rule: one for one in walk(text, 1).found}
+    assert rule in found, sorted(found)
+    return found

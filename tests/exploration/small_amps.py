@@ -46,6 +46,9 @@ steps:
     until: [{on: source, reading: queues, where: {owned: 0}}]
     progress: {on: source, reading: queues, field: owned}
     when_stalled: {after: 5m, gate: owned, choices: [wait, stop], unattended: stop}
+  - id: serves
+    title: t
+    require: [{on: target, reading: transports, where: {open: true}}]
 """
 
 RETURN = """
@@ -57,6 +60,10 @@ steps:
     require:
       - {on: target, reading: transports, where: {open: true}}
       - {on: target, reading: links, where: {configured_sync: true}}
+  - id: own-messages
+    title: t
+    only_if: [{on: source, reading: links, where: {keeping_up: false}}]
+    ask: {gate: stale-tail, text: t, choices: [accept, stop], unattended: stop}
   - id: clients-out
     title: t
     point_of_no_return: true
@@ -113,6 +120,11 @@ steps:
     require: [{on: source, reading: reachability, where: {answers: false}}]
     do: {on: target, action: set_client_transports, state: enabled}
     expect: [{on: target, reading: transports, where: {open: true}}]
+  - id: serves
+    title: t
+    require:
+      - {on: target, reading: transports, where: {open: true}}
+      - {on: target, reading: links, where: {sync: false}}
 """
 
 PROXY = """

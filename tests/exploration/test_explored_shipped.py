@@ -18,8 +18,6 @@ SMALL = (
     "solace/uncontrolled",
     "solace/uncontrolled-commanded",
     "solace/uncontrolled-isolated",
-    "amps/proxied-transfer",
-    "amps/uncontrolled",
 )
 PLANNED = ("/controlled", "/failback", "/controlled-async", "/failback-async")
 

@@ -20,7 +20,7 @@ from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Side
-from tests.core.killing import Fuse, KillingAdapter
+from tests.core.killing import Fuse, killing
 
 # A lease of 15 s is over in one and a half.
 FACTOR = 10.0
@@ -58,8 +58,7 @@ def run(origin: float, side: str, where: str, *command: str) -> int:
 
     def fleet(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> Fleet:
         watched: dict[Side, Adapter] = {
-            name: KillingAdapter(adapter, Stopper(where if name == side else ""))
-            for name, adapter in adapters.items()
+            name: killing(adapter, Stopper(where if name == side else "")) for name, adapter in adapters.items()
         }
         # One thread only: stopped, it must hold no lock on the world file, as no real device would be locked.
         return InlineFleet(watched, permit, clock, desk=desk)

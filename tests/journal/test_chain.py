@@ -19,7 +19,10 @@ from orchestrator.state import fold
 from orchestrator.tables import EVENTS, RUNS
 from tests.core.builders import a_plan, bridge, created, depth
 
-OWN = [(None, ev.RunStarted(by="ann", epoch=1, attended=False)), ("Trading", ev.LaneStarted())]
+OWN: list[tuple[str | None, ev.Event]] = [
+    (None, ev.RunStarted(by="ann", epoch=1, attended=False)),
+    ("Trading", ev.LaneStarted()),
+]
 MORE: list[tuple[str | None, ev.Event]] = [
     ("Trading", ev.StepStarted(step="demote")),
     ("Trading", ev.Observed(mark=1, seen=(depth(3), bridge("bound")), gauge=3.0)),

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import KeyUsed, LeaseHeld, NoSuchRun
-from orchestrator.journal import Journal
-from orchestrator.lease import claims, create_run, run_of_key
+from orchestrator.journal import Journal, Writer
+from orchestrator.lease import Lease, claims, create_run, run_of_key
 from orchestrator.tables import DELIVERIES
 from tests.core.builders import a_plan
 from tests.hooks.hooking import a_hook, plan_with
 
 
-def begin(journal, clock, run: str, *, key: str | None, service: str = "Trading"):
+def begin(
+    journal: Journal, clock: VirtualClock, run: str, *, key: str | None, service: str = "Trading"
+) -> tuple[Lease, Writer]:
     created = ev.RunCreated(plan=a_plan(services=(service,)), by="ann", version="0")
     return create_run(journal, clock, run, created, key=key)
 
 
-def test_a_key_begins_one_run(journal, clock) -> None:
+def test_a_key_begins_one_run(journal: Journal, clock: VirtualClock) -> None:
     """Law: the second call with a key begins nothing, and says which run the first one began."""
     begin(journal, clock, "one", key="k")
     with pytest.raises(KeyUsed, match="'k' has begun run one") as used:
@@ -31,7 +36,7 @@ def test_a_key_begins_one_run(journal, clock) -> None:
     assert set(claims(journal).values()) == {"one"}
 
 
-def test_the_key_is_asked_before_the_claims(journal, clock) -> None:
+def test_the_key_is_asked_before_the_claims(journal: Journal, clock: VirtualClock) -> None:
     """Law: a repeated call is told of its own run, not that its service is taken by it."""
     begin(journal, clock, "one", key="k")
     with pytest.raises(KeyUsed):
@@ -40,7 +45,7 @@ def test_the_key_is_asked_before_the_claims(journal, clock) -> None:
         begin(journal, clock, "two", key="other")
 
 
-def test_a_run_that_did_not_begin_uses_up_no_key(journal, clock) -> None:
+def test_a_run_that_did_not_begin_uses_up_no_key(journal: Journal, clock: VirtualClock) -> None:
     """Law: a key and its run are recorded together, or not at all."""
     begin(journal, clock, "one", key=None)
     with pytest.raises(LeaseHeld):
@@ -53,12 +58,12 @@ def test_a_run_that_did_not_begin_uses_up_no_key(journal, clock) -> None:
 class _Dying(Journal):
     """A journal whose process dies while it writes the first record of a run."""
 
-    def create(self, *given, **named):
+    def create(self, *given: Any, **named: Any) -> Writer:
         super().create(*given, **named)
         raise RuntimeError("killed")
 
 
-def test_killed_while_a_run_begins(opened, journal, clock) -> None:
+def test_killed_while_a_run_begins(opened: Callable[..., Journal], journal: Journal, clock: VirtualClock) -> None:
     """Promise 4: killed in the middle of it, there is no run, no claim, no key, and nothing that is owed to a hook."""
     dying = opened(_Dying)
     created = ev.RunCreated(plan=plan_with(a_hook()), by="ann", version="0")
@@ -71,7 +76,7 @@ def test_killed_while_a_run_begins(opened, journal, clock) -> None:
         assert connection.execute(sa.select(DELIVERIES)).all() == []
 
 
-def test_without_a_key_nothing_is_compared(journal, clock) -> None:
+def test_without_a_key_nothing_is_compared(journal: Journal, clock: VirtualClock) -> None:
     """Law: who gives no key begins a run each time."""
     begin(journal, clock, "one", key=None)
     begin(journal, clock, "two", key=None, service="Orders")
@@ -79,7 +84,7 @@ def test_without_a_key_nothing_is_compared(journal, clock) -> None:
 
 
 @pytest.mark.realtime
-def test_many_at_the_same_moment(opened, clock) -> None:
+def test_many_at_the_same_moment(opened: Callable[..., Journal], clock: VirtualClock) -> None:
     """Law: of many processes that ask at once with one key, one begins a run and all others learn its name."""
     begun: list[str] = []
     told: list[str] = []

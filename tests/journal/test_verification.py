@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -161,9 +162,14 @@ def test_an_old_record_is_unsigned(
     journal = two_runs(open_as(None))
     path = in_file(tmp_path, lines_of(journal))
     assert all("signature" not in line for line in lines_of(journal))
-    for judge in (lambda doubts: stored(journal, doubts), lambda doubts: judged(path, doubts)):
+    for judge in both_ways(journal, path):
         assert (judge(NOBODY).signature, judge(Doubts(verifier, False)).problem) == ("unsigned", "")
         assert judge(Doubts(verifier, True)).problem == "run run-1: it is not signed"
+
+
+def both_ways(journal: Journal, path: Path) -> tuple[Callable[[Doubts], Verdict], Callable[[Doubts], Verdict]]:
+    """The same record, judged in the database and as it was exported."""
+    return partial(stored, journal), partial(judged, path)
 
 
 @ALL
@@ -209,7 +215,7 @@ def test_who_puts_back_an_older_record_is_found_by_a_noted_head(
     older = lines_of(journal)[:3]
     put_back(journal, older, knowing=True)
     path = in_file(tmp_path, older)
-    for judge in (lambda doubts: stored(journal, doubts), lambda doubts: judged(path, doubts)):
+    for judge in both_ways(journal, path):
         assert (judge(Doubts(verifier, True)).problem, judge(Doubts(verifier, True)).signature) == ("", "signed")
         assert judge(Doubts(verifier, True, (last.records, last.head))).problem == (
             "run run-1: records 4 to 8 were there once and are missing"

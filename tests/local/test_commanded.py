@@ -51,7 +51,11 @@ class Night:
 def night(shell: Shell, bench: Bench) -> Night:
     """New York has failed, and its fence plan has a command that works."""
     bench.with_switch()
-    plan = [{"backbone": True}, {"command": "cut"}, {"attest": "pull the cables of both NABs"}]
+    plan: list[Mapping[str, Any]] = [
+        {"backbone": True},
+        {"command": "cut"},
+        {"attest": "pull the cables of both NABs"},
+    ]
     made = Night(shell, bench, plan)
     made.inventory()
     shell.disturb(DARK)

@@ -67,7 +67,7 @@ def test_what_is_not_said() -> None:
         ({"argv": ["cut"], "secrets": {"a=b": {"env": "X"}}}, "commands.cut.secrets.a=b: "),
     ],
 )
-def test_what_cannot_be_meant_is_refused(command, sentence) -> None:
+def test_what_cannot_be_meant_is_refused(command: Mapping[str, Any], sentence: str) -> None:
     """Law: a command that is none is found when the inventory is used, with its place, and without its values."""
     with pytest.raises(DefinitionError) as caught:
         options_of(a_site({"cut": command}))
@@ -78,7 +78,7 @@ def test_what_cannot_be_meant_is_refused(command, sentence) -> None:
 
 
 @pytest.mark.parametrize("commands", [{}, {"cut; rm": CUT}, [CUT]])
-def test_commands_have_names(commands) -> None:
+def test_commands_have_names(commands: Any) -> None:
     """Law: there is at least one command, and a name is a name."""
     with pytest.raises(DefinitionError, match="options of site ny: commands"):
         options_of(a_site(commands))
@@ -104,7 +104,7 @@ def test_an_undo_is_done_where_the_command_is() -> None:
         ({"cut": {"argv": ["cut"]}}, "cut is in the fence plan of site ny, and has no check to prove it"),
     ],
 )
-def test_a_fence_plan_needs_a_command_that_is_proven(commands, sentence) -> None:
+def test_a_fence_plan_needs_a_command_that_is_proven(commands: Mapping[str, Any], sentence: str) -> None:
     """Law (promise 8): a fence is proven by a reading, or attested by name; there is no third way."""
     with pytest.raises(DefinitionError, match=sentence):
         LocalAdapter.fitted(a_site(commands, fence="cut"))
@@ -114,7 +114,7 @@ def test_a_fence_plan_needs_a_command_that_is_proven(commands, sentence) -> None
 
 
 @pytest.mark.parametrize("service", ["A B", "$(reboot)", "{site}", "../../etc", "ä", "a,b"])
-def test_a_name_is_one_word_whatever_is_in_it(service) -> None:
+def test_a_name_is_one_word_whatever_is_in_it(service: str) -> None:
     """Law: a placeholder is replaced as a whole and once; a name can become neither two words nor another name."""
     assert filled(["cut", "{service}", "--at", "{site}", "x{y"], "ny", service) == [
         "cut",
@@ -129,7 +129,7 @@ PER_SERVICE = LocalCommand(argv=("cut", "{service}"), per="service")
 
 
 @pytest.mark.parametrize("service", ["a\nb", "a;b", "a`b", "", " a", "a" * 33, "-rf", "--all", "a\x00", "a\u202eb"])
-def test_a_name_that_is_none_reaches_no_command(service) -> None:
+def test_a_name_that_is_none_reaches_no_command(service: str) -> None:
     """Law: what cannot be the name of a service, or would pass for an option, is not handed on."""
     with pytest.raises(Forbidden, match="is not handed to a command"):
         check_service(PER_SERVICE, service)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,38 @@ def test_every_kind_is_drawn() -> None:
     drawn = Counter(draw(seed).kind for seed in range(_BATCHES * _BATCH))
     assert set(drawn) == set(KINDS)
     assert 200 <= sum(count for kind, count in drawn.items() if family_of(kind) == "amps") <= 300
+
+
+# In the words of the fault grammars, by what the product's promise names.
+NAMED = {
+    "bridge drop and rebind": r"bridge down \d",
+    "slow drain": r"\bslow \d+x",
+    "drain that stalls": r"\bstall\b",
+    "lost request": r"lose request",
+    "lost reply after the effect": r"lose reply",
+    "truncated output": r"truncate reply",
+    "HA switch-over": r"ha switch",
+    "two nodes that both say they serve": r"ha split",
+    "device restart": r"node .* down \d",
+    "instance restart": r"kill .* \d+s$",
+    "stale output": r"\bstale\b",
+    "somebody else activates": r"role \w+ active",
+    "authentication failure": r"wrong password",
+    "a transaction manager acts": r"\btm (commits|rolls back|prepares)",
+    "queue full": r"spool full",
+    "late effect": r"\blate \d",
+}
+
+
+def test_every_fault_is_drawn() -> None:
+    """Law: each kind of fault is in several of the first thousand nights, so that a promise could break at it."""
+    drawn = Counter(
+        name
+        for seed in range(_BATCHES * _BATCH)
+        for name, words in NAMED.items()
+        if any(re.search(words, fault) for fault in (*draw(seed).prelude, *draw(seed).faults))
+    )
+    assert {name for name in NAMED if drawn[name] < 5} == set()
 
 
 def test_much_goes_wrong_in_these_nights() -> None:

@@ -119,8 +119,10 @@ def test_a_healthy_pair_has_no_findings() -> None:
     assert all(one.verdict == "ok" for one in found.checked)
 
 
-def prepared(*, replicated: bool | None = True) -> Transactions:
-    return Transactions(items=(Transaction(xid="00-01", state=TransactionState.PREPARED, replicated=replicated),))
+def prepared(
+    *, replicated: bool | None = True, state: TransactionState | None = TransactionState.PREPARED
+) -> Transactions:
+    return Transactions(items=(Transaction(xid="00-01", state=state, replicated=replicated),))
 
 
 CASES: dict[str, tuple[Level, dict[str, Any]]] = {
@@ -215,6 +217,12 @@ def test_not_replicated_transactions_need_no_decision() -> None:
     """Law: a prepared transaction that is not replicated is nobody's business in a move; unknown is."""
     assert pair(ny={"transactions": prepared(replicated=False)}).findings == []
     assert codes(pair(ny={"transactions": prepared(replicated=None)})) == {"transactions-prepared": Level.NOTE}
+
+
+def test_a_transaction_whose_state_is_not_told_may_be_prepared() -> None:
+    """Law: what could need a decision is unknown, and not left out; of one that is not replicated nothing is needed."""
+    assert codes(pair(ny={"transactions": prepared(state=None)})) == {"transactions-unknown": Level.UNKNOWN}
+    assert pair(ny={"transactions": prepared(state=None, replicated=False)}).findings == []
 
 
 def test_the_other_way_round() -> None:

@@ -13,7 +13,7 @@ from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator.loader import load_runbook
-from orchestrator.reports.history import last_outage
+from orchestrator.reports.history import History
 from tests.cli.shell import VPN, Ended, Shell
 
 # 1,200 messages a second of 629 bytes fill 12 MB in about 17 seconds.
@@ -129,8 +129,9 @@ def test_not_before_it_is_so_full(shell: Shell, outage: str) -> None:
 def test_the_record_knows_of_it(shell: Shell, outage: str) -> None:
     """Law: a fail-back is judged with the knowledge that replication was suspended; a restore can lift it."""
     watch(shell, outage, "--suspend-at", "10%")
-    journal = shell.tools().journal()
-    known = last_outage(journal, VPN, "nj")
+    tools = shell.tools()
+    journal = tools.journal()
+    known = History(journal, tools.inventory(Path(outage)).sites.values()).last_outage(VPN, "nj")
     journal.close()
     assert known is not None
     assert known.suspended is True

@@ -28,7 +28,7 @@ from orchestrator.loader import load_runbook
 from orchestrator.probing import with_reachability
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
-from orchestrator.reports.history import last_outage
+from orchestrator.reports.history import History
 from orchestrator.reports.report import RunReport, build
 from orchestrator.runbook import Runbook, Side
 from orchestrator.site import Device, Inventory, Pair, Site
@@ -188,7 +188,8 @@ class Stage:
             return None
         acting = target if how.runbook == "solace/restore" else how.source
         if how.outage == "recorded":
-            known = [last_outage(self.journal, service, acting) for service in services]
+            history = History(self.journal, self.inventory.sites.values())
+            known = [history.last_outage(service, acting) for service in services]
             return max((one for one in known if one is not None), key=lambda one: one.at)
         text = how.outage
         return ev.Outage(at=self.clock.now() - text.ago, suspended=text.suspended, spool_lost=text.spool_lost)

@@ -145,3 +145,14 @@ def test_directories_that_are_not_ours(tmp_path: Path) -> None:
     collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
     with pytest.raises(DefinitionError, match="holds a finished export"):
         collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b"9" * 5_000, b"\xff", b"null", b"{}", b'{"next_file": "x"}'])
+def test_a_record_that_is_none(tmp_path: Path, line: bytes) -> None:
+    """Law: a line of the record that no collection wrote is one sentence, with file and line."""
+    opening = Opening(site="ny", started_at=NOON)
+    CommitLog(tmp_path, opening).close()
+    with (tmp_path / RECORD).open("ab") as record:
+        record.write(line + b"\n")
+    with pytest.raises(DefinitionError, match="not a line of a collection's record"):
+        CommitLog(tmp_path, opening)

@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.spark.dumps import Kept, Logged, journal_text, sow_text, write
@@ -24,6 +24,7 @@ class Message:
     key: int
     value: str | None
     at_s: float
+    expiration: int = 0
 
     @property
     def identity(self) -> Identity:
@@ -37,10 +38,18 @@ class Message:
 
 @dataclass(frozen=True)
 class Site:
-    """One instance: what it processed, in order, and from which of these on its log still reaches."""
+    """One instance: what it processed, in order, and from which of these on its log still reaches.
+
+    Its SOW was dumped ``unseen`` messages before its log ended. ``altered``: messages whose content is another one here;
+    ``passed_over``: which of those processed its SOW does not show; ``expired``: records that are gone from it.
+    """
 
     processed: tuple[Message, ...]
     retained_from: int = 0
+    unseen: int = 0
+    altered: frozenset[Identity] = frozenset()
+    passed_over: frozenset[int] = frozenset()
+    expired: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def log(self) -> tuple[Message, ...]:
@@ -49,15 +58,28 @@ class Site:
     def txid(self, index: int) -> int:
         return 1_700_000_000_000_000_000 + index
 
+    def data(self, one: Message) -> bytes:
+        return one.data.replace(b"v", b"w") if one.identity in self.altered else one.data
+
     def sow(self, topic: str) -> dict[int, tuple[int, Message]]:
         """Key to the index and message of its record."""
         records: dict[int, tuple[int, Message]] = {}
-        for index, one in enumerate(self.processed):
-            if one.topic == topic:
+        for index, one in enumerate(self.processed[: len(self.processed) - self.unseen]):
+            if one.topic == topic and index not in self.passed_over:
                 records[one.key] = (index, one)
                 if one.value is None:
                     del records[one.key]
-        return records
+        return {key: found for key, found in records.items() if (topic, key) not in self.expired}
+
+    def last(self, topic: str, key: int) -> tuple[int, Message] | None:
+        """The last that the log knows of a key."""
+        known = enumerate(self.log, self.retained_from)
+        found = [(index, one) for index, one in known if (one.topic, one.key) == (topic, key)]
+        return found[-1] if found else None
+
+    def sow_reaches(self, topics: Iterable[str]) -> int:
+        """The index of the newest record in its SOW, of all topics."""
+        return max((index for topic in topics for index, _ in self.sow(topic).values()), default=-1)
 
     def write(self, directory: Path, topics: Iterable[str], *, dumps: int = 2) -> str:
         """Its dumps as files. Returns the directory."""
@@ -66,10 +88,11 @@ class Site:
                 txid=self.txid(self.retained_from + n),
                 client=one.client,
                 sequence=one.sequence,
-                data=one.data,
+                data=self.data(one),
                 topic=one.topic,
                 type="publish" if one.value is not None else "sow_delete",
                 at_s=one.at_s,
+                expiration=one.expiration,
             )
             for n, one in enumerate(self.log)
         ]
@@ -79,7 +102,8 @@ class Site:
             write(directory / "journal" / f"{number}.txt", journal_text(part))
         for topic in topics:
             kept = [
-                Kept(hash_of(topic, key), self.txid(index), one.data) for key, (index, one) in self.sow(topic).items()
+                Kept(hash_of(topic, key), self.txid(index), self.data(one), expiration=one.expiration)
+                for key, (index, one) in self.sow(topic).items()
             ]
             write(directory / "sow" / f"{topic}.json.txt", sow_text(kept))
         return str(directory)
@@ -91,7 +115,8 @@ def hash_of(topic: str, key: int) -> int:
 
 
 def some_pair(seed: int, topics: Iterable[str]) -> tuple[Site, Site]:
-    """Two sites after an asynchronous link was cut: other interleavings, lost middles, unreplicated tails, retention."""
+    """Two sites after an asynchronous link was cut: other interleavings, lost middles, unreplicated tails, retention; and
+    SOWs that lag behind their logs, lack an update, have let records expire or hold another content."""
     rng = random.Random(seed)
     names = list(topics)
     published: list[Message] = []
@@ -100,15 +125,32 @@ def some_pair(seed: int, topics: Iterable[str]) -> tuple[Site, Site]:
         client = f"{rng.randrange(4) + 10**19}"
         counters[client] += 1
         value = None if rng.random() < 0.15 else f"v{number}"
-        published.append(
-            Message(client, counters[client], rng.choice(names), rng.randrange(20), value, at_s=float(number * 10))
-        )
+        identity = (client, counters[client], rng.choice(names), rng.randrange(20), value)
+        published.append(Message(*identity, at_s=float(number * 10), expiration=rng.choice([0, 0, 0, 60])))
     left = tuple(published)
     lost = {one.identity for one in published if rng.random() < 0.05}
     tails = {client: counters[client] - rng.randrange(4) for client in counters}
     arrived = [one for one in published if one.identity not in lost and one.sequence <= tails[one.client]]
     right = tuple(_interleaved(rng, arrived))
-    return Site(left, rng.randrange(len(left) // 2)), Site(right, rng.randrange(len(right) // 2))
+    return _disturbed(rng, left, names), _disturbed(rng, right, names)
+
+
+def _disturbed(rng: random.Random, processed: tuple[Message, ...], topics: Iterable[str]) -> Site:
+    count = len(processed)
+    site = Site(
+        processed,
+        retained_from=rng.randrange(count // 2),
+        unseen=rng.choice([0, 3]),
+        altered=frozenset(one.identity for one in processed if rng.random() < 0.05),
+        passed_over=frozenset(index for index in range(count) if rng.random() < 0.03),
+    )
+    mortal = [
+        (topic, key)
+        for topic in topics
+        for key, (_, one) in site.sow(topic).items()
+        if one.expiration and rng.random() < 0.2
+    ]
+    return replace(site, expired=frozenset(mortal))
 
 
 def _interleaved(rng: random.Random, messages: list[Message]) -> list[Message]:
@@ -134,45 +176,98 @@ class ExpectedPair:
     differing: Mapping[str, int]
 
 
-def expected_pair(left: Site, right: Site, topic: str, skew_s: float) -> ExpectedPair:
+def expected_pair(left: Site, right: Site, topic: str, topics: Iterable[str], skew_s: float) -> ExpectedPair:
     """Work it out, key by key."""
     sows = left.sow(topic), right.sow(topic)
+    reach = left.sow_reaches(topics), right.sow_reaches(topics)
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("only_left", "only_right", "differing")}
     same = 0
     for key in {*sows[0], *sows[1]}:
         one, other = sows[0].get(key), sows[1].get(key)
-        if one and other and one[1].data == other[1].data:
+        if one and other and left.data(one[1]) == right.data(other[1]):
             same += 1
             continue
         which = "differing" if one and other else "only_left" if one else "only_right"
-        counts[which][_cause(left, right, topic, key, skew_s)] += 1
+        ends = [_End(site, topic, key, newest) for site, newest in zip((left, right), reach, strict=True)]
+        counts[which][_cause(ends, skew_s)] += 1
     return ExpectedPair(same, **counts)
 
 
-def _cause(left: Site, right: Site, topic: str, key: int, skew_s: float) -> str:
-    behind = [_behind(site, topic, key) for site in (left, right)]
+def expected_own(site: Site, topic: str, topics: Iterable[str]) -> Counter[str]:
+    """Why the SOW of one instance is not what its own log makes of it."""
+    reach = site.sow_reaches(topics)
+    found: Counter[str] = Counter()
+    for key in range(20):
+        record, last = site.sow(topic).get(key), site.last(topic, key)
+        if last is not None and (record is None or record[0] < last[0]):
+            is_deleted = last[1].value is None
+            if record is not None or not is_deleted:
+                is_later, is_mortal = last[0] > reach, record is None and bool(last[1].expiration)
+                found["dumped-later" if is_later else "expired" if is_mortal else "not-applied"] += 1
+        elif record is not None and record[0] < site.retained_from:
+            found["aged-out"] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class _End:
+    """One key at one site. ``newest``: the index of the newest record in this site's SOW."""
+
+    site: Site
+    topic: str
+    key: int
+    newest: int
+
+    @property
+    def record(self) -> tuple[int, Message] | None:
+        return self.site.sow(self.topic).get(self.key)
+
+    @property
+    def last(self) -> tuple[int, Message] | None:
+        return self.site.last(self.topic, self.key)
+
+    @property
+    def has_outlived(self) -> bool:
+        """Is its record older than the log?"""
+        return self.record is not None and self.record[0] < self.site.retained_from
+
+    @property
+    def behind(self) -> Message | None:
+        """The message that its state is from, as far as the log has it: of its record, or the deletion that ended it."""
+        if self.record is not None:
+            return None if self.has_outlived else self.record[1]
+        return self.last[1] if self.last and self.last[1].value is None else None
+
+    @property
+    def is_dumped_earlier(self) -> bool:
+        """Does the log know something of the key that came after the dump of the SOW?"""
+        if self.last is None or self.last[0] <= self.newest:
+            return False
+        return self.record is None or self.last[0] > self.record[0]
+
+
+def _cause(ends: list[_End], skew_s: float) -> str:
+    one, other = ends
+    behind = [end.behind for end in ends]
+    if one.record and other.record and behind[0] and behind[1] and behind[0].identity == behind[1].identity:
+        return "changed"
     astray = [
-        _astray(message, mate, skew_s) if message else None
-        for message, mate in ((behind[0][0], right), (behind[1][0], left))
+        _astray(message, mate.site, skew_s) if message else None
+        for message, mate in ((behind[0], other), (behind[1], one))
     ]
     for word in ("lost", "not-yet-replicated"):
         if word in astray:
             return word
-    if "aged-out" in astray or behind[0][1] or behind[1][1]:
+    if any(end.is_dumped_earlier for end in ends):
+        return "dumped-later"
+    if "aged-out" in astray or any(end.has_outlived for end in ends):
         return "aged-out"
-    if behind[0][0] and behind[1][0]:
-        return "other-order"
-    return "unknown"
-
-
-def _behind(site: Site, topic: str, key: int) -> tuple[Message | None, bool]:
-    """The message behind the state of a key as far as the log has it; and whether a record has outlived its own."""
-    record = site.sow(topic).get(key)
-    if record is not None:
-        is_gone = record[0] < site.retained_from
-        return (None if is_gone else record[1]), is_gone
-    ends = [one for one in site.log if one.topic == topic and one.key == key]
-    return (ends[-1] if ends else None), False
+    for own, mate in ((one, other), (other, one)):
+        if own.record is None and mate.record is not None and mate.record[1].expiration:
+            return "expired"
+    if any(end.record is None and end.last is not None and end.last[1].value is not None for end in ends):
+        return "not-applied"
+    return "other-order" if all(behind) else "unknown"
 
 
 def _astray(message: Message, mate: Site, skew_s: float) -> str | None:

@@ -21,6 +21,7 @@ from pipeline.watch.link import LinkKind
 
 START = 1_795_143_600.0
 RULES = Rules(window_s=300.0, stall_s=120.0, late_s=30.0, full_within_s=600.0)
+WATCH_RULES = ("--window", "5m", "--stall", "2m", "--late", "30s", "--full-within", "10m")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -97,6 +98,35 @@ def test_one_corrupt_entry_costs_no_other(old: bytes, new: bytes, reason: str) -
     assert bad.offset == start
     assert broken[start:].startswith(bad.excerpt[:EXCERPT_BYTES])
     assert isinstance(last, Entry) and last.data == b"three"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"Total Entries   : 2", b"Total Entries   : " + b"9" * 5_000),
+        (b"timestamp                     : ", b"timestamp                     : " + b"9" * 5_000),
+    ],
+)
+def test_a_number_that_none_can_be_is_unknown(old: bytes, new: bytes) -> None:
+    """Digits without end are neither a total nor a time, and no reason to give up the dump."""
+    text = journal_text([Logged(1, "1", 1, b"one"), Logged(2, "1", 2, b"two")])
+    assert old in text
+    dump, found = journal(text.replace(old, new))
+    assert [one.data for one in found if isinstance(one, Entry)] == [b"one", b"two"]
+    assert dump.total in (2, None)
+
+
+def test_wrong_lengths_are_not_looked_at_for_ever() -> None:
+    """Each costs as much as it claims; once that is much more than was read they are not believed, and what follows is
+    read all the same."""
+    claims = b"msg byte count                : %30d"
+    wrong = [Logged(n, "1", n, b"x") for n in range(100)]
+    right = [Logged(n, "1", n, b"y" * 3_000) for n in range(100, 2_000)]
+    text = journal_text([*wrong, *right]).replace(claims % 1, claims % 5_000_000)
+    _, found = journal(text)
+    reasons = Counter(one.reason for one in found if isinstance(one, Quarantined))
+    assert reasons["a value of 5,000,000 bytes, and too many before it had a wrong length"] > 50
+    assert [one.txid for one in found if isinstance(one, Entry)] == [one.txid for one in right]
 
 
 def test_a_dump_cut_off_has_no_total() -> None:

@@ -103,7 +103,7 @@ def why_absent(copies: Sequence[Logged], other: Journal) -> str:
     one = copies[0]
     reached = highest(other).get(one.client)
     if all(message.topic != one.topic for message in other.messages):
-        return "topic-absent"
+        return "unknown" if other.is_cut else "topic-absent"
     if reached is not None and one.sequence > reached:
         return "not-yet-replicated"
     if min(copy.at_s for copy in copies) + SKEW < min(entry.at_s for entry in other.entries):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import which
@@ -21,13 +21,14 @@ import pytest
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.java import find_java
 from pipeline.report import Report
+from tests.spark import processes
+from tests.spark.looking import NIGHT, WATCH_RULES, brief, night
+from tests.spark.processes import PATIENCE_S, ROOT
 
 # In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
 pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
 
 SHAPE = Shape(messages=6_000, endpoints=8, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
-PATIENCE_S = 240.0
-ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 
 
@@ -148,24 +149,23 @@ CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
 TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}
 
 
-@contextmanager
-def begun(command: list[str], scratch: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that compares; its stderr is progress. It and its JVM end with the block."""
-    process = subprocess.Popen(
-        command,
-        env={**environment(), "FAILOVER_STATE": str(scratch / "state"), "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A process whose Spark is the cluster's; its stderr is progress."""
+    return processes.begun(
+        command, {**environment(), "FAILOVER_STATE": str(folder / "state"), "PYTHONPATH": str(ROOT)}
     )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+
+
+def submitted(cluster: Cluster, *arguments: str) -> list[str]:
+    """A command of the pipeline, by spark-submit."""
+    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
+    return [*submit, str(ROOT / "examples" / "spark_submit.py"), *arguments]
+
+
+def ours(cluster: Cluster, *arguments: str) -> list[str]:
+    """A command of the pipeline, by --master."""
+    command = [sys.executable, "-m", "orchestrator.cli", "pipeline", *arguments]
+    return [*command, "--master", cluster.url, *CONF, "--memory", "600m"]
 
 
 def sums(folder: Path) -> dict[str, int]:
@@ -178,18 +178,34 @@ def sums(folder: Path) -> dict[str, int]:
 
 def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
     """Law: the same code by spark-submit, with the session that is given, finds the known truth."""
-    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
-    script = [str(ROOT / "examples" / "spark_submit.py"), "reconcile", *exports, "--out", str(tmp_path / "found")]
-    with begun([*submit, *script], tmp_path) as process:
+    with begun(submitted(cluster, "reconcile", *exports, "--out", str(tmp_path / "found")), tmp_path) as process:
         _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 4, err[-2000:]
     assert sums(tmp_path / "found") == TRUTH
 
 
+def test_readings_are_followed(cluster: Cluster, tmp_path: Path) -> None:
+    """Law: the workers fold what is kept at a place that all have, called by a URI or a path; checkpoint and alerts may
+    be at such a place, too. Begun by --master and gone on with by spark-submit, it makes the known alerts, each once."""
+    files = night()
+    place = tmp_path / "shared by all"
+    readings, followed, alerts = place / "readings", place / "followed", place / "alerts"
+    place.mkdir()
+    asked = ["--checkpoint", followed.as_uri(), "--out", alerts.as_uri(), *WATCH_RULES, "--available-now", "--json"]
+    for part, command in ((files[:50], ours), (files[50:], submitted)):
+        for file in part:
+            file.write(readings)
+        with begun(command(cluster, "watch", readings.as_uri(), *asked), tmp_path) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 4, err[-2000:]
+    assert json.loads(out.splitlines()[-1])["result"]["lines"] == len(files) * 3
+    lines = [line for file in sorted(alerts.iterdir()) for line in file.read_text("utf-8").splitlines()]
+    assert brief(json.loads(line) for line in lines) == NIGHT
+
+
 def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
     """Law: with one of two workers killed while tasks are under way, every number is the known one."""
-    ours = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports, "--master", cluster.url]
-    with begun([*ours, *CONF, "--memory", "600m", "--out", str(tmp_path / "found")], tmp_path) as process:
+    with begun(ours(cluster, "reconcile", *exports, "--out", str(tmp_path / "found")), tmp_path) as process:
         assert process.stderr is not None
         told = next((line for line in process.stderr if "looking closer" in line), None)
         assert told is not None

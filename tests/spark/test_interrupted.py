@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,12 @@ import pytest
 
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.leavings import claim
+from tests.spark.processes import PATIENCE_S, begun
 
 # In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
 pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
 
 SHAPE = Shape(messages=2_000, endpoints=4, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
-PATIENCE_S = 240.0
-ROOT = Path(__file__).parents[2]
 _BRIEF = (
     *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
     *("--conf", "spark.sql.codegen.wholeStage=false", "--partitions", "1"),
@@ -80,27 +79,13 @@ def comparing(exports: tuple[str, str], folder: Path) -> Iterator[Under]:
         (folder / name).mkdir(exist_ok=True)
     command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports]
     options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *_BRIEF]
-    process = subprocess.Popen(
-        [*command, *options, "--out", str(folder / "found")],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "FAILOVER_STATE": str(folder / "state"),
-            "TMPDIR": str(folder / "tmp"),
-            "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={folder / 'tmp'}",
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
+    environment = {
+        "FAILOVER_STATE": str(folder / "state"),
+        "TMPDIR": str(folder / "tmp"),
+        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={folder / 'tmp'}",
+    }
+    with begun([*command, *options, "--out", str(folder / "found")], environment) as process:
         yield Under(process, folder)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def has_spark(others: list[str]) -> bool:

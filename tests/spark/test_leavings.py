@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.holder import holder_name
-from pipeline.leavings import OWNER, claim, sweep
+from pipeline.leavings import LOG, OWNER, claim, hold, sweep
 
 pytestmark = pytest.mark.realtime
 ROOT = Path(__file__).parents[2]
@@ -87,6 +87,19 @@ def test_what_may_be_alive_stays(tmp_path: Path, change: Callable[[Path], None])
     change(folder)
     sweep(tmp_path, "x-*")
     assert (folder / "deep" / "file").exists()
+
+
+def test_a_jvm_that_is_being_started_holds_its_log(tmp_path: Path) -> None:
+    """Law: a process that nobody has named yet, and whose parent was killed, is alive as long as it has the log."""
+    folder = left(tmp_path / "x-1")
+    with (folder / LOG).open("w+b") as log:
+        hold(log)
+        heir = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=log)
+    sweep(tmp_path, "x-*")
+    assert folder.exists()
+    heir.communicate(b"\n")
+    sweep(tmp_path, "x-*")
+    assert not folder.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")

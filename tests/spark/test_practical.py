@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from orchestrator.cli.main import main
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.amps.instance import Instance, check_apart
 from pipeline.commands import settings_of
 from pipeline.faults import fault_of
 from pipeline.java import find_java
@@ -25,6 +26,8 @@ from pipeline.moments import moment
 from pipeline.places import Place
 from pipeline.results import REPORT, result_at
 from pipeline.sides import Side
+from tests.spark.dumps import journal_text
+from tests.spark.dumps import write as write_dump
 from tests.spark.oracle import Case, Endpoint, write
 
 LACKING = "java.se@25\njdk.unsupported@25"
@@ -126,6 +129,17 @@ def test_without_the_extra(command: Sequence[str], tmp_path: Path) -> None:
     assert "install failover[spark]" in mend
 
 
+def test_one_instance_given_twice(tmp_path: Path) -> None:
+    """Dumps that stand on both sides agree with themselves: that says nothing of the mate, and is refused."""
+    for site in ("ny", "nj"):
+        write_dump(tmp_path / site / "journal" / "0.txt", journal_text([]))
+    one, other = (Instance.of_journals(str(tmp_path / site)) for site in ("ny", "nj"))
+    check_apart(one, other)
+    with pytest.raises(DefinitionError, match="on both sides") as caught:
+        check_apart(one, Instance.of_journals(str(tmp_path / "nj" / ".." / "ny" / "journal" / "0.txt")))
+    assert str(caught.value.file).endswith("/ny/journal/0.txt")
+
+
 def test_a_library_that_is_not_installed() -> None:
     """What is there is not said to be missing; any other missing module is a bug, and stays one."""
     with pytest.raises(DefinitionError, match=r"^Spark is not installed"), spark_installed():
@@ -138,15 +152,27 @@ def test_a_library_that_is_not_installed() -> None:
     ("arguments", "words"),
     [
         (("reconcile", "ny", "nj", "--out", "ny"), "ny exists already"),
+        (
+            ("reconcile", "ny", "nj", "--out", "ny/manifest.json/x"),
+            "manifest.json is not a directory that can be written",
+        ),
         (("reconcile", "ny", "nowhere"), "nowhere: there is no such export"),
-        (("journals", "ny/manifest.json", "ny", "--out", "ny"), "ny exists already"),
+        (("journals", "ny/manifest.json", "nj", "--out", "ny"), "ny exists already"),
         (("journals", "ny", "nowhere"), "nowhere: there is no such file or directory"),
+        (("journals", "ny", "ny"), "this dump is on both sides"),
         (("sow", "nowhere", "ny"), "nowhere: there is no such file or directory"),
         (("history", "nowhere"), "nowhere is not there"),
         (("history", "ny", "--out", "ny"), "ny exists already"),
         (("watch", "nowhere", "--checkpoint", "new"), "there is no directory nowhere"),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json"), "is not a directory"),
+        (
+            ("watch", "ny", "--checkpoint", "new", "--out", "ny/manifest.json/x"),
+            "is not a directory that can be written",
+        ),
         (("watch", "ny", "--checkpoint", "new", "--out", "ny"), "alerts among the readings"),
+        (("watch", "hdfs://host/r", "--checkpoint", "new"), "hdfs://host/r is not a directory of this machine"),
+        (("watch", "ny", "--checkpoint", "s3://b/c"), "s3://b/c is not a directory of this machine"),
+        (("watch", "ny", "--checkpoint", "new", "--out", "file:/x"), "file:/x is not a directory of this machine"),
         (("history", "ny", "--memory", "much"), "--memory: 'much' is no size"),
         (("history", "ny", "--master", "mesos://x"), "--master: 'mesos://x' is neither local"),
         (("history", "ny", "--scratch", "nowhere"), "--scratch: nowhere is not a directory"),
@@ -260,3 +286,11 @@ def test_a_look_that_cannot_be_read() -> None:
     denied = fault_of(Py4JError(text.format("java.io.FileNotFoundException: /r/x.jsonl (Permission denied)")))
     assert str(denied) == "/r/x.jsonl: cannot be read: permission denied"
     assert "it was removed" in str(fault_of(Py4JError(text.format("java.io.FileNotFoundException"))))
+
+
+def test_a_fault_of_the_jvm_is_said_in_its_own_words() -> None:
+    """Which object of the bridge was asked says nothing to a person; what was thrown there does."""
+    thrown = "org.apache.spark.SparkException: Job aborted: Total size of serialized results is bigger than allowed"
+    text = f"An error occurred while calling o3631.collectToPython.\n: {thrown}\n\tat org.apache.spark.X.y(X.scala:1)"
+    told = str(fault_of(Py4JError(text)))
+    assert told == "Spark could not finish: Job aborted: Total size of serialized results is bigger than allowed"

@@ -7,48 +7,32 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.cli.main import main
-from tests.spark.looking import NIGHT, brief, by_id, fold_all, night
+from tests.spark import processes
+from tests.spark.looking import NIGHT, WATCH_RULES, brief, by_id, fold_all, night
+from tests.spark.processes import PATIENCE_S
 from tests.ssh.sshd import until
 
 pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
-
-PATIENCE_S = 240.0
-ROOT = Path(__file__).parents[2]
-RULES = ("--window", "5m", "--stall", "2m", "--late", "30s", "--full-within", "10m")
 
 
 def arguments(folder: Path, *more: str) -> list[str]:
     """The command with the rules of the known night."""
     places = (str(folder / "readings"), "--checkpoint", str(folder / "followed"))
-    return ["pipeline", "watch", *places, *RULES, "--memory", "600m", "--master", "local[1]", *more]
+    return ["pipeline", "watch", *places, *WATCH_RULES, "--memory", "600m", "--master", "local[1]", *more]
 
 
-@contextmanager
-def begun(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that watches; it and its JVM end with the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "orchestrator.cli", *arguments(folder, *more)],
-        env={**os.environ, "FAILOVER_STATE": str(folder / "state"), "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+def begun(folder: Path, *more: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A process that watches."""
+    command = [sys.executable, "-m", "orchestrator.cli", *arguments(folder, *more)]
+    return processes.begun(command, {"FAILOVER_STATE": str(folder / "state")})
 
 
 def batches(folder: Path, what: str) -> set[int]:

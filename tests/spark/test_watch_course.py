@@ -126,6 +126,8 @@ def test_a_standing_backlog_is_no_standstill() -> None:
     still = at([(600.0 + 20 * n, 4_009) for n in range(10)], role=Role.ACTIVE)
     falls = at([(800, 4_008)], role=Role.ACTIVE)
     assert events([*stands, *grows, *still, *falls]) == [(540, "drain.stalled"), (800, "drain.moving")]
+    stalled = fold_all([file_of([one]) for one in (*stands, *grows, *still)]).courses[KEY]
+    assert stalled.figures(RULES).moved_at == START + 400, "the last reading at which messages may have left"
 
 
 def test_after_a_gap_a_standstill_begins_anew() -> None:

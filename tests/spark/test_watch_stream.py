@@ -212,6 +212,9 @@ def test_a_leftover_of_a_kill_is_no_hindrance(watch: Watch) -> None:
     watch.bring(night()[5:])
     watch.run()
     assert brief(watch.alerts()) == NIGHT
+    assert [path.name for path in watch.checkpoint.rglob("*.unfinished")] == [".alerts-x.jsonl.unfinished"], (
+        "another's"
+    )
 
 
 def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:

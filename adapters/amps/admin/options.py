@@ -17,6 +17,7 @@ from orchestrator.runbook import Duration
 from orchestrator.site import Device, Site
 
 _SIZES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
+_SIZE_MAX = 1e18
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
 
 
@@ -25,7 +26,10 @@ def parse_size(value: object) -> int:
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[2].lower() not in _SIZES:
         raise ValueError("a size is a number with a unit: 500MB, 200GB, 1TB")
-    return int(float(found[1]) * _SIZES[found[2].lower()])
+    size = float(found[1]) * _SIZES[found[2].lower()]
+    if size > _SIZE_MAX:
+        raise ValueError(f"no disk is larger than {_SIZE_MAX:.0e} bytes")
+    return int(size)
 
 
 Size = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=str)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adapters.mock.amps.queue import ByPublisher
+from adapters.mock.amps.queue import ByPublisher, numbers_of
 from adapters.mock.numbers import Numbers, Run
 
 Interval = tuple[float, float]
@@ -90,9 +90,7 @@ class Receipts:
 
     def deliver(self, publisher: str, runs: Iterable[Run]) -> None:
         """These arrived, in this order."""
-        known = self.received.get(publisher)
-        if known is None:
-            known = self.received[publisher] = Numbers()
+        known = numbers_of(self.received, publisher)
         for start, stop in runs:
             highest = known.highest
             if highest is not None and start <= highest:
@@ -115,7 +113,7 @@ class FabricLedger:
 
     def acknowledge(self, publisher: str, start: int, stop: int) -> None:
         """The publisher was told that these are persisted."""
-        self.acknowledged.setdefault(publisher, Numbers()).add(start, stop)
+        numbers_of(self.acknowledged, publisher).add(start, stop)
 
     def deliver(self, reader: str, publisher: str, runs: Iterable[Run]) -> None:
         """A reader received these."""

@@ -57,11 +57,9 @@ def waiting_for_ever(fabric: Fabric) -> tuple[str, ...]:
     waiting = {
         one.name for one in fabric.instances.values() if one.phase == "bootstrapping" and one.fetching.source is None
     }
-    while True:
-        hopeful = {name for name in waiting if not set(_servers(fabric, name)) <= waiting}
-        if not hopeful:
-            return tuple(name for name in fabric.instances if name in waiting)
+    while hopeful := {name for name in waiting if not set(_servers(fabric, name)) <= waiting}:
         waiting -= hopeful
+    return tuple(name for name in fabric.instances if name in waiting) if waiting else ()
 
 
 def report_circle(fabric: Fabric) -> None:

@@ -147,10 +147,12 @@ def consume(fabric: Fabric, layout: ConsumerLayout, client: Consumer, passed: fl
     queue = instance.queues.get(layout.queue)
     if queue is None:
         return
-    done = [one for one in queue.leases if one.consumer == layout.name and one.until <= fabric.now]
-    queue.leases = [one for one in queue.leases if one not in done]
-    for lease in done:
-        queue.acknowledge(lease.publisher, [(lease.start, lease.stop)])
+    leases, queue.leases = queue.leases, []
+    for lease in leases:
+        if lease.consumer == layout.name and lease.until <= fabric.now:
+            queue.acknowledge(lease.publisher, [(lease.start, lease.stop)])
+        else:
+            queue.leases.append(lease)
     client.fraction += layout.rate * passed
     room = int(client.fraction)
     client.fraction -= room

@@ -51,6 +51,7 @@ class Fabric:
         self.now = now
         self._described = {one.name: one for one in layout.instances}
         self._doors = {one.name: _doors(one, is_replication=False) for one in layout.instances}
+        self._is_published_to = any(one.rate > 0 for one in layout.publishers)
         self._entrances = {one.name: _doors(one, is_replication=True) for one in layout.instances}
         self.state = state if state is not None else self._first_state()
         self.instances = self.state.instances
@@ -93,7 +94,7 @@ class Fabric:
     def has_link(self, source: str, destination: str) -> bool:
         """Is there a connected link from one to the other?"""
         instance = self.instances[source]
-        return instance.serves and any(link.to == destination for link in instance.links.values())
+        return instance.serves and destination in [link.to for link in instance.links.values()]
 
     def are_connected(self, one: str, other: str) -> bool:
         """In either direction."""
@@ -122,9 +123,7 @@ class Fabric:
 
     def consumes(self, instance: str, queue: str) -> bool:
         """Does a client that is connected there take from this queue?"""
-        return any(
-            one.queue == queue and self.state.consumers[one.name].at == instance for one in self.layout.consumers
-        )
+        return instance in [self.state.consumers[one.name].at for one in self.layout.consumers if one.queue == queue]
 
     def next_client_id(self) -> int:
         """A number for one more connection."""
@@ -138,9 +137,8 @@ class Fabric:
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
         """Name and connection of every application that is connected there."""
-        state = self.state
-        everybody = (*state.publishers.items(), *state.subscribers.items(), *state.consumers.items())
-        return [(who, client) for who, client in everybody if client.at == name]
+        kinds = (self.state.publishers, self.state.subscribers, self.state.consumers)
+        return [(who, client) for known in kinds for who, client in known.items() if client.at == name]
 
     # Time
 
@@ -161,9 +159,7 @@ class Fabric:
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""
-        if any(one.phase not in ("running", "down") for one in self.instances.values()):
-            return False
-        if any(one.rate > 0 for one in self.layout.publishers):
+        if self._is_published_to or any(one.phase not in ("running", "down") for one in self.instances.values()):
             return False
         if any(self._is_restless(one) for one in self.layout.instances):
             return False
@@ -200,13 +196,14 @@ class Fabric:
         elif instance.phase == "recovering" and self.now >= instance.ready_at:
             instance.serve(self.now)
         for queue in instance.queues.values():
-            queue.expire(self.now)
+            if queue.leases:
+                queue.expire(self.now)
         if instance.serves:
             self._scheduled(instance, layout)
 
     def _scheduled(self, instance: Instance, layout: InstanceLayout) -> None:
         """What actions of the configuration do by themselves: downgrade, upgrade, remove journals."""
-        if layout.retention is not None:
+        if layout.retention is not None and len(instance.journal.files) > 1:
             free = min((link.acked for link in instance.links.values()), default=instance.journal.next)
             instance.journal.remove(instance.journal.removable(free, self.now - layout.retention))
         rule = layout.downgrade

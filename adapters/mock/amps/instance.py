@@ -220,12 +220,13 @@ class Instance:
             if entry.topic == topic:
                 self._apply(entry, topic_id)
 
-    def progress(self, sync: Iterable[Link]) -> None:
-        """Messages are persisted once they are in the log, and every sync destination has acknowledged them."""
-        end = min((link.acked for link in sync), default=self.journal.next)
+    def persist(self, end: int) -> None:
+        """Up to ``end`` messages are in the log and acknowledged by every sync destination: they are persisted."""
+        if end <= self.persisted:
+            return
         for entry in self.journal.between(self.persisted, end):
             self.persisted_of[entry.publisher] = max(self.persisted_of.get(entry.publisher, 0), entry.stop - 1)
-        self.persisted = max(self.persisted, end)
+        self.persisted = end
 
     def held(self, publisher: str) -> Numbers:
         """Every message of a publisher that is in its log or its queues."""

@@ -7,14 +7,16 @@ Nothing here knows of links or time.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from typing import Literal
 
 from adapters.mock.numbers import Numbers, Run
 
+_position = attrgetter("position")
 _TOGETHER_S = 1.0  # neighbours written within this are one entry
 
 
@@ -112,7 +114,7 @@ class JournalFile:
         """The index of the entry in which ``position`` is, or of the first one."""
         if self.entries[-1].position <= position:
             return len(self.entries) - 1
-        return max(0, bisect_right(self.entries, position, key=lambda one: one.position) - 1)
+        return max(0, bisect_right(self.entries, position, key=_position) - 1)
 
 
 def journal_name(number: int, *, compressed: bool) -> str:
@@ -166,17 +168,29 @@ class Journal:
 
     def between(self, start: int, end: int) -> Sequence[Entry]:
         """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
-        start, end = max(start, self.lowest), min(end, self.next)
-        if start >= end:
+        if start >= self.next:
             return ()  # as for most links and readers at most steps: they have everything
         found: list[Entry] = []
-        for file in self.files[self._file_of(start) : self._file_of(end - 1) + 1]:
-            found += file.entries[file.entry_of(start) : file.entry_of(end - 1) + 1]
-        if found[0].position < start:
+        for file in self.files[self._file_of(start) :]:
+            found += file.entries[file.entry_of(start) :]
+            if file.entries[-1].end >= end:
+                break
+        if found[-1].position >= end:
+            del found[bisect_left(found, end, key=_position) :]
+        if found and found[0].position < start:
             found[0] = found[0].part(start, found[0].end)
-        if found[-1].end > end:
+        if found and found[-1].end > end:
             found[-1] = found[-1].part(found[-1].position, end)
         return found
+
+    def since(self, start: int) -> Iterator[Entry]:
+        """What stands from ``start`` on, one by one; the first may begin before it."""
+        if start >= self.next:
+            return
+        at = self._file_of(start)
+        yield from self.files[at].entries[self.files[at].entry_of(start) :]
+        for file in self.files[at + 1 :]:
+            yield from file.entries
 
     def all(self) -> Sequence[Entry]:
         """Everything still there."""

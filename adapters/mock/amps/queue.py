@@ -31,8 +31,8 @@ ByPublisher = dict[str, Kept]
 _NONE = Numbers()  # never changed
 
 
-def _of(numbers: ByPublisher, publisher: str) -> Numbers:
-    """Those of one publisher, to be changed."""
+def numbers_of(numbers: ByPublisher, publisher: str) -> Numbers:
+    """Those of one publisher, which may be changed."""
     found = numbers.get(publisher)
     if found is None:
         found = numbers[publisher] = Numbers()
@@ -41,7 +41,7 @@ def _of(numbers: ByPublisher, publisher: str) -> Numbers:
 
 def count_of(numbers: Mapping[str, Numbers]) -> int:
     """How many messages, of all publishers."""
-    return sum(one.count for one in numbers.values())
+    return sum([one.count for one in numbers.values()])
 
 
 @dataclass(slots=True)
@@ -73,16 +73,15 @@ class Queue:
 
     def arrive(self, publisher: str, start: int, stop: int, *, owned: bool) -> None:
         """Messages are in the log now; those that somebody acknowledged already are not held."""
-        fresh = Numbers([(start, stop)]).without(self.acked.get(publisher, _NONE))
-        for run in fresh:
+        for run in self.acked.get(publisher, _NONE).missing(start, stop):
             self.inserts += run[1] - run[0]
-            _of(self.held, publisher).add(*run)
+            numbers_of(self.held, publisher).add(*run)
             if owned:
-                _of(self.owned, publisher).add(*run)
+                numbers_of(self.owned, publisher).add(*run)
 
     def acknowledge(self, publisher: str, runs: Iterable[Run]) -> None:
         """Messages are done with, wherever they were consumed."""
-        held, acked, owned = (_of(one, publisher) for one in (self.held, self.acked, self.owned))
+        held, acked, owned = (numbers_of(one, publisher) for one in (self.held, self.acked, self.owned))
         before = held.count
         for run in runs:
             acked.add(*run)
@@ -117,10 +116,15 @@ class Queue:
             for start, stop in self.ready_to_give(publisher):
                 for low, high in theirs.within(start, min(stop, start + limit)):
                     self.owned[publisher].discard(low, high)
-                    _of(other.owned, publisher).add(low, high)
+                    numbers_of(other.owned, publisher).add(low, high)
                     self.transferred_out += high - low
                     other.transferred_in += high - low
                     limit -= high - low
+
+    @property
+    def owns_any(self) -> bool:
+        """Does it own a message?"""
+        return any(self.owned.values())
 
     @property
     def has_ready(self) -> bool:

@@ -30,7 +30,8 @@ def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
         _skip(fabric, source, described, link)
         if link.to is not None:
             _carry(fabric, source, described, link, passed)
-    source.progress(link for described, link in linked(layout, source) if is_sync(described, link))
+    acked = [link.acked for described, link in linked(layout, source) if is_sync(described, link)]
+    source.persist(min(acked, default=source.journal.next))
 
 
 def linked(layout: InstanceLayout, source: Instance) -> list[tuple[DestinationLayout, Link]]:
@@ -67,8 +68,9 @@ def oldest_unacked(fabric: Fabric, source: Instance, described: DestinationLayou
 
 
 def _first_owed(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> Entry | None:
+    """Where the oldest message that this link owes an acknowledgement for stands; it may begin with others."""
     destination = _destination(described, link)
-    for entry in source.journal.between(link.acked, source.journal.next):
+    for entry in source.journal.since(link.acked):
         if is_routed(entry, described, destination, fabric.group_of):
             return entry
     return None
@@ -138,7 +140,9 @@ def _skip(fabric: Fabric, source: Instance, described: DestinationLayout, link: 
     """What is not for the destination needs no acknowledgement."""
     if link.acked < source.journal.next:
         owed = _first_owed(fabric, source, described, link)
-        link.skip(source.journal.next if owed is None else owed.position)
+        position = source.journal.next if owed is None else owed.position
+        if link.acked < position:
+            link.skip(position)
 
 
 def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:

@@ -22,7 +22,7 @@ def share_queues(fabric: Fabric, passed: float) -> None:
     """Let all connected instances do so; ``passed`` seconds after they last could."""
     is_heard = fabric.layout.assume.queue_acks == "at_once" or _is_due(fabric, passed)
     for one, other in combinations(fabric.instances.values(), 2):
-        if fabric.are_connected(one.name, other.name):
+        if one.queues and fabric.are_connected(one.name, other.name):
             for queue in (name for name in one.queues if name in other.queues):
                 if is_heard:
                     one.queues[queue].hear(other.queues[queue])
@@ -47,7 +47,7 @@ def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> No
 
 def _is_granted(fabric: Fabric, owner: Instance, asker: Instance, queue: str) -> bool:
     """Does ``owner`` hand over messages to ``asker``, whose consumers would take them?"""
-    if not fabric.consumes(asker.name, queue):
+    if not owner.queues[queue].owns_any or not fabric.consumes(asker.name, queue):
         return False
     if not fabric.consumes(owner.name, queue):
         return True

@@ -158,7 +158,11 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
         why = found.text if isinstance(found, Failure) else "no active site is known"
         finding = _unknown("transactions", _of("transactions", service, why))
         return Checked("transactions", "unknown", service=service, finding=finding)
-    prepared = sum(item.state is TransactionState.PREPARED and item.replicated is not False for item in found.items)
+    states = [item.state for item in found.items if item.replicated is not False]
+    if None in states:
+        finding = _unknown("transactions", _of("transactions", service, f"{active} does not tell the state of each"))
+        return Checked("transactions", "unknown", service=service, finding=finding)
+    prepared = states.count(TransactionState.PREPARED)
     note = _found(
         Level.NOTE,
         "transactions-prepared",

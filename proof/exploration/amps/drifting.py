@@ -1,12 +1,12 @@
-"""What happens to a pair of AMPS instances by itself, or by somebody else: the source dies and comes back, links are lost
-and catch up, clients leave, queue messages are handed over. Must never know which step is waiting for it.
+"""What happens to a pair of AMPS instances by itself, or by somebody else: one dies and comes back, links are lost and
+catch up, clients leave, queue messages are handed over. Must never know which step is waiting for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.exploration.amps.pair import FRESH, LEVEL, Pair, settled
+from proof.exploration.amps.pair import BACKLOG, FRESH, LEVEL, Life, Pair, settled
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Move, with_side
 
 
@@ -15,10 +15,11 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
     promises are about it."""
     if not pair.meddled:
         for side in (SOURCE, TARGET):
-            if pair.door[side] == "off" and (side == TARGET or pair.life not in ("dead", "fetching")):
+            if pair.door[side] == "off" and pair.life[side] not in ("dead", "fetching"):
                 opened = pair._replace(door=with_side(pair.door, side, "on"), meddled=True)
                 yield f"somebody else lets clients in at the {SIDE_NAMES[side]}", settled(opened), False
-    yield from _lives(pair)
+    for side in (SOURCE, TARGET):
+        yield from _lives(pair, side)
     yield from _links(pair)
     if "clients" in asked:
         for side in (SOURCE, TARGET):
@@ -29,40 +30,52 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
         yield from _hands_over(pair)
 
 
-def _lives(pair: Pair) -> Iterator[Move[Pair]]:
-    if pair.life == "dead":
-        yield "the source is started again", started(pair), False
+def _lives(pair: Pair, side: int) -> Iterator[Move[Pair]]:
+    name, life = SIDE_NAMES[side], pair.life[side]
+    if life == "dead":
+        yield f"the {name} is started again", started(pair, side), False
         return
-    if pair.life == "cut-off":
-        yield "the source can be reached again", pair._replace(life="up"), False
-    elif pair.life == "recovering":
-        yield "the source has finished its recovery", settled(pair._replace(life="up")), True
-    elif pair.life == "fetching":
-        if pair.link and not (pair.empty[TARGET] and pair.fetches[TARGET]):
-            got = pair._replace(life="recovering", empty=with_side(pair.empty, SOURCE, pair.empty[TARGET]))
-            yield "the source has fetched its state", settled(got), True
+    if life == "cut-off":
+        yield f"the {name} can be reached again", _living(pair, side, "up"), False
+    elif life == "recovering":
+        yield f"the {name} has finished its recovery", settled(_living(pair, side, "up")), True
+    elif life == "fetching":
+        if _can_fetch(pair, side):
+            got = pair._replace(empty=with_side(pair.empty, side, pair.empty[1 - side]))
+            yield f"the {name} has fetched its state", settled(_living(got, side, "recovering")), True
     else:
-        yield "the source cannot be reached from here any more", pair._replace(life="cut-off"), False
-        yield "the source dies and is started again", started(died(pair)), False
-    yield "the source dies", died(pair), False
+        if side == SOURCE:
+            yield "the source cannot be reached from here any more", _living(pair, side, "cut-off"), False
+        yield f"the {name} dies and is started again", started(died(pair, side), side), False
+    yield f"the {name} dies", died(pair, side), False
 
 
-def died(pair: Pair) -> Pair:
-    """The process of the source is gone; what is on disk stays."""
-    return settled(pair._replace(life="dead", clients=with_side(pair.clients, SOURCE, False)))
+def _living(pair: Pair, side: int, life: Life) -> Pair:
+    return pair._replace(life=with_side(pair.life, side, life))
 
 
-def started(pair: Pair) -> Pair:
+def _can_fetch(pair: Pair, side: int) -> bool:
+    """From a mate that runs and does not wait for a bootstrap itself (seed 004)."""
+    mate = 1 - side
+    return pair.link and pair.runs(mate) and not (pair.empty[mate] and pair.fetches[mate])
+
+
+def died(pair: Pair, side: int) -> Pair:
+    """The process is gone; what is on disk stays, and what was on its way grows old."""
+    behind = with_side(pair.behind, side, BACKLOG if pair.behind[side] else LEVEL)
+    gone = pair._replace(clients=with_side(pair.clients, side, False), behind=behind)
+    return settled(_living(gone, side, "dead"))
+
+
+def started(pair: Pair, side: int) -> Pair:
     """It comes up as configured: transports, links (DOC:9759) and proxied transfer."""
-    fetches = pair.empty[SOURCE] and pair.fetches[SOURCE]
-    return settled(
-        pair._replace(
-            life="fetching" if fetches else "recovering",
-            door=with_side(pair.door, SOURCE, "on" if pair.starts_open else "off"),
-            sync=with_side(pair.sync, SOURCE, pair.configured),
-            proxied=with_side(pair.proxied, SOURCE, "off"),
-        )
+    fetches = pair.empty[side] and pair.fetches[side]
+    back = pair._replace(
+        door=with_side(pair.door, side, "on" if pair.starts_open[side] else "off"),
+        sync=with_side(pair.sync, side, pair.configured),
+        proxied=with_side(pair.proxied, side, "off"),
     )
+    return settled(_living(back, side, "fetching" if fetches else "recovering"))
 
 
 def _links(pair: Pair) -> Iterator[Move[Pair]]:

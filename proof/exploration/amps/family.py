@@ -6,7 +6,7 @@ from orchestrator.runbook import Runbook
 from proof.exploration.amps import drifting, looking, pair, promises, slices, starts
 from proof.exploration.amps.pair import Pair
 from proof.exploration.amps.promises import Evidence
-from proof.exploration.family import TARGET, Change, Words
+from proof.exploration.family import Change, Words
 from proof.exploration.vocabulary import unexplored
 
 _OUTSIDE = frozenset({"external_fence", "set_external_fence"})
@@ -48,7 +48,7 @@ class Amps:
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
         """The fence of the plan is asked and told from here."""
-        return word in _OUTSIDE or side == TARGET or not pair.is_dark
+        return word in _OUTSIDE or not pair.is_dark(side)
 
     def delays(self, change: Change) -> bool:
         return True

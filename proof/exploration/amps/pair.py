@@ -1,5 +1,5 @@
 """A pair of AMPS instances reduced to what the promises are about: client transports, links, what the mate lacks, queue
-messages, and the life of the source. It obeys actions and moves on its own, by rules of its own.
+messages, and the life of each. It obeys actions and moves on its own, by rules of its own.
 
 The rules are those of the documents (seeds 001 and 004, facts/amps.md sections 9 and 10), not those of a runbook: what
 a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
@@ -26,11 +26,11 @@ LEVEL, FRESH, BACKLOG = 0, 1, 2
 class Pair(NamedTuple):
     """One moment of the pair. ``link``: the network between the instances carries.
 
-    ``door``: client transports; ``outside``: a fence of the plan keeps clients away all the same. ``clients``: some are
-    connected. ``configured``: links are sync by configuration; ``sync``: how each acknowledges now. ``behind``: what
-    each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are any;
-    ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an instance
-    bootstraps. ``starts_open``: its client transports are enabled when the source starts. ``permitted``: the account may
+    ``door``: client transports; ``outside``: a fence of the plan keeps clients away all the same. ``clients``: some
+    are connected. ``configured``: links are sync by configuration; ``sync``: how each acknowledges now. ``behind``:
+    what each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are
+    any; ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an
+    instance bootstraps. ``starts_open``: client transports are enabled when it starts. ``permitted``: the account may
     act. ``meddled``: somebody else has let clients in. ``late``: a change that was obeyed and has yet to land.
     """
 
@@ -45,10 +45,10 @@ class Pair(NamedTuple):
     queues: bool = False
     owned: tuple[bool, bool] = (False, False)
     proxied: tuple[Switch, Switch] = ("off", "off")
-    life: Life = "up"
+    life: tuple[Life, Life] = ("up", "up")
     empty: tuple[bool, bool] = (False, False)
     fetches: tuple[bool, bool] = (False, False)
-    starts_open: bool = True
+    starts_open: tuple[bool, bool] = (True, False)
     permitted: bool = True
     meddled: bool = False
     late: Change | None = None
@@ -59,22 +59,20 @@ class Pair(NamedTuple):
 
     def runs(self, side: int) -> bool:
         """Does it write down what clients publish, and replicate?"""
-        return side == TARGET or self.life in ("up", "cut-off")
+        return self.life[side] in ("up", "cut-off")
 
     def takes(self, side: int) -> bool:
         """Does it let clients connect? It does so before its recovery has finished (DOC:3729)."""
-        is_there = side == TARGET or self.life in ("up", "cut-off", "recovering")
-        return self.door[side] != "off" and not self.outside[side] and is_there
+        return self.door[side] != "off" and not self.outside[side] and self.life[side] not in ("dead", "fetching")
 
     @property
     def connected(self) -> bool:
         """Are the links connected? Replication begins after recovery (seed 004)."""
-        return self.link and self.runs(SOURCE)
+        return self.link and self.runs(SOURCE) and self.runs(TARGET)
 
-    @property
-    def is_dark(self) -> bool:
-        """Does the source not answer here?"""
-        return self.life in ("cut-off", "dead")
+    def is_dark(self, side: int) -> bool:
+        """Does it not answer here?"""
+        return self.life[side] in ("cut-off", "dead")
 
     @property
     def is_apart(self) -> bool:
@@ -89,17 +87,20 @@ class Pair(NamedTuple):
 
 def settled(pair: Pair) -> Pair:
     """``pair`` with everything that follows at once."""
-    clients = (
-        pair.takes(SOURCE) or (pair.clients[SOURCE] and pair.life in ("up", "cut-off") and not pair.outside[SOURCE]),
-        pair.takes(TARGET) or (pair.clients[TARGET] and not pair.outside[TARGET]),
-    )
+    clients = (_has_clients(pair, SOURCE), _has_clients(pair, TARGET))
     pair = pair._replace(clients=clients)
-    if pair.life == "dead" and pair.takes(TARGET):
-        # Clients go on there: from then on what is missing is given up, and by no later action.
-        pair = pair._replace(told=with_side(pair.told, SOURCE, False))
+    for side in (SOURCE, TARGET):
+        if pair.life[side] == "dead" and pair.takes(1 - side):
+            # Clients go on there: from then on what is missing is given up, and by no later action.
+            pair = pair._replace(told=with_side(pair.told, side, False))
     for side in (SOURCE, TARGET):
         pair = _published(pair, side)
     return pair
+
+
+def _has_clients(pair: Pair, side: int) -> bool:
+    """Whoever lets clients in has some; those that were there stay a while."""
+    return pair.takes(side) or (pair.clients[side] and pair.runs(side) and not pair.outside[side])
 
 
 def _published(pair: Pair, side: int) -> Pair:
@@ -125,7 +126,7 @@ def obey(pair: Pair, change: Change) -> Pair | None:
     """See ``family.Family``."""
     if change.action == "set_external_fence":
         return settled(pair._replace(outside=with_side(pair.outside, change.side, change.arg("state") == "closed")))
-    if not pair.permitted or (change.side == SOURCE and pair.life == "dead"):
+    if not pair.permitted or pair.life[change.side] == "dead":
         return None
     match change.action:
         case "set_client_transports":

@@ -23,7 +23,8 @@ class Evidence(NamedTuple):
     """What the run has read and done. Sides as in ``pair``; None is not known.
 
     ``shut``, ``gone``, ``sync``: transports (or a fence of the plan), clients and links as last read. ``drained``: the
-    link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``lost``: the
+    link was read as caught up and the clients as gone, in one round, since the source was read as shut. ``linked``: a
+    link was connected, as last read. ``lost``: the
     source did not answer, since the last change or decision. ``answered``: somebody answers for its being dead.
     ``accepted``: somebody accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
     and then let the target go on alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
@@ -34,6 +35,7 @@ class Evidence(NamedTuple):
     gone: tuple[bool | None, bool | None] = (None, None)
     sync: tuple[bool | None, bool | None] = (None, None)
     drained: bool = False
+    linked: bool = False
     lost: bool = False
     answered: bool = False
     accepted: bool = False
@@ -43,7 +45,7 @@ class Evidence(NamedTuple):
 
     def noted(self, event: ev.Observed) -> Evidence:
         """See ``family.Evidence``."""
-        shut, gone, sync, lost = self.shut, self.gone, self.sync, self.lost
+        shut, gone, sync, lost, linked = self.shut, self.gone, self.sync, self.lost, self.linked
         is_gone = is_caught_up = False
         for one in event.seen:
             side = SIDE_NAMES.index(one.on)
@@ -55,14 +57,15 @@ class Evidence(NamedTuple):
                 case Clients(gone=told) if told is not None:
                     gone = with_side(gone, side, told)
                     is_gone = is_gone or (told and side == SOURCE)
-                case Links(sync=told, caught_up=caught_up):
+                case Links(connected=connected, sync=told, caught_up=caught_up):
+                    linked = linked if connected is None else connected
                     sync = sync if told is None else with_side(sync, side, told)
                     is_caught_up = is_caught_up or (caught_up is True and side == SOURCE)
                 case _:
                     pass
         stays = shut[SOURCE] is True and gone[SOURCE] is not False
         drained = stays and (self.drained or (is_gone and is_caught_up))
-        return self._replace(shut=shut, gone=gone, sync=sync, lost=lost, drained=drained)
+        return self._replace(shut=shut, gone=gone, sync=sync, lost=lost, linked=linked, drained=drained)
 
     def decided(self, event: ev.GateDecided) -> Evidence:
         """See ``family.Evidence``."""
@@ -98,7 +101,7 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
     broken = []
     side = change.side
     # Whoever answers for the source being dead answers for what nobody can read, and for nothing that is done there.
-    is_silent = before.is_dark or evidence.lost
+    is_silent = before.is_dark(SOURCE) or evidence.lost
     is_dead = evidence.answered and side == TARGET and is_silent
     if after.is_apart and not before.is_apart and not is_dead:
         broken.append("two-active")
@@ -106,7 +109,9 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
     is_accepted = evidence.accepted or (is_dead and before.configured)
     if _moves_on(before, after, drives=evidence.moves) and not is_accepted:
         broken.append("messages-left")
-    if lets_in(change) and not undo and side == SOURCE and before.life in ("recovering", "fetching"):
+    # Only replication shows that a recovery is over: a link that was read as connected, with a mate to be had.
+    is_shown = evidence.linked or evidence.accepted or is_dead or not (before.link and before.runs(1 - side))
+    if lets_in(change) and not undo and not before.runs(side) and not is_shown:
         broken.append("opened-unrecovered")
     is_approved = evidence.accepted and change.action == "set_proxied_transfer" and is_silent
     if _delivers_twice(after) and not _delivers_twice(before) and not is_approved:
@@ -153,7 +158,7 @@ def leaves(evidence: Evidence, pair: Pair, outcome: ev.Outcome) -> list[str]:
     # What came in once somebody else had opened the source again is not of the move.
     if evidence.moved and pair.owned[SOURCE] and not pair.clients[SOURCE] and pair.door[SOURCE] == "off":
         broken.append("queues-left")
-    if evidence.answered and pair.is_dark and pair.sync[TARGET]:
+    if evidence.answered and pair.is_dark(SOURCE) and pair.runs(TARGET) and pair.sync[TARGET]:
         broken.append("left-waiting")
     if not any(pair.takes(side) for side in (SOURCE, TARGET)):
         broken.append("nobody-serves")

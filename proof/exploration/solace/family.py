@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.runbook import Runbook
-from proof.exploration.family import SOURCE, Change, Words
+from proof.exploration.family import Change, Words
 from proof.exploration.solace import looking, pair, promises, slices, starts
 from proof.exploration.solace.pair import Pair
 from proof.exploration.solace.promises import Evidence
@@ -51,7 +51,7 @@ class Solace:
         return unexplored(runbook, self.words)
 
     def reaches(self, pair: Pair, side: int, word: str) -> bool:
-        return not (pair.dark and side == SOURCE) or word in _OUTSIDE
+        return word in _OUTSIDE or not pair.is_dark(side)
 
     def delays(self, change: Change) -> bool:
         return True

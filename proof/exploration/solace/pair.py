@@ -14,6 +14,8 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, w
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
+# ``passing``: it restarts, or its pair of nodes switches over, and will answer by itself.
+Dark = Literal["no", "passing", "down"]
 
 XID = "1-0a-01"
 # Depth classes of a replication queue: empty, less than before, a backlog.
@@ -24,7 +26,7 @@ class Pair(NamedTuple):
     """One moment of the pair. ``last``: the side that was made active last. ``link``: the network between the sites.
 
     ``depth``: class of each side's replication queue. ``bypassed``: messages passed the queue by while replication was
-    suspended, so that no queue holds them. ``dark``: the source's management does not answer and no client is served.
+    suspended, so that no queue holds them. ``dark``: a site's management does not answer and no client is served.
     ``others``: another message VPN is active at the source. ``unequal``: endpoints hold messages of different age.
     ``meddled``: somebody else has changed a role. ``late``: a change that was obeyed and has yet to land.
     """
@@ -35,7 +37,7 @@ class Pair(NamedTuple):
     depth: tuple[int, int] = (0, 0)
     rejects: bool = True
     bypassed: bool = False
-    dark: bool = False
+    dark: tuple[Dark, Dark] = ("no", "no")
     door: tuple[Door, Door] = ("open", "open")
     outside: tuple[bool, bool] = (False, False)
     serving: tuple[bool, bool] = (True, True)
@@ -49,13 +51,17 @@ class Pair(NamedTuple):
         """See ``family.Moment``."""
         return self._replace(late=change)
 
+    def is_dark(self, side: int) -> bool:
+        """Does it neither answer nor serve? What it was told is kept."""
+        return self.dark[side] != "no"
+
     def connects(self, side: int) -> bool:
         """Can clients and the mate's bridge come in?"""
-        return self.door[side] == "open" and not self.outside[side] and not (self.dark and side == SOURCE)
+        return self.door[side] == "open" and not self.outside[side] and not self.is_dark(side)
 
     def serves(self, side: int) -> bool:
         """Does it serve clients? Half a door lets clients in."""
-        shut = self.door[side] == "shut" or self.outside[side] or (self.dark and side == SOURCE)
+        shut = self.door[side] == "shut" or self.outside[side] or self.is_dark(side)
         return self.active[side] and not shut
 
     def bound(self, side: int) -> bool:
@@ -138,9 +144,9 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
             if not pair.active[side]:
                 moved = pair._replace(active=with_side(pair.active, side, True), last=side, meddled=True)
                 yield f"somebody else makes the {SIDE_NAMES[side]} active", moved, False
-    if asked & {"source"}:
-        what = "the source answers again" if pair.dark else "the source goes dark"
-        yield what, pair._replace(dark=not pair.dark), False
+    for side in (SOURCE, TARGET):
+        if SIDE_NAMES[side] in asked:
+            yield from _darkens(pair, side)
     if asked & {"replication", "replication_queue"} and looks & FLOW:
         yield from _flows(pair)
     if "health" in asked and not pair.serving[SOURCE]:
@@ -149,6 +155,17 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
         yield "the other message VPNs of the source give up activity", pair._replace(others=False), True
     if "transactions" in asked and pair.held != ("gone", "gone") and pair.held[pair.last] != "gone":
         yield "the transaction manager ends its transaction", _manager_ends(pair), True
+
+
+def _darkens(pair: Pair, side: int) -> Iterator[Move[Pair]]:
+    name = SIDE_NAMES[side]
+    if pair.is_dark(side):
+        is_course = pair.dark[side] == "passing"
+        yield f"the {name} answers again", pair._replace(dark=with_side(pair.dark, side, "no")), is_course
+        return
+    yield f"the {name} goes dark", pair._replace(dark=with_side(pair.dark, side, "down")), False
+    switching = pair._replace(dark=with_side(pair.dark, side, "passing"))
+    yield f"the {name} restarts or switches over", switching, False
 
 
 def _flows(pair: Pair) -> Iterator[Move[Pair]]:

@@ -1,0 +1,35 @@
+"""Commands as processes of their own, each with the JVM that it starts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PATIENCE_S = 240.0
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def begun(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """A process in a session of its own, with this besides the environment of the tests. It and all that it started
+    end with the block."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
