@@ -71,6 +71,8 @@ class SparkSettings:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(self.partitions or 8),
+            # More than 32 files are else looked for by a job, which takes longer than one look after the other.
+            "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
             "spark.local.dir": str(scratch),
         }
         elsewhere = {} if self.partitions is None else {"spark.sql.shuffle.partitions": str(self.partitions)}

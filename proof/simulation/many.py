@@ -16,6 +16,7 @@ from proof.simulation.stores import Stores
 from proof.simulation.story import Kind
 
 _BATCH = 50  # each begins with new stores
+_SWEPT_EVERY = 5  # nights: what is left lying about for longer drives what is needed out of the processor's caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
     gc.disable()  # a night makes no circles worth looking for while it is played
     try:
         for seed in seeds:
+            if figures.seeds % _SWEPT_EVERY == 0:
+                gc.collect(0)
             story = draw(seed, kinds)
             told = play(story, stores)
             figures.seeds += 1
