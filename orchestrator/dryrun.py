@@ -15,7 +15,17 @@ from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.decide.judge import judge_one
 from orchestrator.probing import probe, with_reachability
-from orchestrator.readings import Bounds, DeviceHealth, QueueDepth, Reading, Transactions, Where, matches
+from orchestrator.readings import (
+    Bounds,
+    DeviceHealth,
+    QueueDepth,
+    Reading,
+    Transaction,
+    Transactions,
+    Where,
+    describe,
+    matches,
+)
 from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
 from orchestrator.state import Lane
 
@@ -229,16 +239,23 @@ class _Layout:
                 for choice in step.decide.choices:
                     yield from self._sends(step.do, {**args, "outcome": choice}, choice)
 
-    def _items_now(self, step: Step) -> list[str]:
-        """Items of the step as they are listed now; for one that follows up on decisions, those to be decided."""
+    def _listing(self, step: Step) -> Check:
+        """What lists the items of the step; for one that follows up on decisions, those to be decided."""
         assert step.for_each is not None
         each = step.for_each
         if each.decided_in is not None:
-            return self._items_now(self.plan.runbook.steps[self.plan.runbook.index_of(each.decided_in)])
-        seen = self.service.reading(each.on, each.reading)
-        if seen is None or not isinstance(seen.value, Transactions):
-            return []
-        return [item.key for item in seen.value.items if matches(item, each.where)]
+            return self._listing(self.plan.runbook.steps[self.plan.runbook.index_of(each.decided_in)])
+        return Check(on=each.on, reading=each.reading, where=each.where)
+
+    def _listed(self, listing: Check) -> Sequence[Transaction] | None:
+        """What is listed now, of whatever kind; None where that is unknown."""
+        seen = self.service.reading(listing.on, listing.reading)
+        return seen.value.items if seen is not None and isinstance(seen.value, Transactions) else None
+
+    def _items_now(self, step: Step) -> list[str]:
+        """Items of the step as they are listed now."""
+        listing = self._listing(step)
+        return [item.key for item in self._listed(listing) or () if matches(item, listing.where)]
 
     def _conditions(self, step: Step) -> str:
         return "; ".join(f"{self.plan.site_name(check.on)}: {in_words(check.where)}" for check in step.only_if)
@@ -277,11 +294,19 @@ class _Layout:
         )
 
     def _notes_on_items(self, step: Step) -> Iterator[str]:
-        items = self._items_now(step)
+        listing, items = self._listing(step), self._items_now(step)
+        listed = self._listed(listing)
+        if listed is None:
+            yield judge_one(self.plan, self.service, listing).why
+            return
+        unclear = [item for item in listed if matches(item, listing.where) is None]
+        for item in unclear:
+            words = describe(item, list(listing.where))
+            yield f"unknown at the moment: {self.plan.site_name(listing.on)}: {item.key}: {words}"
         undecided = [item for item in items if item not in self.plan.policy.transactions]
         if step.decide is not None and undecided:
             yield f"prepared now, decision needed: {', '.join(undecided)}"
-        elif not items:
+        elif not items and not unclear:
             yield "none at the moment"
         if step.delay and items:
             yield f"only those that are still listed after {format_duration(step.delay)}"

@@ -13,7 +13,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure, ReadingSpec
 from orchestrator.dryrun import CommandAhead, LanePreview, ReadOnly, StepPreview, preview
 from orchestrator.errors import Unreachable
-from orchestrator.readings import DeviceHealth, Endpoints, QueueDepth, Reading
+from orchestrator.readings import DeviceHealth, Endpoints, QueueDepth, Reading, Transaction, Transactions
 from orchestrator.runbook import Side
 from orchestrator.site import Device
 from tests.core.builders import CHECK, CONTROLLED, DEMOTE, DRAIN, a_plan
@@ -141,6 +141,26 @@ def test_no_items_now(pair: ScriptedPair) -> None:
     """Law: a step without items says so, and shows no command for them."""
     one = step(looked(pair, a_plan()), "transactions")
     assert (lines(one.commands, "change"), one.notes) == ([], ("none at the moment",))
+
+
+def test_items_that_nobody_can_tell(pair: ScriptedPair) -> None:
+    """Law: what could not be listed is unknown, not none; nor is one whose state is not told."""
+    failure = Failure(kind="Unreachable", text="no route")
+    one = step(looked(pair, a_plan(), transactions=failure), "transactions")
+    assert (lines(one.commands, "change"), one.notes) == ([], ("ny: transactions is unknown: no route",))
+    stateless = Transactions(
+        items=(
+            Transaction(xid="1-a-b", replicated=True),
+            Transaction(xid="1-a-c", replicated=True, state="prepared"),
+        )
+    )
+    one = step(looked(pair, a_plan(), transactions=stateless), "transactions")
+    unclear, decision = one.notes
+    assert (unclear, "1-a-c" in decision, "1-a-b" in decision) == (
+        "unknown at the moment: ny: 1-a-b: state unknown, replicated yes",
+        True,
+        False,
+    )
 
 
 def test_the_drain(pair: ScriptedPair) -> None:
