@@ -25,7 +25,13 @@ def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | Non
 
 
 def answer(
-    plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE, *, waited_s: float | None = None
+    plan: ev.Plan,
+    lane: Lane,
+    gate: ev.GateOpened,
+    attended: bool,
+    meanwhile: Next = IDLE,
+    *,
+    waited_s: float | None = None,
 ) -> Next:
     """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended.
 

@@ -142,7 +142,13 @@ def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, 
 
 
 def _answer(
-    plan: ev.Plan, lane: Lane, rule: GuardBreak | Stall, gate: ev.GateOpened, now: float, attended: bool, meanwhile: Next
+    plan: ev.Plan,
+    lane: Lane,
+    rule: GuardBreak | Stall,
+    gate: ev.GateOpened,
+    now: float,
+    attended: bool,
+    meanwhile: Next,
 ) -> Next:
     """A wait that was decided beforehand ends too: what does not get better goes on for no longer than the rule says."""
     since = lane.waiting_since if plan.policy.on_gate.get(gate.gate) == "wait" else None
