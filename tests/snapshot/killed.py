@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.clock import VirtualClock
+from orchestrator.errors import FailoverError
 from pipeline.amps.collect import collect_dumps, dumps_of
 from pipeline.amps.instance import Instance
 from pipeline.collect import collect
@@ -71,14 +72,16 @@ def ended(work: Callable[[Path], None], folder: Path, nth: int | None) -> bool:
     """Let a process do ``work``, and die at its nth step. Did it come to its end?"""
     child = os.fork()
     if child == 0:
+        code = 1
         try:
             if nth is not None:
                 dies_at(nth, folder)
             work(folder)
-            os._exit(0)
-        except BaseException as error:
+            code = 0
+        except (FailoverError, OSError) as error:
             os.write(2, f"{folder}: {error!r}\n".encode())
-            os._exit(1)
+        finally:
+            os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code not in (0, KILLED):
         raise SystemExit(code)
