@@ -1,6 +1,6 @@
 """Kills collections, really: a process of its own dies at its nth step, another goes on, for every n there is.
 
-``python -m tests.snapshot.killed endpoints|dumps FOLDER`` leaves ``FOLDER/N`` for each of them, and prints N and the step.
+``python -m tests.snapshot.killed endpoints|dumps FOLDER`` leaves ``FOLDER/N`` for each, and prints N and the step.
 The steps are what Python itself tells of (sys.addaudithook): files that are opened, renamed, removed or locked,
 directories that are made; and each message or piece that is read. The process forks before PyArrow has any thread.
 """
