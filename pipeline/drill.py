@@ -65,11 +65,14 @@ def _numbers(bucket: int, bits: int) -> tuple[int, int]:
     return bucket << bits, (bucket + 1 << bits) - 1
 
 
-def rows_to_drill(rows: DataFrame, wanted: Wanted, ranges: Sequence[Range] | None) -> DataFrame:
-    """The rows (columns ``READ`` and ``BUCKET``) that are in these buckets, if their numbers are in ``ranges``."""
-    if ranges is not None:
-        # The first half lets Spark leave out, behind every comparison, what to do with an empty value.
-        rows = rows.where(f"sequence IS NOT NULL AND ({in_ranges(ranges)})")
+def in_numbers(rows: DataFrame, ranges: Sequence[Range]) -> DataFrame:
+    """The rows whose numbers are in ``ranges``."""
+    # The first half lets Spark leave out, behind every comparison, what to do with an empty value.
+    return rows.where(f"sequence IS NOT NULL AND ({in_ranges(ranges)})")
+
+
+def only(rows: DataFrame, wanted: Wanted) -> DataFrame:
+    """The rows (columns ``READ``, ``side`` and ``BUCKET``) that are in these buckets."""
     if wanted.endpoints is not None:
         rows = rows.where(F.col("endpoint").isin(list(wanted.endpoints)))
     return rows.join(F.broadcast(wanted.table), list(BUCKET), "left_semi")

@@ -6,7 +6,7 @@ first is the only one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
@@ -21,7 +21,7 @@ from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.explain import explained
-from pipeline.readings import Reading, readings
+from pipeline.readings import Range, Reading, readings
 from pipeline.report import Interval, Report, Sample, Work
 from pipeline.rows import EndpointKey
 from pipeline.sides import Side, check_pair, endpoints_by_id, together, with_buckets
@@ -33,7 +33,10 @@ _SAMPLES_A_CLASS = 5
 _FEW = 1_000
 _BUCKETS_A_PIECE = 8_192
 _MESSAGES_A_PIECE = 65_536
+_SHOWN = ("service", "endpoint", "message_id", "spooled")
+_BY_WHY = ("endpoint_id", "class", "why", "is_before")
 Say = Callable[[str], None]
+Told = tuple[tuple[Interval, ...], tuple[Sample, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class _Reconciliation:
         with_digests = self._left.has_digests and self._right.has_digests
         rows = self._left.manifest.messages + self._right.manifest.messages
         pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
-        left, right = (self._rows(side, buckets.READ) for side in (self._left, self._right))
+        left, right = (self._prepared(side.rows(self._spark), buckets.READ) for side in (self._left, self._right))
         table = self._hold(buckets.table_of_buckets(left, right, pieces, with_digests=with_digests))
         tallies = {self._key(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
@@ -85,22 +88,26 @@ class _Reconciliation:
         if work.plan != "fingerprints":
             self._say(f"looking closer at {work.rows_drilled:,} of {work.rows:,} messages")
             differences = self._drill(table, tallies, work)
-            spans = self._count(differences, tallies)
-            samples = self._samples(differences, tallies)
+            is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
+            spans, samples = (self._tell_each if is_few else self._tell_sums)(differences, tallies)
         report = assemble(self._left, self._right, self._ask, tallies, work, self._clock.now())
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, differences, self._release)
 
-    def _rows(self, side: Side, columns: Sequence[str], files: Sequence[str] | None = None) -> DataFrame:
-        rows = with_buckets(side.rows(self._spark, files), columns, self._numbers_log2)
-        return rows.where(F.col("service").isin(self._services))
+    def _prepared(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """These columns of the services that are compared, with the buckets."""
+        return with_buckets(rows, columns, self._numbers_log2).where(F.col("service").isin(self._services))
 
-    def _rows_to_drill(self, side: Side, wanted: drill.Wanted) -> DataFrame:
-        if wanted.ranges is None:
-            return drill.rows_to_drill(self._rows(side, drill.READ), wanted, None)
-        found = readings(side.numbers, wanted.ranges) or [Reading([], [])]
-        parts = [drill.rows_to_drill(self._rows(side, drill.READ, one.files), wanted, one.ranges) for one in found]
-        return reduce(DataFrame.union, parts)
+    def _near(self, side: Side, ranges: Sequence[Range]) -> DataFrame:
+        """The rows of one side with a number in these ranges."""
+        found = readings(side.numbers, ranges) or [Reading([], [])]
+        return reduce(
+            DataFrame.union, [drill.in_numbers(side.rows(self._spark, one.files), one.ranges) for one in found]
+        )
+
+    def _to_drill(self, left: DataFrame, right: DataFrame) -> DataFrame:
+        """Both sides as one before anything is done to them: each step is planned once, and not for every reading."""
+        return self._prepared(together(left, right), (*drill.READ, "side"))
 
     def _pieces(self, rows: int, each: int) -> int:
         """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
@@ -147,12 +154,14 @@ class _Reconciliation:
         everything = work.plan == "everything"
         sides = (self._left, self._right)
         if everything:
-            left, right = (self._rows(side, drill.READ) for side in sides)
+            rows = self._to_drill(*(side.rows(self._spark) for side in sides))
         else:
             wanted = drill.wanted(self._spark, table, work.buckets_drilled, self._numbers_log2, self._names)
-            left, right = (self._rows_to_drill(side, wanted) for side in sides)
+            ranges = wanted.ranges
+            read = [side.rows(self._spark) if ranges is None else self._near(side, ranges) for side in sides]
+            rows = drill.only(self._to_drill(*read), wanted)
         pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
-        messages = self._hold(drill.judged(drill.by_message(together(left, right), pieces)))
+        messages = self._hold(drill.judged(drill.by_message(rows, pieces)))
         # Both in one query: what is held is then computed once, while both go on.
         sums = messages.groupBy("endpoint_id").agg(*drill.sums())
         breaks = drill.breaks_of_order(messages, None if everything else table)
@@ -160,34 +169,51 @@ class _Reconciliation:
             tallies[self._key(row)].add_messages(row, is_all=everything)
         found = messages.where(F.col("class").isNotNull())
         settings = settings_of(self._left, self._right, self._ask, tallies)
-        return self._hold(explained(self._spark, found, settings, self._ask.clock_skew_s))
+        return explained(self._spark, found, settings, self._ask.clock_skew_s)
 
-    def _count(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Interval, ...]:
-        """The intervals; what is explained goes into ``tallies``."""
-        scale = Scale.of(tallies.values(), failover_of(self._left, self._right, self._ask), self._ask.interval_s)
-        by_why, by_time = ["endpoint_id", "class", "why", "is_before"], ["service", "class", "number"]
+    def _tell_each(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> Told:
+        """The intervals and samples of differences that are few enough to be fetched; what explains them goes into
+        ``tallies``."""
+        scale = self._scale(tallies)
+        rows = differences.select(
+            *_SHOWN, *_BY_WHY, scale.number().alias("number"), F.lit(1).alias("count")
+        ).collect()
+        self._add(rows, tallies)
+        return intervals(rows, scale), _samples(rows)
+
+    def _tell_sums(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> Told:
+        """The same of many, which are counted where they are."""
+        held = self._hold(differences)
+        scale = self._scale(tallies)
+        by_time = ("service", "class", "number")
         counts = (
-            differences.select(*by_why, "service", scale.number().alias("number"))
-            .groupingSets([by_why, by_time], *by_why, "service", "number")
+            held.select(*_BY_WHY, "service", scale.number().alias("number"))
+            .groupingSets([_BY_WHY, by_time], *_BY_WHY, "service", "number")
             .agg(F.count(F.lit(1)).alias("count"), F.grouping("number").alias("is_by_why"))
             .collect()
         )
-        for row in counts:
-            if row["is_by_why"] and row["class"] in ("missing", "extra"):
-                tallies[self._key(row)].add_uncommon(row)
-        return intervals([row for row in counts if not row["is_by_why"]], scale)
+        self._add([row for row in counts if row["is_by_why"]], tallies)
+        seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
+        some = [
+            held.select(*_SHOWN, "class", "why").where(F.col("class") == name).limit(_SAMPLES_A_CLASS)
+            for name in seen
+        ]
+        rows = reduce(DataFrame.union, some).collect() if some else []
+        return intervals([row for row in counts if not row["is_by_why"]], scale), _samples(rows)
 
-    def _samples(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> tuple[Sample, ...]:
-        """A few of each class. Where there are few in all, they are picked from these."""
-        columns = differences.select("class", "service", "endpoint", "message_id", "spooled", "why")
-        if sum(tally.differences for tally in tallies.values()) <= _FEW:
-            rows = columns.collect()
-        else:
-            seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
-            some = [columns.where(F.col("class") == name).limit(_SAMPLES_A_CLASS) for name in seen]
-            rows = reduce(DataFrame.union, some).collect() if some else []
-        picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in drill.CLASSES)
-        return tuple(_sample(row) for some in picked for row in some)
+    def _scale(self, tallies: Mapping[EndpointKey, Tally]) -> Scale:
+        return Scale.of(tallies.values(), failover_of(self._left, self._right, self._ask), self._ask.interval_s)
+
+    def _add(self, counts: Sequence[Row], tallies: Mapping[EndpointKey, Tally]) -> None:
+        for row in counts:
+            if row["class"] in ("missing", "extra"):
+                tallies[self._key(row)].add_uncommon(row)
+
+
+def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
+    """A few of each class."""
+    picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in drill.CLASSES)
+    return tuple(_sample(row) for some in picked for row in some)
 
 
 def _sample(row: Row) -> Sample:

@@ -87,6 +87,11 @@ class SparkSettings:
             "spark.ui.showConsoleProgress": "false",
             # Generated code is kept: a reconciliation has more than the 100 pieces that Spark keeps by itself.
             "spark.sql.codegen.cache.maxEntries": "1000",
+            # What is held is read once or twice: to look for a shorter form of it takes longer than to hold it as it is.
+            "spark.sql.inMemoryColumnarStorage.compressed": "false",
+            # Nobody looks at the plans, which Spark else writes out anew at every stage of a query.
+            "spark.sql.ui.explainMode": "simple",
+            "spark.sql.maxPlanStringLength": "0",
             # Else every expression first asks Python's stack where it was written.
             "spark.python.sql.dataFrameDebugging.enabled": "false",
             **(here if self.is_local else elsewhere),

@@ -20,7 +20,7 @@ from pipeline import buckets, drill
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.readings import RANGES_MAX, READINGS_MAX, in_ranges, merged, readings
 from pipeline.rows import Message
-from pipeline.sides import BUCKET, Side, rows_of_both, together
+from pipeline.sides import BUCKET, Side, rows_of_both, together, with_buckets
 from pipeline.width import numbers_log2
 from tests.spark.oracle import NOON, Case, Endpoint, write
 
@@ -114,16 +114,18 @@ def test_width_bounds_the_number_of_buckets(tmp_path: Path) -> None:
 def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Of methods of more than 8,000 bytes the JVM makes no machine code: reading would be many times slower."""
     two = TwoSites(Shape(200, endpoints=2, missing=1))
-    left, right = (Side.open(str(side)) for side in write_small(two, tmp_path))
+    sides = [Side.open(str(side)) for side in write_small(two, tmp_path)]
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
-        table = buckets.table_of_buckets(*rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True)
+        table = buckets.table_of_buckets(*rows_of_both(spark, *sides, buckets.READ, 4), 2, with_digests=True)
         ranges = [(number * 10, number * 10 + 5) for number in range(RANGES_MAX)]
         wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
-        near = [drill.rows_to_drill(rows, wanted, ranges) for rows in rows_of_both(spark, left, right, drill.READ, 4)]
         # Each side in several readings.
-        near = [reduce(DataFrame.union, [rows] * READINGS_MAX) for rows in near]
-        sizes = _method_sizes(spark, drill.judged(drill.by_message(together(*near), 2)))
+        read = [
+            reduce(DataFrame.union, [drill.in_numbers(side.rows(spark), ranges)] * READINGS_MAX) for side in sides
+        ]
+        rows = drill.only(with_buckets(together(*read), (*drill.READ, "side"), 4), wanted)
+        sizes = _method_sizes(spark, drill.judged(drill.by_message(rows, 2)))
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
     assert len(sizes) > 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+import pipeline.reconcile
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from pipeline.ask import Ask
@@ -116,6 +118,24 @@ def test_plans_agree(spark: SparkSession, tmp_path: Path) -> None:
     assert drilled.services == whole.services
     assert drilled.intervals == whole.intervals
     assert drilled.findings == whole.findings
+
+
+def test_many_differences_are_told_as_few_are(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Differences that are counted where they are give the same report as those that are fetched, each by itself."""
+    two = TwoSites(Shape(1_500, endpoints=4, missing=9, extra=7, duplicate=6, changed=2))
+    left, right = (str(side) for side in write_small(two, tmp_path))
+    few = run(spark, left, right, numbers_log2=4, failover_at=NOON)
+    monkeypatch.setattr(pipeline.reconcile, "_FEW", 0)
+    many = run(spark, left, right, numbers_log2=4, failover_at=NOON)
+    assert sum(span.missing + span.extra + span.duplicates + span.changed for span in few.intervals) == 24
+    assert (many.services, many.intervals, many.findings) == (few.services, few.intervals, few.findings)
+    for report in (few, many):
+        # No more than five of each, and each another one.
+        kinds = Counter(sample.kind for sample in report.samples)
+        assert kinds == {"missing": 5, "extra": 5, "duplicate": 5, "changed": 2}
+        assert len({sample.message_id for sample in report.samples}) == 17
 
 
 @pytest.mark.parametrize("emptied", ["none", "left", "both"])
