@@ -299,8 +299,9 @@ class Night:
 
     def _catch_up(self, journal: NightJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""
-        seen = self._look()
+        seen = None
         for line in journal.lines(RUN, after=self._judge.case.seq):
+            seen = seen or self._look()  # mostly there is nothing new
             self._judge.written(line, seen)
 
     # What happens to a process

@@ -94,7 +94,11 @@ class Fabric:
     def has_link(self, source: str, destination: str) -> bool:
         """Is there a connected link from one to the other?"""
         instance = self.instances[source]
-        return instance.serves and destination in [link.to for link in instance.links.values()]
+        if instance.phase == "running":
+            for link in instance.links.values():
+                if link.to == destination:
+                    return True
+        return False
 
     def are_connected(self, one: str, other: str) -> bool:
         """In either direction."""

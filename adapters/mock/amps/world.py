@@ -179,7 +179,9 @@ class AmpsWorld(Kept):
 
     def _pass_until(self, target: float) -> None:
         """Ticks stand on a grid from the world's beginning; what was planned happens at the first tick after it."""
-        while (step := self._next_tick(target)) <= target + _LEAST:
+        tick = self.layout.tick
+        while self.fabric.now + tick <= target + _LEAST:
+            step = self._next_tick(target)
             self._happen_until(step)
             self.fabric.step(step)
             self._sample()
