@@ -289,9 +289,12 @@ class _Layout:
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
         decided = self.plan.policy.on_gate.get(rule.gate)
         choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
-        return f"if {what} for {format_duration(after)}: " + (
-            f"{decided}, decided beforehand" if decided else choices
-        )
+        if decided == "wait":
+            bound = format_duration(rule.wait_at_most)
+            choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {rule.unattended}"
+        elif decided:
+            choices = f"{decided}, decided beforehand"
+        return f"if {what} for {format_duration(after)}: {choices}"
 
     def _notes_on_items(self, step: Step) -> Iterator[str]:
         listing, items = self._listing(step), self._items_now(step)

@@ -73,6 +73,7 @@ class Lane:
     moved_at: float = 0.0  # when the gauge last fell, or the wait began
     stalled: bool = False
     guard_broke_at: float | None = None
+    waiting_since: float | None = None  # when this was first answered with a wait beforehand; None once it got better
     goal_since: float | None = None
     condition_met: bool = False
     waived: bool = False  # in this step, what cannot be read does not hold it up

@@ -54,6 +54,7 @@ def _next_step(lane: Lane, at: float, **changes: Any) -> Lane:
         gauge=(),
         stalled=False,
         guard_broke_at=None,
+        waiting_since=None,
         goal_since=None,
         condition_met=False,
         waived=False,
@@ -90,6 +91,7 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         failure="",
         gates=() if failed or lane.ended else lane.gates,
         guard_broke_at=None if lane.guard_broke_at is None else at,
+        waiting_since=None,
         attempts_from=len(lane.intents) if failed or lane.ended else lane.attempts_from,
     )
     return _prove_doubts_first(resumed)
@@ -148,7 +150,9 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
     # Lower than all the last ones, or a depth that only wavers would pass for progress.
     fell = not lane.gauge or event.gauge < min(number for _, number in lane.gauge)
     samples = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
-    return _with(lane, gauge=samples, moved_at=at if fell else lane.moved_at, stalled=lane.stalled and not fell)
+    if not fell:
+        return _with(lane, gauge=samples)
+    return _with(lane, gauge=samples, moved_at=at, stalled=False, waiting_since=None)
 
 
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
@@ -202,6 +206,8 @@ def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
         attempts_from=len(lane.intents),
         step_at=at,
         condition_met=False,
+        guard_broke_at=None,
+        waiting_since=None,
         goal_since=None,
         gauge=(),
         moved_at=at,
@@ -215,7 +221,7 @@ def _guard_broke(lane: Lane, event: ev.GuardBroke, at: float) -> Lane:
 
 
 def _guard_healed(lane: Lane, event: ev.GuardHealed, at: float) -> Lane:
-    return _with(lane, guard_broke_at=None, moved_at=at)
+    return _with(lane, guard_broke_at=None, waiting_since=None, moved_at=at)
 
 
 def _stalled(lane: Lane, event: ev.Stalled, at: float) -> Lane:
@@ -235,7 +241,10 @@ def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
         return _with(lane, rulings={**lane.rulings, (event.step, event.item): event.ruling})
     if event.ruling.choice == "wait":
         broke_at = None if lane.guard_broke_at is None else at
-        return _with(lane, guard_broke_at=broke_at, moved_at=at, stalled=False)
+        since = lane.waiting_since
+        if since is None and event.ruling.by == "policy":
+            since = lane.moved_at if lane.guard_broke_at is None else lane.guard_broke_at
+        return _with(lane, guard_broke_at=broke_at, waiting_since=since, moved_at=at, stalled=False)
     return lane
 
 

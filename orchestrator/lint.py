@@ -200,8 +200,7 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
             sentence = f"gate {gate.name} offers {choice}, which means nothing there"
             hint = f"choices of a {'wait' if is_wait else 'question'}: {', '.join(fitting)}"
             yield Told((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
-        # A timeout ends a wait whose guard holds; while the guard is broken only the gate does.
-        if gate.unattended == "wait" and (step.timeout is None or gate.path[-1] == "when_guard_breaks"):
+        if gate.unattended == "wait" and step.timeout is None:
             sentence = f"gate {gate.name} waits unattended, and nothing ends that"
             yield Told((*gate.path, "unattended"), Level.WARNING, "unattended-wait", sentence)
 

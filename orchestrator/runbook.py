@@ -56,6 +56,9 @@ def format_duration(seconds: float) -> str:
     return text if parse_duration(text) == seconds else f"{Decimal(repr(seconds)):f}s"
 
 
+# Seconds. A night's unattended run, with neither site serving, must end by itself before nobody remembers it.
+WAIT_AT_MOST = 3600.0
+
 Duration = Annotated[
     float,
     BeforeValidator(parse_duration, json_schema_input_type=str),
@@ -109,21 +112,29 @@ class Undo(_Strict):
 
 
 class GuardBreak(_Strict):
-    """What happens when a guard stays broken for longer than ``grace``."""
+    """What happens when a guard stays broken for longer than ``grace``.
+
+    ``wait_at_most``: for how long a ``wait`` that was decided beforehand holds, while nothing gets better.
+    """
 
     grace: Duration
     gate: str
     choices: tuple[Choice, ...] = Field(min_length=1)
     unattended: Choice
+    wait_at_most: Duration = WAIT_AT_MOST
 
 
 class Stall(_Strict):
-    """What happens when ``progress`` shows no change for longer than ``after``, though the guard holds."""
+    """What happens when ``progress`` shows no change for longer than ``after``, though the guard holds.
+
+    ``wait_at_most`` as for ``GuardBreak``.
+    """
 
     after: Duration
     gate: str
     choices: tuple[Choice, ...] = Field(min_length=1)
     unattended: Choice
+    wait_at_most: Duration = WAIT_AT_MOST
 
 
 class Progress(_Strict):
@@ -132,6 +143,11 @@ class Progress(_Strict):
     on: Side
     reading: str
     field: str
+
+    @property
+    def is_of_messages_queued(self) -> bool:
+        """Is it the depth of a replication queue, and not clients, seconds or messages of other queues?"""
+        return (self.reading, self.field) == ("replication_queue", "messages")
 
 
 class Poll(_Strict):

@@ -137,7 +137,8 @@ def drain_text(run: Run, service: str, now: float) -> str:
         return ""
     rest = left(run.plan.runbook.steps[lane.step].progress, seen.depth)
     if lane.guard_broke_at is not None:
-        return f"{rest}, INTERRUPTED for {now - lane.guard_broke_at:.0f}s"
+        since = lane.guard_broke_at if lane.waiting_since is None else lane.waiting_since
+        return f"{rest}, INTERRUPTED for {now - since:.0f}s"
     if seen.depth == 0:
         return rest
     if lane.stalled:

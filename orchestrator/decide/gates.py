@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator import events as ev
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.moves import IDLE, Ask, Next, say
-from orchestrator.runbook import Approval, Choice, GuardBreak, Stall
+from orchestrator.runbook import Approval, Choice, GuardBreak, Stall, format_duration
 from orchestrator.state import Lane, Stage
 
 FAILURE_GATE = "step-failed"
@@ -24,15 +24,29 @@ def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | Non
     return ev.GateOpened(gate=rule.gate, step=step, choices=choices, unattended=unattended, why=why, at_risk=at_risk)
 
 
-def answer(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, attended: bool, meanwhile: Next = IDLE) -> Next:
-    """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended."""
+def answer(
+    plan: ev.Plan,
+    lane: Lane,
+    gate: ev.GateOpened,
+    attended: bool,
+    meanwhile: Next = IDLE,
+    *,
+    waited_s: float | None = None,
+) -> Next:
+    """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended.
+
+    ``waited_s``: the policy's choice was to wait, and its time of so many seconds is over.
+    """
     chosen = plan.policy.on_gate.get(gate.gate)
-    if chosen is not None and chosen in gate.choices:
+    if chosen is not None and chosen in gate.choices and waited_s is None:
         reason = plan.policy.reason or "decided beforehand"
         return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)
-    ruling = ev.Ruling(choice=gate.unattended, reason="nobody could be asked", by="policy")
+    before = ""
+    if waited_s is not None:
+        before = f"it was waited for {format_duration(waited_s)}, as decided beforehand, and "
+    ruling = ev.Ruling(choice=gate.unattended, reason=f"{before}nobody could be asked", by="policy")
     return say(*follow(plan, lane, gate, ruling))
 
 

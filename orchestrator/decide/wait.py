@@ -7,7 +7,7 @@ from orchestrator.decide.gates import answer, opened, with_questions
 from orchestrator.decide.judge import Verdict, again, fresh, judge, known_at, observe, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.drain import next_look
-from orchestrator.runbook import Stall, Step
+from orchestrator.runbook import GuardBreak, Stall, Step
 from orchestrator.state import Lane
 
 # What a wait may follow and is a number of messages.
@@ -79,8 +79,8 @@ def _reached(lane: Lane, step: Step, request: Observe, now: float) -> Next:
 def _not_yet(
     plan: ev.Plan, lane: Lane, step: Step, goal: Verdict, request: Observe, now: float, attended: bool
 ) -> Next:
-    if step.timeout is not None and now - lane.step_at >= step.timeout:
-        return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {goal.why}"))
+    if _is_over(step, lane, now):
+        return _not_within(step, goal.why)
     if goal.holds is None and lane.waived:
         return say(ev.StepDone(step=step.id, note=f"waived, not proven: {goal.why}"))
     if goal.holds is None and not lane.gates:
@@ -99,17 +99,19 @@ def _guard_broken(
     assert rule is not None  # a guard has one, by the runbook's model
     if lane.guard_broke_at is None:
         return say(ev.GuardBroke(step=step.id, why=guard.why))
+    gate = lane.open_gate(rule.gate)
+    if _is_over(step, lane, now) and not (attended and gate is not None):  # a person's question stays theirs
+        return _not_within(step, guard.why)
     polling = again(lane, request, now, step.poll.max)
     # Only a reading taken after the grace tells that the guard is still broken.
     if lane.seen_at - lane.guard_broke_at <= rule.grace:
         return with_questions(lane, polling, attended)
-    gate = lane.open_gate(rule.gate)
     if gate is None:
         return say(
             *(ev.GateWithdrawn(gate=other.gate, why=guard.why) for other in lane.gates),
             opened(lane, rule, step.id, why=guard.why, at_risk=_at_risk(lane, step)),
         )
-    return answer(plan, lane, gate, attended, polling)
+    return _answer(plan, lane, rule, gate, now, attended, polling)
 
 
 def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next | None:
@@ -127,7 +129,7 @@ def _on_stall(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool)
     if gate is None:
         why = f"no progress for {now - lane.moved_at:.0f}s with {lane.gauge[-1][1]:.0f} left; the guard holds"
         return say(opened(lane, rule, step.id, why=why, at_risk=_at_risk(lane, step)))
-    return answer(plan, lane, gate, attended, _looking_on(lane, step, now))
+    return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
 
 
 def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, attended: bool) -> Next | None:
@@ -136,7 +138,31 @@ def _on_silence(plan: ev.Plan, lane: Lane, step: Step, rule: Stall, now: float, 
     gate = lane.open_gate(rule.gate)
     if gate is None or now - known_at(lane) < step.patience:
         return None
-    return answer(plan, lane, gate, attended, _looking_on(lane, step, now))
+    return _answer(plan, lane, rule, gate, now, attended, _looking_on(lane, step, now))
+
+
+def _answer(
+    plan: ev.Plan,
+    lane: Lane,
+    rule: GuardBreak | Stall,
+    gate: ev.GateOpened,
+    now: float,
+    attended: bool,
+    meanwhile: Next,
+) -> Next:
+    """A wait that was decided beforehand ends too: what does not get better goes on for no longer than the rule says."""
+    since = lane.waiting_since if plan.policy.on_gate.get(gate.gate) == "wait" else None
+    is_over = since is not None and now - since >= rule.wait_at_most
+    return answer(plan, lane, gate, attended, meanwhile, waited_s=rule.wait_at_most if is_over else None)
+
+
+def _is_over(step: Step, lane: Lane, now: float) -> bool:
+    return step.timeout is not None and now - lane.step_at >= step.timeout
+
+
+def _not_within(step: Step, why: str) -> Next:
+    assert step.timeout is not None  # or it were not over
+    return say(ev.StepFailed(step=step.id, why=f"not reached within {step.timeout:g}s: {why}"))
 
 
 def _looking_on(lane: Lane, step: Step, now: float) -> Next:

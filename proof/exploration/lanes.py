@@ -280,6 +280,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         known_at=moment(lane.known_at, ages.known),
         moved_at=moment(lane.moved_at, ages.moved),
         guard_broke_at=None if lane.guard_broke_at is None else moment(lane.guard_broke_at, ages.broke),
+        waiting_since=None,  # it bounds what was decided beforehand, and nothing is
         goal_since=None if lane.goal_since is None else moment(lane.goal_since, ages.goal),
         # The lowest number is all that the next one is compared with.
         gauge=((moment(lane.gauge[-1][0], ages.known), min(number for _, number in lane.gauge)),)

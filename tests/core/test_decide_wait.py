@@ -369,6 +369,79 @@ def test_a_timeout_ends_the_wait() -> None:
     assert (kinds(move), 10.0 <= now - T0 <= 11.0) == (["step.failed"], True)
 
 
+def until_it_ends(plan: ev.Plan, link: str, *, attended: bool = False) -> tuple[Lane, Next, float]:
+    """A depth of 70 and this bridge, with the questions decided as they come, until the wait itself is over."""
+    lane, now = waiting(), T0
+    while True:
+        lane, move, now = steadily(lane, plan, 70, link, start=now, until=T0 + 10_000, attended=attended)
+        lane = after(lane, move, now)
+        if now >= T0 + 10_000 or "step.failed" in kinds(move) or lane.status != "running":
+            return lane, move, now
+        if attended and lane.gates and kinds(decide(plan, lane, now, attended=True)) == []:
+            return lane, move, now
+        if lane.gates:
+            decided = decide(plan, lane, now, attended=attended)
+            lane = after(lane, decided, now)
+            if lane.status != "running":
+                return lane, decided, now
+
+
+def test_a_timeout_ends_the_wait_for_a_guard() -> None:
+    """The ``timeout`` of a wait holds while its guard is broken too: who decided beforehand to wait waits no longer."""
+    plan = a_plan(DEMOTE, {**DRAIN, "timeout": "10m"}, policy=ev.Policy(on_gate={"bridge-lost": "wait"}))
+    lane, move, now = until_it_ends(plan, "down")
+    assert (kinds(move), 600.0 <= now - T0 <= 601.5) == (["step.failed"], True)
+    assert lane.failure.startswith("not reached within 600s: ")
+    assert "bridge is lost" in lane.failure
+
+
+def test_a_timeout_takes_no_question_from_a_person() -> None:
+    """A question about a broken guard that a person thinks about stays theirs, with all its answers."""
+    plan = a_plan(DEMOTE, {**DRAIN, "timeout": "90s"})
+    lane, move, now = steadily(waiting(), plan, 70, "down", until=T0 + 100, attended=True)
+    lane = after(lane, move, now)
+    lane, move, now = steadily(lane, plan, 70, "down", start=now, until=T0 + 1000, attended=True)
+    assert [gate.gate for gate in lane.gates] == ["bridge-lost"]
+
+
+WAITS = ev.Policy(on_gate={"bridge-lost": "wait", "drain-stalled": "wait"})
+
+
+@pytest.mark.parametrize(("link", "gate"), [("down", "bridge-lost"), ("bound", "drain-stalled")])
+def test_a_wait_decided_beforehand_has_an_end(link: str, gate: str) -> None:
+    """``wait`` decided beforehand holds for ``wait_at_most`` (1h) without anything getting better; then it is as if
+    nothing had been decided: unattended it reverts, and says why."""
+    lane, move, now = until_it_ends(a_plan(DEMOTE, DRAIN, policy=WAITS), link)
+    assert 3600.0 <= now - T0 <= 3600.0 + 250.0
+    decided, revert = move.events
+    assert isinstance(decided, ev.GateDecided)
+    assert (decided.gate, decided.ruling.choice, decided.ruling.by) == (gate, "revert", "policy")
+    assert decided.ruling.reason == "it was waited for 1h, as decided beforehand, and nobody could be asked"
+    assert revert.kind == "revert.started"
+    assert lane.status == "reverting"
+
+
+@pytest.mark.parametrize(("link", "gate"), [("down", "bridge-lost"), ("bound", "drain-stalled")])
+def test_a_person_is_asked_after_a_wait_decided_beforehand(link: str, gate: str) -> None:
+    """The same with somebody there: then they are asked."""
+    lane, _, now = until_it_ends(a_plan(DEMOTE, DRAIN, policy=WAITS), link, attended=True)
+    assert 3600.0 <= now - T0 <= 3600.0 + 250.0
+    assert [one.gate for one in lane.gates] == [gate]
+
+
+@pytest.mark.parametrize("better", [(70, "bound"), (60, "down")])
+def test_what_gets_better_is_waited_for_anew(better: tuple[int, str]) -> None:
+    """A bridge that was back, or a queue that got shorter, gives a wait decided beforehand its whole time again."""
+    plan = a_plan(DEMOTE, DRAIN, policy=WAITS)
+    lane, move, now = steadily(waiting(), plan, 70, "down", until=T0 + 100)
+    lane = after(lane, move, now)
+    lane = after(lane, decide(plan, lane, now, attended=False), now)
+    assert lane.waiting_since is not None
+    lane = round_of(lane, *better, now + 1)
+    lane = after(lane, decide(plan, lane, now + 1, attended=False), now + 1)
+    assert lane.waiting_since is None
+
+
 @pytest.mark.parametrize("event", [ev.StepRetried(step="drain"), ev.LaneResumed(by="ann")])
 def test_a_retry_and_a_resume_begin_the_time_anew(event: ev.Event) -> None:
     """A wait that timed out and is retried or resumed has its whole time again, or trying again would be for show."""
