@@ -21,6 +21,7 @@ from adapters.http.session import Reply
 from adapters.http.xmldoc import MalformedXml, parse_xml
 from adapters.mock.amps.faults import parse_amps_faults
 from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.fault_lines import lines_of
 from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from adapters.solace.dialect import SOLACE
@@ -30,12 +31,19 @@ from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
 from adapters.solace.semp.envelope import envelope_of
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
+from adapters.ssh.hostkeys import expected_of
+from orchestrator.cli.validating import read_topics
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, FailoverError
 from orchestrator.loader import load_inventory
-from orchestrator.redact import Redactor
+from orchestrator.redact import Redactor, SecretStore
+from orchestrator.reports.forecast import read_forecast
+from orchestrator.signing import Signer, load_public
+from orchestrator.site import Device, SecretRef
 from pipeline.amps.sow_dump import SowDump
+from pipeline.evidence import load_evidence
+from pipeline.places import Place
 
 MEMORY_MAX = 600 * 1024 * 1024
 PROCESSOR_S = 30
@@ -156,6 +164,7 @@ def _topics() -> str:
     )
 
 
+_ENDLESS = Path("/dev/zero")
 _LEVELS = "\n".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
@@ -256,9 +265,36 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "sow-blanks": (lambda at: sow(b" " * 1_000_000 + b"\n"), None),
     "sow-tabs": (lambda at: sow(b"a" + b" \t" * 500_000 + b"b\n"), None),
     "dump-lengths": (lambda at: dump(at, "lengths", _GREEDY * 100, 100), None),
+    "endless-inventory": (lambda at: no_value(load_inventory(_ENDLESS)), "DefinitionError"),
+    "endless-configuration": (lambda at: no_value(read_instance(_ENDLESS)), "DefinitionError"),
+    "endless-topics": (lambda at: no_value(list(read_topics(_ENDLESS))), "DefinitionError"),
+    "endless-faults": (lambda at: no_value(lines_of(_ENDLESS)), "DefinitionError"),
+    "endless-evidence": (lambda at: no_value(load_evidence(_ENDLESS)), "DefinitionError"),
+    "endless-forecast": (lambda at: no_value(read_forecast(_ENDLESS)), "DefinitionError"),
+    "endless-document": (lambda at: no_value(Place.of(str(_ENDLESS)).read()), "DefinitionError"),
+    "endless-export": (lambda at: no_value(verify_file(_ENDLESS)), "DefinitionError"),
+    "endless-key": (lambda at: no_value(load_public(_ENDLESS)), "DefinitionError"),
+    "endless-signing-key": (lambda at: no_value(Signer(_ENDLESS)), "DefinitionError"),
+    "endless-secret": (lambda at: _reveal(_ENDLESS), "DefinitionError"),
+    "endless-known-hosts": (lambda at: _known(_ENDLESS), None),
+    "endless-world": (lambda at: no_value(World.load(_ENDLESS, VirtualClock())), "Unreachable"),
     "faults-amps": (lambda at: _amps_faults("at 1s: " + "kill A " * 200_000), "DefinitionError"),
     "faults-line": (lambda at: _faults("drain: " + "slow 9x " * 200_000), "DefinitionError"),
 }
+
+
+def no_value(value: object) -> None:
+    """What was made of a file without an end."""
+
+
+def _reveal(path: Path) -> None:
+    SecretStore().reveal(SecretRef(file=str(path)), what="password")
+
+
+def _known(path: Path) -> None:
+    """A file of host keys that cannot be read knows none."""
+    expected = expected_of(Device(name="ny1", address="ny1"), str(path))
+    assert not expected.keys and "larger" in expected.remark
 
 
 def _admin(body: bytes) -> None:
