@@ -120,7 +120,7 @@ class Tools:
                 raise OSError(errno.ELOOP, "it is a link, which is not followed")
             path.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise JournalUnavailable(f"{path} cannot be used: {error.strerror}", hint="remove it") from error
+            raise JournalUnavailable(f"{path} cannot be written: {error.strerror}", hint="remove it") from error
         return path
 
     def is_simulated(self, inventory: Inventory) -> bool:
@@ -266,7 +266,7 @@ def _state_directory() -> Path:
         is_ours = _is_ours_alone(path)
     except OSError as error:
         raise JournalUnavailable(
-            f"the state directory {path} cannot be used: {error.strerror}",
+            f"the state directory {path} cannot be written: {error.strerror}",
             hint=f"set {STATE_VARIABLE} to another one",
         ) from error
     if not is_ours:

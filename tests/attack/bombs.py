@@ -274,7 +274,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "endless-document": (lambda at: no_value(Place.of(str(_ENDLESS)).read()), "DefinitionError"),
     "endless-export": (lambda at: no_value(verify_file(_ENDLESS)), "DefinitionError"),
     "endless-key": (lambda at: no_value(load_public(_ENDLESS)), "DefinitionError"),
-    "endless-signing-key": (lambda at: no_value(Signer(_ENDLESS)), "DefinitionError"),
+    "endless-signing-key": (lambda at: no_value(Signer(_ENDLESS).public()), "DefinitionError"),
     "endless-secret": (lambda at: _reveal(_ENDLESS), "DefinitionError"),
     "endless-known-hosts": (lambda at: _known(_ENDLESS), None),
     "endless-world": (lambda at: no_value(World.load(_ENDLESS, VirtualClock())), "Unreachable"),
