@@ -144,6 +144,11 @@ class Progress(_Strict):
     reading: str
     field: str
 
+    @property
+    def is_of_messages_queued(self) -> bool:
+        """Is it the depth of a replication queue, and not clients, seconds or messages of other queues?"""
+        return (self.reading, self.field) == ("replication_queue", "messages")
+
 
 class Poll(_Strict):
     """Bounds of the time between two readings while waiting."""

@@ -24,7 +24,7 @@ from pipeline.rows import Cursor, EndpointKey, Kind
 
 NAME = "_commits.jsonl"
 QUARANTINE = "quarantine"
-_OURS = ("site=*/**/*.parquet", "site=*/**/.part-*", f"{QUARANTINE}/*", f"{QUARANTINE}/.*")
+_OURS = ("site=*/**/*.parquet", "site=*/**/.part-*", f"{QUARANTINE}/*", f".{MANIFEST}.*")
 
 
 class _Strict(BaseModel):
@@ -159,10 +159,10 @@ class CommitLog:
         self.commits.append(commit)
 
     def sweep(self) -> int:
-        """Remove every data file that no line names. Returns how many there were."""
+        """Remove every data file that no line names, and a manifest that was not written to its end. Returns how many
+        there were."""
         named = {self._directory / file.path for file in (*self.files, *self.quarantine)}
-        found = [path for pattern in _OURS for path in self._directory.glob(pattern)]
-        strays = [path for path in found if path not in named]
+        strays = {path for pattern in _OURS for path in self._directory.glob(pattern)} - named
         for path in strays:
             path.unlink()
         return len(strays)
@@ -189,10 +189,11 @@ class CommitLog:
 @contextmanager
 def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
     """The record of a collection into ``directory``, begun or gone on with; what no line of it names is removed.
+    One that was killed between its manifest and the removal of its record is ended once more.
 
     Raises ``DefinitionError`` when the directory holds an export that has ended, and the errors of ``CommitLog``.
     """
-    if (directory / MANIFEST).exists():
+    if (directory / MANIFEST).exists() and not (directory / NAME).exists():
         raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
     with closing(CommitLog(directory, opening)) as log:
         log.sweep()

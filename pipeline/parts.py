@@ -6,7 +6,6 @@ is on disk, and only then named to the caller.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from orchestrator.errors import OutputLost
 from pipeline.layout import MICROS, SCHEMA, day_of, open_parquet, partition_path
 from pipeline.manifest import DataFile
+from pipeline.places import sync
 from pipeline.rows import EndpointKey, Message, split_id
 
 UNFINISHED = ".unfinished"
@@ -141,21 +141,14 @@ class Parts:
         final = part.path.with_name(part.path.name.removeprefix(".").removesuffix(UNFINISHED))
         try:
             part.writer.close()
-            _sync(part.path)
+            sync(part.path)
             part.path.replace(final)
+            sync(final.parent)
             size = final.stat().st_size
         except (OSError, pa.ArrowException) as error:
             raise _lost(final, error) from error
         relative = final.relative_to(self._directory).as_posix()
         self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _lost(path: Path, error: Exception) -> OutputLost:

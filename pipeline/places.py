@@ -135,7 +135,8 @@ class Place:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that whoever looks sees the old one or all of the new one. Raises ``OSError``."""
+    """Write a file so that whoever looks sees the old one or all of the new one, also after a power cut. Raises
+    ``OSError``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -145,8 +146,18 @@ def write_whole(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         beside.replace(path)
+        sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a directory, on disk. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_manifest(place: Place) -> tuple[Manifest, str]:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from orchestrator.errors import FailoverError, JournalCorrupt
+from orchestrator.hooks.command import LEFT
 from orchestrator.hooks.message import kind_of, wants
 from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Behind, Outbox
 from orchestrator.site import Hook
 
 # Failures that are about the receiver, and never about an event: a time-out may be either.
-_AWAY = frozenset({"Unreachable", "HostKeyRejected", "not started"})
+_AWAY = frozenset({"Unreachable", "HostKeyRejected", "not started", LEFT})
 
 
 @dataclass(frozen=True, slots=True)

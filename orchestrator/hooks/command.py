@@ -1,7 +1,8 @@
 """Runs the command of a hook: an argument list with the event on its standard input, and nothing else of ours.
 
-The command gets a process group of its own, which is killed whole when its time is over. Must never go through a
-shell, hand on the environment (which may hold secrets), or keep more of its output than a failure needs.
+The command gets a process group of its own, which is killed whole when its time is over. One that cannot be killed (it
+changed its account, or hangs in the kernel) is left to itself. Must never go through a shell, hand on the environment
+(which may hold secrets), keep more of its output than a failure needs, or wait for anything without a bound.
 """
 
 from __future__ import annotations
@@ -28,11 +29,27 @@ _PIECE = 65_536
 _KEPT = 16_384
 _SHOWN = 300
 
+# Time for what was killed to be gone, seconds.
+_GONE_WITHIN = 1.0
+# The cause of a failure: what was killed is still there.
+LEFT = "not ended"
+
 Scrub = Callable[[str], str]
+Kill = Callable[[subprocess.Popen[bytes]], None]
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End it with all its children, unless it has ended by itself. Its number is not given away before we waited."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class CommandSender:
-    """Tells a command of events. ``is_halted`` says when nobody can wait for it any more."""
+    """Tells a command of events. ``is_halted`` says when nobody can wait for it any more; ``end`` kills it.
+
+    One that could not be killed is told of nothing more while it is there: each attempt would leave another one.
+    """
 
     def __init__(
         self,
@@ -43,6 +60,7 @@ class CommandSender:
         scrub: Scrub,
         environment: Mapping[str, str],
         is_halted: Callable[[], bool],
+        end: Kill = kill,
     ) -> None:
         self._arguments = list(arguments)
         self._timeout_s = timeout_s
@@ -50,9 +68,13 @@ class CommandSender:
         self._scrub = scrub
         self._environment = {"PATH": PATH, "HOME": environment.get("HOME", "/"), "LANG": "C.UTF-8"}
         self._is_halted = is_halted
+        self._end = end
+        self._left: subprocess.Popen[bytes] | None = None
 
     def __call__(self, message: Message) -> None:
         """Run it once. Raises ``HookFailed`` unless it ends in time with exit code 0."""
+        if self._left is not None and self._left.poll() is None:
+            raise HookFailed(f"process {self._left.pid} of an earlier attempt does not end", cause=LEFT)
         about = {
             "FAILOVER_EVENT_ID": message.id,
             "FAILOVER_EVENT": message.kind,
@@ -73,12 +95,26 @@ class CommandSender:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no argument list"
             raise HookFailed(f"the command cannot be started: {why}", cause="not started") from error
-        with process:
-            try:
-                output = self._converse(process, message.line())
-            finally:
-                _kill(process)
+        self._left = process
+        try:
+            output = self._converse(process, message.line())
             self._judge(process.wait(), output)
+        except HookFailed as failure:
+            if self._is_gone(process):
+                raise
+            raise HookFailed(f"{failure}; process {process.pid} cannot be ended", cause=LEFT) from failure
+        finally:
+            self._end(process)
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def _is_gone(self, process: subprocess.Popen[bytes]) -> bool:
+        """End it; is it gone a moment later?"""
+        self._end(process)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GONE_WITHIN)
+        return process.returncode is not None
 
     def _converse(self, process: subprocess.Popen[bytes], text: bytes) -> bytes:
         """Feed it ``text`` and read what it says until it ends. Returns the end of its output."""
@@ -146,10 +182,3 @@ def _read(selector: selectors.BaseSelector | None, pipe: IO[bytes]) -> bytes:
     if not piece and selector is not None:
         selector.unregister(pipe)
     return piece
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it with all its children, unless it has ended by itself. Its number is not given away before we waited."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)

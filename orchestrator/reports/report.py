@@ -16,6 +16,7 @@ from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.readings import Reachability, ReplicationStatus, Role
+from orchestrator.runbook import Progress
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -85,7 +86,8 @@ class ApprovalReport(_Strict):
 
 class LaneReport(_Strict):
     """One service. ``outage_seconds``: at most this long it had no active site; None when activity never moved or is
-    still on its way. ``drained_messages``: how many were in the replication queue when the wait began.
+    still on its way. ``drained_messages``: how many were in the replication queue when the wait began;
+    None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
     ``no_active_site_since``: set while, as far as is known, nobody serves. ``undecided``: the gate whose items it
     stopped at because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
@@ -192,6 +194,7 @@ class _LaneStory:
         self.roles: dict[str, Role] = {}
         self.outage: float | None = None
         self._began: dict[str, float] = {}
+        self._waits_for: Progress | None = None
         self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
         self._wanted: dict[int, tuple[str, Role]] = {}
         self._promoted: set[str] = set()  # sites that were told to take over
@@ -206,9 +209,9 @@ class _LaneStory:
     def take(self, event: ev.Event, at: float) -> None:
         match event:
             case ev.StepStarted():
-                title = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)].title
-                self._began[event.step] = at
-                self.steps[event.step] = StepReport(id=event.step, title=title, status="under way")
+                step = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)]
+                self._began[event.step], self._waits_for = at, step.progress
+                self.steps[event.step] = StepReport(id=event.step, title=step.title, status="under way")
             case ev.StepDone():
                 self._close(event.step, "done", at, event.note)
             case ev.StepFailed():
@@ -236,7 +239,8 @@ class _LaneStory:
         self.decisions.append(decision_of(event, at_risk=at_risk, seconds=seconds))
 
     def _observed(self, event: ev.Observed, at: float) -> None:
-        if event.gauge is not None and self.drained is None:
+        is_depth = self._waits_for is not None and self._waits_for.is_of_messages_queued
+        if is_depth and event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
             if isinstance(seen.value, ReplicationStatus | Reachability) and seen.value.role is not None:

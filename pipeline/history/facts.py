@@ -17,19 +17,20 @@ from orchestrator import events as ev
 from orchestrator.chain import follow_exported, record_of
 from orchestrator.contract import Effect
 from orchestrator.errors import FailoverError
-from orchestrator.reports.report import LaneReport, RunReport, build
+from orchestrator.reports.report import LaneReport, build
 
 Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "unread"]
 
 
 class Fact(NamedTuple):
-    """One row. ``at``: seconds since the epoch, of the run's beginning, or of the check. ``file``: which it was read
-    from. What else is set, by ``kind``:
+    """One row. ``at``: seconds since the epoch, of the run's beginning, of the check, or of the drain's own beginning.
+    ``file``: which it was read from. What else is set, by ``kind``:
 
     - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
     - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
     - step: ``name``, ``seconds``, ``state`` (done, failed, …), ``amount`` its number in the runbook, from 1.
-    - drain: ``seconds`` the wait took, ``amount`` messages that were in the queue at its beginning.
+    - drain: ``name`` of the step, ``amount`` messages in the replication queue when it was first read, ``seconds`` from
+      then to the end of the wait.
     - action: ``name``, ``site``, ``device``, ``amount`` attempts, ``state`` the effect of the last one.
     - failure: a reading that failed: ``name``, ``site``, ``amount`` how often, ``state`` the kind of error.
     - check: ``name`` of the check, ``site`` or ``service``, ``state`` (ok, note, warning, error, unknown).
@@ -71,7 +72,7 @@ def facts_of_lines(name: str, lines: list[Any]) -> list[Fact]:
         if all("pairs" in line and "at" in line for line in lines):
             facts = [fact for line in lines for fact in _of_check(line)]
         else:
-            facts = list(_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
+            facts = list(facts_of_run([record_of(run, link) for run, link in follow_exported(lines)]))
     except FailoverError as error:
         return [unread(name, str(error))]
     except ValidationError as error:
@@ -86,7 +87,8 @@ def unread(name: str, why: str) -> Fact:
     return Fact("unread", state=why[:300], file=name)
 
 
-def _of_run(records: list[ev.Record]) -> Iterator[Fact]:
+def facts_of_run(records: list[ev.Record]) -> Iterator[Fact]:
+    """All facts of one run, whose records these are from the first on."""
     report = build(records)
     created = records[0].event
     assert isinstance(created, ev.RunCreated)  # the report is a fold of it
@@ -95,21 +97,40 @@ def _of_run(records: list[ev.Record]) -> Iterator[Fact]:
     state = str(report.outcome or report.status)
     yield base._replace(seconds=report.seconds, state=state, amount=float(len(records)))
     for lane in report.lanes:
-        yield from _of_lane(base, plan, report, lane)
+        yield from _of_lane(base, plan, lane)
+    yield from _drains(base, plan, records)
     yield from _actions(base, plan, records)
     yield from _failures(base, plan, records)
 
 
-def _of_lane(base: Fact, plan: ev.Plan, report: RunReport, lane: LaneReport) -> Iterator[Fact]:
+def _of_lane(base: Fact, plan: ev.Plan, lane: LaneReport) -> Iterator[Fact]:
     own = base._replace(service=lane.service)
     yield own._replace(kind="lane", seconds=lane.outage_seconds, state=str(lane.outcome or lane.status))
-    followed = {step.id for step in plan.runbook.steps if step.progress is not None}
     for step in lane.steps:
         number = float(plan.runbook.index_of(step.id) + 1)
         yield own._replace(kind="step", name=step.id, seconds=step.seconds, state=step.status, amount=number)
-        is_drained = step.id in followed and step.status == "done" and step.seconds is not None
-        if is_drained and lane.drained_messages:
-            yield own._replace(kind="drain", name=step.id, seconds=step.seconds, amount=float(lane.drained_messages))
+
+
+def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
+    """Each wait for a replication queue that was seen to have messages in it. After a resume it begins anew: the time in
+    which nobody looked says nothing of a rate."""
+    followed = {step.id for step in plan.runbook.steps if step.progress and step.progress.is_of_messages_queued}
+    waits: dict[str | None, str] = {}
+    begun: dict[str | None, Fact] = {}
+    for record in records:
+        lane, event = record.lane, record.event
+        match event:
+            case ev.StepStarted():
+                waits[lane] = event.step
+                begun.pop(lane, None)
+            case ev.LaneResumed():
+                begun.pop(lane, None)
+            case ev.Observed() if event.gauge and waits.get(lane) in followed and lane not in begun:
+                drain = base._replace(kind="drain", at=record.at, service=lane, name=waits[lane])
+                begun[lane] = drain._replace(amount=event.gauge)
+            case ev.StepDone() if lane in begun and waits[lane] == event.step:
+                drain = begun.pop(lane)
+                yield drain._replace(seconds=round(record.at - drain.at, 3))
 
 
 def _actions(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:

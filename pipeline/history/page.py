@@ -71,7 +71,7 @@ def _drains(body: Element, rows: Sequence[Drain]) -> None:
     if not rows:
         return
     SubElement(body, "h2").text = "Messages a second while draining"
-    _note(body, "by service, hour of the day (UTC) and size of the backlog")
+    _note(body, "by service, hour of the day (UTC) in which it began, and size of the backlog")
     full = max(one.p95 for one in rows) or 1.0
     svg = _svg(body, len(rows), "Messages a second while draining")
     for number, one in enumerate(rows):

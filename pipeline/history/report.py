@@ -38,7 +38,8 @@ class Ending(_Strict):
 
 
 class Drain(_Strict):
-    """Messages a second. ``hour`` of the day in UTC; ``backlog``: from so many messages on, up to ten times that."""
+    """Messages a second. ``hour`` of the day, in UTC, in which the drain began; ``backlog``: from so many messages on, up
+    to ten times that."""
 
     simulated: bool
     service: str

@@ -98,7 +98,7 @@ def endings(facts: DataFrame) -> DataFrame:
 
 
 def drains(facts: DataFrame) -> DataFrame:
-    """Messages a second, by service, hour of the day (UTC) and size of the backlog (its power of ten)."""
+    """Messages a second, by service, hour (UTC) in which it began, and backlog (its power of ten)."""
     size = F.pow(F.lit(10), F.floor(F.log10("amount"))).cast("long").alias("backlog")
     hour = F.floor((F.col("at") % 86_400) / 3_600).cast("int").alias("hour")
     return (

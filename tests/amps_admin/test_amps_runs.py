@@ -45,7 +45,9 @@ def pair(tmp_path: Path) -> AmpsPair:
 
 def test_a_planned_move(pair: AmpsPair) -> None:
     """Clients off, everything over, then nj's publishers no longer wait: two changes, each sent once."""
-    assert ended(pair.lead("amps/controlled")) == (Outcome.DONE, "")
+    report = pair.lead("amps/controlled")
+    assert ended(report) == (Outcome.DONE, "")
+    assert report.lanes[0].drained_messages is None, "clients and queue messages are no replication queue"
     assert pair.heard == [CLOSE_NY, DOWN_NJ]
     assert (pair.state("ny")[0], pair.state("nj")) == (False, (True, "async", "disabled"))
 

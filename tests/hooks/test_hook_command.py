@@ -13,7 +13,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.clock import SystemClock
 from orchestrator.errors import HookFailed
-from orchestrator.hooks.command import CommandSender
+from orchestrator.hooks.command import LEFT, CommandSender, kill
 from orchestrator.hooks.message import message_of
 from orchestrator.redact import Redactor
 from tests.hooks.hooking import RUN, SECRET, lines_of
@@ -27,7 +27,9 @@ def a_message(note: str = ""):
     return message_of(line, simulated=True, scrub=Redactor().scrub_data)
 
 
-def a_sender(*arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, **environment: str) -> CommandSender:
+def a_sender(
+    *arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, end=kill, **environment: str
+) -> CommandSender:
     redactor = Redactor()
     redactor.learn(SECRET)
     return CommandSender(
@@ -37,6 +39,7 @@ def a_sender(*arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, 
         scrub=redactor.scrub,
         environment=environment,
         is_halted=is_halted,
+        end=end,
     )
 
 
@@ -147,6 +150,39 @@ def test_who_cannot_wait_any_longer_cuts_it_off() -> None:
     began = clock.now()
     failure = failure_of(a_sender("sleep", "600", timeout_s=600.0, is_halted=halted.is_set))
     assert "cut off" in str(failure) and clock.now() - began < 10
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path, is_cut_off: bool) -> None:
+    """Law: a command that no signal ends (it changed its account, or hangs in the kernel) is not waited for, and while it
+    is there no second one is started; once it is gone the hook is told again."""
+    stuck: list[int] = []
+    halted = threading.Event()
+    hangs = tmp_path / "hangs"
+    hangs.touch()
+    sender = a_sender(
+        *("sh", "-c", f"if test -e {hangs}; then exec sleep 600; fi"),
+        timeout_s=60.0 if is_cut_off else 5.0,
+        is_halted=halted.is_set,
+        end=lambda process: stuck.append(process.pid),
+    )
+    if is_cut_off:
+        halted.set()
+    try:
+        failure = failure_of(sender)
+        assert failure.cause == LEFT
+        assert str(failure).startswith("cut off" if is_cut_off else "no end within 5s")
+        assert str(failure).endswith(f"; process {stuck[0]} cannot be ended")
+        again = failure_of(sender)
+        assert (again.cause, str(again)) == (LEFT, f"process {stuck[0]} of an earlier attempt does not end")
+        assert not is_gone(stuck[0]) and len(set(stuck)) == 1
+    finally:
+        hangs.unlink()
+        os.kill(stuck[0], 9)
+    while not is_gone(stuck[0]):
+        SystemClock().sleep(0.02)
+    halted.clear()
+    sender(a_message())
 
 
 def test_a_child_that_stays_behind_holds_nothing_up(tmp_path) -> None:
