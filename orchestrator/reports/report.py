@@ -220,6 +220,9 @@ class _LaneStory:
                 self._close(event.step, "abandoned", at, "escalated")
             case ev.StepSkipped():
                 self._close(event.step, "left out", at, event.why)
+            case ev.RevertStarted():
+                for one in [step.id for step in self.steps.values() if step.status == "under way"]:
+                    self._close(one, "abandoned", at, "it turned back")
             case ev.UndoDone():
                 self._close(event.step, "taken back", at, event.skipped)
             case ev.GateOpened():
