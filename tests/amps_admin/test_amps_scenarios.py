@@ -320,6 +320,15 @@ def test_the_target_is_restarted_after_its_downgrade(pair: WorldPair) -> None:
     assert pair.tally.acknowledged > acknowledged + 200
 
 
+def test_the_target_of_a_planned_move_is_restarted_before_its_late_downgrade(pair: WorldPair) -> None:
+    """New York, which starts closed, dies while the request is on its way, and obeys it once it is back: its link is
+    async as it should be, and nobody serves, which is no good end. (Found by the exploration of amps/controlled.)"""
+    pair.fault(f"downgrade {NY}: late 5s", f"downgrade {NY} +1s: kill {NY} 1s")
+    outcome, why = ended(pair.lead("amps/controlled", source=AWAY))
+    assert outcome is Outcome.NEEDS_OPERATOR
+    assert "it lets no client in, so nobody serves" in why
+
+
 def test_a_guard_whose_mate_dies(open_pair: WorldPair) -> None:
     """New York was closed, and then London died: nobody serves, which is no good end. (Found by the exploration.)"""
     returned(open_pair)

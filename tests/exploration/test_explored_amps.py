@@ -118,6 +118,31 @@ def test_no_gate_offers_a_way_back_where_there_is_none(walk) -> None:
     assert [story(one) for one in walk(text).found] == []
 
 
+ATTESTED = """
+runbook: tests/attested
+summary: Somebody attests something of an instance that came back.
+steps:
+  - id: started
+    title: t
+    until: [{on: source, reading: reachability, where: {answers: true}}]
+    timeout: 1m
+  - id: prepared
+    title: t
+    ask: {gate: prepared, text: t, choices: [attest, stop], unattended: stop}
+  - id: serves
+    title: t
+    require: [{on: target, reading: transports, where: {open: true}}]
+"""
+
+
+def test_not_every_attestation_is_of_a_loss(walk) -> None:
+    """Publishers that wait for the source are left behind by whoever answered for its being dead, and by nobody who
+    attested something of one that answers, and that died later."""
+    assert [story(one) for one in walk(ATTESTED).found] == []
+    dark = ATTESTED.replace("answers: true", "answers: false")
+    assert "left-waiting" in {one.rule for one in walk(dark, 0).found}
+
+
 def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
     """Transports, clients and links as they were read, and what the instances did by themselves."""
     text = without(MOVE, step(MOVE, "queues"), step(MOVE, "serves"))

@@ -28,7 +28,8 @@ class Evidence(NamedTuple):
     source did not answer, since the last change or decision. ``answered``: somebody answers for its being dead.
     ``accepted``: somebody accepts what is missing, or delivered twice. ``closed``: this run shut the source; ``moved``:
     and then let the target go on alone. ``moves``: the runbook lets clients in somewhere; one that only closes the
-    source is for a source that was given up before.
+    source is for a source that was given up before. ``awaits``: the runbook is for a source that comes back; what
+    somebody attests there is something else than its being dead.
     """
 
     shut: tuple[bool | None, bool | None] = (None, None)
@@ -42,6 +43,7 @@ class Evidence(NamedTuple):
     closed: bool = False
     moved: bool = False
     moves: bool = True
+    awaits: bool = False
 
     def noted(self, event: ev.Observed) -> Evidence:
         """See ``family.Evidence``."""
@@ -71,7 +73,7 @@ class Evidence(NamedTuple):
         """See ``family.Evidence``."""
         choice = event.ruling.choice
         asked = self._replace(lost=False)
-        if choice in ("attest", "waive"):
+        if choice == "waive" or (choice == "attest" and not self.awaits):
             return asked._replace(answered=True)
         return asked._replace(accepted=True) if choice in ("escalate", "accept") else asked
 
@@ -93,7 +95,13 @@ class Evidence(NamedTuple):
 
 def evidence(runbook: Runbook) -> Evidence:
     """See ``family.Family``."""
-    return Evidence(moves=any(lets_in(change_of(do)) for do in dos_of(runbook)))
+    demanded = {
+        check.where.get("answers")
+        for step in runbook.steps
+        for check in (*step.require, *step.until)
+        if (check.on, check.reading) == ("source", "reachability")
+    }
+    return Evidence(moves=any(lets_in(change_of(do)) for do in dos_of(runbook)), awaits=demanded == {True})
 
 
 def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo: bool) -> list[str]:
