@@ -35,9 +35,7 @@ def a_lane(outcome: ev.Outcome | None, **more: Any) -> LaneReport:
     return LaneReport.model_validate({**base, **more})
 
 
-def advised(
-    lane: LaneReport, approval: ApprovalReport | None = None, *, runbook: str = "solace/controlled"
-) -> str:
+def advised(lane: LaneReport, approval: ApprovalReport | None = None, *, runbook: str = "solace/controlled") -> str:
     report = RunReport(
         run=RUN,
         runbook=runbook,
