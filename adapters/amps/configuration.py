@@ -195,12 +195,10 @@ def _bootstrap(root: Element, reader: Reader) -> Bootstrap | None:
         reader.remark("missing-setting", "Bootstrap has no Transport to fetch messages over", Place.of(element))
     for transport in transports:
         reader.known(transport, "Bootstrap/Transport")
-    types = reader.text(element, "DataType")
     return Bootstrap(
         at=Place.of(element),
         topics=tuple(_plain_topics(element, "Bootstrap/Topic", reader)),
         addresses=tuple(_addresses(transports)),
-        data_types=tuple(word.strip() for word in types.split(",") if word.strip()),
     )
 
 

@@ -175,7 +175,6 @@ class Bootstrap:
     at: Place
     topics: tuple[LoggedTopic, ...] = ()
     addresses: tuple[Address, ...] = ()
-    data_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from adapters.amps.model import Place
-from orchestrator.findings import Finding
-from orchestrator.findings import Level as CommonLevel
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 4
@@ -35,13 +33,6 @@ class Level(StrEnum):
 
 
 LEVELS = (Level.ERROR, Level.RISK, Level.UNDECIDED, Level.NOTE)
-
-_COMMON = {
-    Level.ERROR: CommonLevel.ERROR,
-    Level.RISK: CommonLevel.WARNING,
-    Level.UNDECIDED: CommonLevel.UNKNOWN,
-    Level.NOTE: CommonLevel.NOTE,
-}
 
 
 class _Strict(BaseModel):
@@ -103,17 +94,6 @@ class ValidationFinding(_Strict):
             self.check,
             f"{self.source_at}",
             self.message,
-        )
-
-    def to_finding(self) -> Finding:
-        """The same in the shape that all of the product's checks share."""
-        return Finding(
-            level=_COMMON[self.level],
-            code=f"amps/{self.check}",
-            message=self.message,
-            hint=f"{self.fix.where} of {self.fix.instance}: {self.fix.xml}" if self.fix else "",
-            file=self.source_at.file if self.source_at else None,
-            line=self.source_at.line if self.source_at else None,
         )
 
 
@@ -188,9 +168,6 @@ class ValidationReport(_Strict):
     def to_json(self) -> str:
         """The published form; ``report_schema`` describes it."""
         return self.model_dump_json(indent=2)
-
-    def to_findings(self) -> list[Finding]:
-        return [finding.to_finding() for finding in self.findings]
 
 
 def report_schema() -> dict[str, Any]:

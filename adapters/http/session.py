@@ -20,6 +20,7 @@ import httpx
 
 from adapters.http.translate import FOREIGN, translate
 from orchestrator.clock import Clock
+from orchestrator.dialling import LookUp, share_of
 from orchestrator.errors import CommandTimedOut, Forbidden, Unreachable, UnreadableReply
 
 Transport = httpx.BaseTransport
@@ -68,7 +69,7 @@ class HttpSession:
     """One device, at ``origin`` (scheme, host, port).
 
     ``proof`` makes the ``Authorization`` header. ``allows`` is asked before anything leaves; what it refuses is
-    ``Forbidden``. ``transport`` has its place in tests.
+    ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class HttpSession:
         clock: Clock,
         allows: Callable[[Request], bool] = lambda request: True,
         transport: Transport | None = None,
+        look_up: LookUp = socket.getaddrinfo,
     ) -> None:
         self.device = device
         self._origin = origin
@@ -92,16 +94,27 @@ class HttpSession:
         self._socket: socket.socket | None = None
         self._trust = trust
         self._transport = transport
+        self._look_up = look_up
         self._client = self._new_client()
 
     def _new_client(self) -> httpx.Client:
         limits = self._limits
+        self._is_shared = False
         return httpx.Client(
             transport=self._transport or _transport(self._trust, limits.exchange_s),
             timeout=httpx.Timeout(limits.exchange_s, connect=limits.connect_s),
             trust_env=False,
             follow_redirects=False,
         )
+
+    def _share_connect_time(self) -> None:
+        """Once for a client: how long it may try each address. Nothing is looked up while a connection is kept."""
+        if self._is_shared:
+            return
+        _, host, port = self._origin
+        share_s = share_of(self._limits.connect_s, host, port, look_up=self._look_up)
+        self._client.timeout = httpx.Timeout(self._limits.exchange_s, connect=share_s)
+        self._is_shared = True
 
     @property
     def has_cookie(self) -> bool:
@@ -134,6 +147,7 @@ class HttpSession:
         self._client = self._new_client()
 
     def _once(self, request: Request) -> Reply:
+        self._share_connect_time()
         proof = self._proof()
         outgoing = self._built(request, proof)
         asked_at = self._clock.now()

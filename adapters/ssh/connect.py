@@ -21,6 +21,7 @@ from adapters.ssh.hostkeys import Expected, HostKey, address_of, expected_of, ve
 from adapters.ssh.translate import FOREIGN, Stage, translate
 from orchestrator.clock import Clock
 from orchestrator.contract import Secrets
+from orchestrator.dialling import dial
 from orchestrator.errors import AuthenticationFailed, Unreachable
 from orchestrator.site import Device, Login, Site
 
@@ -76,9 +77,8 @@ class SshConnector:
         return left
 
     def _dial(self, deadline: float) -> socket.socket:
-        address = (address_of(self._device), self._device.port)
         try:
-            return socket.create_connection(address, timeout=self._left(deadline))
+            return dial(address_of(self._device), self._device.port, self._left(deadline))
         except (OSError, UnicodeError) as error:  # a name that cannot be encoded is a UnicodeError
             raise translate(error, stage=Stage.CONNECT, device=self._device.name) from error
 

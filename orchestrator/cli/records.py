@@ -13,6 +13,7 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.outcome import report_lines
+from orchestrator.cli.screen import event_line
 from orchestrator.cli.terminal import say, show, show_json, show_stored
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
@@ -114,13 +115,19 @@ def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
             )
 
 
-def print_story(tools: Tools, name: str | None) -> None:
-    """Every event of one run that means something to a person, and its outcome with its exit code."""
+def print_story(tools: Tools, name: str | None, *, as_json: bool) -> None:
+    """Every event of one run that means something to a person, and its outcome with its exit code; or every event as
+    JSON, with ``text``, what a person is told of it (or null), and then the result."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
         records = list(journal.records(name))
     report = build(records)
     plan = _plan(records[0])
+    if as_json:
+        for record in records:
+            show_json(event_line(record, simulated=plan.simulated) | {"text": sentence(record.event, plan)})
+        show_json({"result": report.model_dump(mode="json")})
+        return
     show(f"{'SIMULATED  ' if plan.simulated else ''}run {name}: {plan.source} to {plan.target}")
     for record in records:
         text = sentence(record.event, plan)

@@ -16,11 +16,11 @@ from adapters.mock.kept import Kept
 from adapters.mock.store import WorldFile
 from adapters.mock.world import World
 from orchestrator.cli.simulation import WORLD_FILE
-from orchestrator.cli.terminal import show
+from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from orchestrator.lease import is_led
+from orchestrator.lease import claims, is_led
 from orchestrator.state import fold
 
 
@@ -29,6 +29,7 @@ def reset_embedded(tools: Tools) -> None:
     _see_no_run(tools)
     _replace(tools.world_file, World(embedded_layout(), tools.clock))
     show("SIMULATED  the embedded pair is as new: ny active, nj standby")
+    _tell_unfinished(tools)
 
 
 def reset_lab(tools: Tools, directory: Path) -> None:
@@ -46,6 +47,7 @@ def reset_lab(tools: Tools, directory: Path) -> None:
         fresh, what = anew(path, tools.clock)
         _replace(path, fresh)
         show(f"SIMULATED  {path} is as new: {what}")
+    _tell_unfinished(tools)
 
 
 def _see_no_run(tools: Tools) -> None:
@@ -53,6 +55,15 @@ def _see_no_run(tools: Tools) -> None:
         for row in journal.runs():
             if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
                 raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
+
+
+def _tell_unfinished(tools: Tools) -> None:
+    """Say which runs were in the middle of something: they read the sites before they do more, and find them as new."""
+    with closing(tools.journal()) as journal:
+        for run in sorted(set(claims(journal).values())):
+            if fold(journal.records(run)).plan.simulated:
+                say(f"run {run} of simulated sites is unfinished, and finds those that it moved as new")
+                say(f"  what to do: failover abort {run}, or failover resume {run}")
 
 
 def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AsJson, PastRunName
+from orchestrator.cli.options import AsJson, EventsAsJson, PastRunName
 from orchestrator.errors import DefinitionError
 
 _APP = typer.Typer(help="The record: list, show, report, export, verify, keygen.", no_args_is_help=True)
@@ -67,17 +67,18 @@ def run_schema() -> None:
 
 
 @_APP.command("report")
-def report_run(context: typer.Context, run: PastRunName = None) -> None:
+def report_run(context: typer.Context, run: PastRunName = None, as_json: EventsAsJson = False) -> None:
     """Everything that happened in one run, a line an event.
 
     \b
-    Example:
+    Examples:
       failover runs report last
+      failover runs report 20261120-0305 --json
     """
     from orchestrator.cli.records import print_story
     from orchestrator.cli.wiring import tools as tools_of
 
-    print_story(tools_of(context), run)
+    print_story(tools_of(context), run, as_json=as_json)
 
 
 @_APP.command("export")

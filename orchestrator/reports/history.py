@@ -43,6 +43,7 @@ class _Told:
     passed: dict[str, float] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
+    rejects: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # the queue, when full; last so
     read: dict[tuple[str, Side], _LastRead] = field(default_factory=dict)
 
     def take(self, lane: str, event: ev.Event, at: float) -> None:
@@ -58,6 +59,9 @@ class _Told:
                 self.outcomes.pop(lane, None)
             case ev.Observed():
                 for seen in event.seen:
+                    if isinstance(seen.value, QueueDepth) and seen.value.rejects_on_discard is not None:
+                        said = self.rejects.setdefault((lane, seen.on), {})
+                        said[seen.value.rejects_on_discard] = seen.asked_at
                     _note(self.read.setdefault((lane, seen.on), _LastRead()), seen)
 
     def moved(self, service: str) -> bool:
@@ -77,17 +81,22 @@ class History:
         """The uncontrolled fail-over of ``service`` to ``acting`` that stands, and what was done since.
 
         None: no record, or activity was moved away from ``acting`` since; how it got there again is not known then.
+        ``suspended`` is known to be false only where the run that restored the failed site read so.
         """
-        suspended = spool_lost = False
+        suspended = queued = spool_lost = False
         for row, plan in self._of(service):
+            told = self._told(row)
+            since = told.passed.get(service, 0.0) if _is(plan, "uncontrolled") and plan.target == acting else 0.0
+            rejects = told.rejects.get((service, "target" if plan.target == acting else "source"), {})
+            suspended = suspended or service in told.suspended or rejects.get(False, -1.0) >= since
             if _is(plan, "restore") and plan.target == acting:
                 spool_lost = spool_lost or (plan.outage is not None and plan.outage.spool_lost)
-            told = self._told(row)
-            suspended = suspended or service in told.suspended
+                queued = queued or True in rejects
             if plan.source == acting and any(_is(plan, kind) for kind in _MOVES) and told.moved(service):
                 return None
             if _is(plan, "uncontrolled") and plan.target == acting and service in told.passed:
-                return ev.Outage(at=told.passed[service], run=row.run, suspended=suspended, spool_lost=spool_lost)
+                known = True if suspended else False if queued else None
+                return ev.Outage(at=told.passed[service], run=row.run, suspended=known, spool_lost=spool_lost)
         return None
 
     def restored_by(self, service: str, site: str, since: float) -> str | None:
@@ -155,7 +164,8 @@ def outage_of_all(
     found = [one for one in known if one is not None]
     is_whole = len(found) == len(known)
     is_lost = spool_lost or any(one.spool_lost for one in found)
-    suspended = True if any(one.suspended for one in found) else False if is_whole else None
+    told = {one.suspended for one in found} | (set() if is_whole else {None})
+    suspended = True if True in told else None if None in told else False
     if stated_at is not None:
         return ev.Outage(at=stated_at, suspended=suspended, spool_lost=is_lost)
     if is_whole:

@@ -16,8 +16,6 @@ from adapters.amps.output_sarif import sarif
 from adapters.amps.output_table import table
 from adapters.amps.report import Level, ValidationReport, report_schema
 from adapters.amps.validate import run_validate
-from orchestrator.findings import Level as CommonLevel
-from orchestrator.findings import worst
 
 PUBLISHED = Path(__file__).parents[2] / "adapters" / "amps" / "report.schema.json"
 
@@ -178,18 +176,3 @@ def test_a_large_fabric_is_drawn_by_group(amps: SimpleNamespace) -> None:
     drawn = mermaid(found, instances_max=3)
     assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 links"|' in drawn
     assert "instances)" in svg(found, instances_max=3)
-
-
-def test_findings_are_also_those_of_every_other_check_of_the_product(report: ValidationReport) -> None:
-    """A risk is a warning there, the undecided is unknown; codes are prefixed, places are the source's."""
-    common = report.to_findings()
-    assert len(common) == len(report.findings)
-    assert worst(common) is CommonLevel.ERROR
-    levels = {(f.level, c.level) for f, c in zip(report.findings, common, strict=True)}
-    assert levels <= {
-        (Level.ERROR, CommonLevel.ERROR),
-        (Level.RISK, CommonLevel.WARNING),
-        (Level.UNDECIDED, CommonLevel.UNKNOWN),
-        (Level.NOTE, CommonLevel.NOTE),
-    }
-    assert all(each.code.startswith("amps/") and each.file for each in common)

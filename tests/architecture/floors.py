@@ -19,7 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
-            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks"),
+            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
         }
     ),
@@ -29,8 +29,8 @@ FLOORS: tuple[frozenset[str], ...] = (
 )
 PURE = 2
 
-# What adapters may use of orchestrator/: the nouns and the seam, and two tools that every device session needs.
-SEEN_BY_ADAPTERS = FLOORS[0] | FLOORS[1] | {"redact", "retrying"}
+# What adapters may use of orchestrator/: the nouns and the seam, and three tools that every device session needs.
+SEEN_BY_ADAPTERS = FLOORS[0] | FLOORS[1] | {"redact", "retrying", "dialling"}
 
 # The world must not know what a step expects, or every runbook would pass on it.
 UNSEEN_BY_MOCK = frozenset({"runbook", "plan", "events", "decisions"})

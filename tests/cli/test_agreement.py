@@ -76,6 +76,18 @@ def test_json_is_one_event_a_line_and_then_the_result(shell: Shell) -> None:
     assert [line["seq"] for line in exported] == [line["seq"] for line in events]
 
 
+def test_the_story_for_machines(shell: Shell) -> None:
+    """Law: `runs report --json` has every event as it was printed, with what a person is told of it, and the result."""
+    *events, last = shell.move("--json").values
+    *told, result = shell("runs", "report", "last", "--json").values
+    assert [{key: value for key, value in line.items() if key != "text"} for line in told] == events
+    assert result == {"result": last["result"]}
+    texts = [f"{line['seq']:>5} {line['lane'] or '-'}: {line['text']}" for line in told if line["text"] is not None]
+    lines = shell("runs", "report", "last").out.splitlines()
+    assert [line.partition(" ")[2] for line in lines[1:-1]] == texts
+    assert len(texts) < len(events)
+
+
 def test_json_leaves_stderr_to_errors(shell: Shell) -> None:
     """Law: with --json and without an error, nothing at all is on stderr."""
     assert shell.move("--json").err == ""

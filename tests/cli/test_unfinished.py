@@ -104,9 +104,17 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
 
 
 def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
-    """Law: a pair that was started anew under an unfinished run is found out before anything more is done."""
+    """Law: who starts a pair anew under an unfinished run is told of it, and the run finds out before anything more is
+    done. The control is a reset with no such run."""
+    assert shell("lab", "reset").err == ""
     shell("controlled", "--vpn", VPN, "--yes")
-    assert shell("lab", "reset").code == 0
+    run = shell.run_name()
+    reset = shell("lab", "reset")
+    assert reset.code == 0
+    assert reset.err.splitlines() == [
+        f"run {run} of simulated sites is unfinished, and finds those that it moved as new",
+        f"  what to do: failover abort {run}, or failover resume {run}",
+    ]
     ended = shell("resume", "--xa", shell.decisions)
     assert (ended.code, "the source is active again" in ended.out) == (5, True)
     assert (shell.roles(), shell.tally().both_active) == (("active", "standby"), ())

@@ -11,9 +11,10 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run, service_key
+from orchestrator.readings import QueueDepth
 from orchestrator.reports.history import History, outage_of_all, outages_of
 from orchestrator.site import Site
-from tests.core.builders import a_plan
+from tests.core.builders import a_plan, seen
 
 SERVICE = "Trading"
 PASSED = ev.PointOfNoReturnPassed(step="activate")
@@ -72,13 +73,50 @@ def past(tmp_path: Path) -> Iterator[Past]:
 def test_the_fail_over_that_stands(past: Past) -> None:
     """Law: when activity was taken over, by which run, and whether replication was suspended since."""
     run = past.run("solace/uncontrolled", "ny", PASSED, DONE)
-    assert past.history.last_outage(SERVICE, "nj") == ev.Outage(at=past.clock.now(), run=run, suspended=False)
+    assert past.history.last_outage(SERVICE, "nj") == ev.Outage(at=past.clock.now(), run=run)
     past.run("solace/suspend", "ny", SUSPENDED)
     past.run("solace/restore", "ny", DONE, spool_lost=True)
     found = past.history.last_outage(SERVICE, "nj")
     assert found is not None
     assert (found.run, found.suspended, found.spool_lost) == (run, True, True)
     assert set(outages_of(past.journal, run)) == {SERVICE}
+
+
+def read(rejects: bool | None, at: float = 1e9) -> ev.Observed:
+    """What the acting site's queue does when it is full, as a run away from ``ny`` read it."""
+    queue = QueueDepth(messages=0, rejects_on_discard=rejects)
+    return ev.Observed(mark=1, seen=(seen("target", queue, at),))
+
+
+@pytest.mark.parametrize(
+    ("restoring", "known"),
+    [
+        ((DONE,), None),
+        ((read(None), DONE), None),
+        ((read(True), DONE), False),
+        ((read(False), read(True), DONE), True),
+        ((read(True), read(False), DONE), True),
+    ],
+)
+def test_a_suspension_is_known_as_far_as_somebody_looked(
+    past: Past, restoring: Sequence[ev.Event], known: bool | None
+) -> None:
+    """Promise 9: that replication was not suspended is known only where the restore read so; a person may have done it,
+    without any run. Who read that it was so knows it, whoever did it."""
+    past.run("solace/uncontrolled", "ny", PASSED, DONE)
+    past.run("solace/restore", "ny", *restoring)
+    found = past.history.last_outage(SERVICE, "nj")
+    assert found is not None
+    assert found.suspended is known
+
+
+def test_what_was_read_before_the_fail_over_tells_nothing_of_the_time_since(past: Past) -> None:
+    """A suspension that was over before the fail-over kept nothing out of the queue since; nor does a look at that time,
+    or by the fail-over itself, show that there was none later."""
+    past.run("solace/uncontrolled", "ny", read(False, at=0.0), read(True), PASSED, DONE)
+    found = past.history.last_outage(SERVICE, "nj")
+    assert found is not None
+    assert found.suspended is None
 
 
 def test_an_outage_that_was_taken_back_is_over(past: Past) -> None:
@@ -114,6 +152,7 @@ def judged(*known: ev.Outage | None, at: float | None = None, spool_lost: bool =
 def test_what_speaks_against_one_speaks_against_all() -> None:
     """Promise 9: services of one run are judged together: by the latest fail-over, and by all that was done since."""
     assert judged(EARLY, LATE) == ev.Outage(at=200.0, run="two", suspended=True)
+    assert judged(LATE, ev.Outage(at=50.0)) == ev.Outage(at=200.0, run="two")
     assert judged(LOST, LATE) == ev.Outage(at=200.0, run="two", suspended=False, spool_lost=True)
 
 

@@ -45,7 +45,7 @@ def test_both_sites(shell: Shell) -> None:
 
 def test_bound_to_a_failover(shell: Shell) -> None:
     """With `--run` the export says which fail-over it is evidence for, when that was, and whether replication was
-    suspended since; a run that is none is refused."""
+    suspended since, which nobody has read yet; a run that is none is refused."""
     moved = shell(
         *("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "cables pulled"),
         *("--fault", "at 0s: node ny/NY_Appliance1 down"),
@@ -58,7 +58,7 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     manifest = json.loads((shell.folder / "nj" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["run"] == run
     assert 0 < manifest["failover_at"] <= shell.clock.now()
-    assert manifest["services"] == [{"name": VPN, "role": "active", "was_interrupted": False}]
+    assert manifest["services"] == [{"name": VPN, "role": "active"}]
 
 
 def test_what_cannot_be_read(shell: Shell) -> None:
