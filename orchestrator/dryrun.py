@@ -13,7 +13,7 @@ from typing import Literal
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
-from orchestrator.decide.judge import judge_one
+from orchestrator.decide.judge import judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import (
     Bounds,
@@ -215,8 +215,8 @@ class _Layout:
         """What must never be and is: the wait of ``step`` would end with it, in the words that the run has for it."""
         for check in step.never:
             if judge_one(self.plan, self.service, check).holds:
-                site = self.plan.site_name(check.on)
-                yield CheckNow(site, f"{site}: {check.say}", holds=False, later=False, phase="work")
+                why = what_is_wrong(self.plan, self.service, check)
+                yield CheckNow(self.plan.site_name(check.on), why, holds=False, later=False, phase="work")
 
     def _ahead(self, check: Check, phase: Phase) -> CheckNow:
         site = self.plan.site_name(check.on)
