@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from adapters.mock import site_readings, wording
-from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
+from adapters.mock.appliance import BridgeName, NoSuchObject, Refused
 from adapters.mock.browsing import Browsing
 from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.mischief import Seen
@@ -53,14 +53,11 @@ from orchestrator.readings import (
     Reading,
     ReplicationStatus,
     Role,
-    Transaction,
     Transactions,
-    TransactionState,
 )
 from orchestrator.site import Site
 
 _BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
-_TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 _BATCH = 1_000  # calls that share one request, and so one latency
 # Not config-synced (facts section 1.5): each node is told, whether it serves or not.
 _EVERY_NODE = frozenset({"set_backbone"})
@@ -210,7 +207,9 @@ class MockAdapter(Browsing):
                 case "endpoints":
                     return site_readings.endpoints(node, service)
                 case _:
-                    return Transactions(items=tuple(_transaction(view) for view in node.transactions(service)))
+                    return Transactions(
+                        items=tuple(site_readings.transaction(view) for view in node.transactions(service))
+                    )
         except NoSuchObject as error:
             return Failure.of(NoSuchService(str(error), device=node.router_name))
 
@@ -392,17 +391,4 @@ def _status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
         sync_eligible=row.sync_eligible,
         reject_when_ineligible=row.reject_when_ineligible,
         transaction_mode=row.transaction_mode,
-    )
-
-
-def _transaction(view: TransactionView) -> Transaction:
-    return Transaction(
-        xid=view.xid,
-        state=TransactionState(view.state.lower()),
-        type=_TYPES[view.type],
-        replicated=view.replicated,
-        client=view.client,
-        published=view.messages_published,
-        consumed=view.messages_consumed,
-        in_state_s=view.in_state_s,
     )
