@@ -1,4 +1,4 @@
-"""What the simulated sites tell beyond a message VPN's replication: fences, endpoints, transactions, platform. Used by ``adapter``."""
+"""What the simulated sites tell beside replication: fences, endpoints, transactions, platform. Used by ``adapter``."""
 
 from __future__ import annotations
 
