@@ -163,7 +163,7 @@ SETTINGS = (
     f"spark.executor.extraJavaOptions={BRIEF}",
 )
 CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
-TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}
+TRUTH = {name: getattr(SHAPE, name) for name in ("missing", "extra", "duplicate", "changed", "displaced")}
 
 
 def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -193,7 +193,11 @@ def sums(folder: Path) -> dict[str, int]:
     report = Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
     ends = report.endpoints
     found = {"missing": sum(one.missing.messages for one in ends), "extra": sum(one.extra.messages for one in ends)}
-    return {**found, "changed": sum(one.changed for one in ends)}
+    order = {
+        "duplicate": sum(one.duplicates_right for one in ends),
+        "displaced": sum(one.order_breaks for one in ends),
+    }
+    return {**found, **order, "changed": sum(one.changed for one in ends)}
 
 
 def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
