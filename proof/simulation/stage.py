@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from orchestrator.contract import Adapter, Setting
@@ -25,12 +25,21 @@ class Stage(Protocol):
         """Script faults, each in the words of the family."""
         ...
 
+    def happened(self) -> Sequence[str]:
+        """Those of them that have happened by now, as they were written."""
+        ...
+
     def adapter(self, site: Site, setting: Setting) -> Adapter:
         """A new session with one of the sites."""
         ...
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """What is true now, for the judge (see ``proof.promises``); with ``count``, also what became of messages."""
+        ...
+
+    def settling(self, longest: float) -> Iterator[float]:
+        """Seconds to let pass, piece by piece, until everything that was on its way has arrived and nothing more will
+        happen; ``longest`` at most, all together."""
         ...
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from adapters.mock.adapter import MockAdapter
@@ -53,6 +53,10 @@ class SolaceStage:
         """In the words of ``adapters.mock.faults``."""
         self._world.afflict(parse_fault(text) for text in faults)
 
+    def happened(self) -> Sequence[str]:
+        """See ``stage.Stage``."""
+        return self._world.happened()
+
     def adapter(self, site: Site, setting: Setting) -> Adapter:
         """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
         if self._fence is not None and self._fence.site == site.name:
@@ -64,6 +68,10 @@ class SolaceStage:
         if self._fence is not None:
             self._fence.settle()
         return look(self._world, as_effects(self._fence), count=count)
+
+    def settling(self, longest: float) -> Iterator[float]:
+        """All of it, at once: no time is spent where nothing happens."""
+        yield longest
 
     def close(self) -> None:
         """The world is unknown again."""
