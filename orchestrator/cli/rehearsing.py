@@ -7,7 +7,6 @@ record in a private directory. Nothing that belongs to a device, to a hook or to
 from __future__ import annotations
 
 import shlex
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
+from uuid import uuid4
 
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
@@ -34,12 +34,15 @@ from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair
+from pipeline.leavings import make, remove, sweep
 
 # How many times as fast --fast is while nobody decides.
 _HURRY = 10.0
 _SEEDS = 10_000
 # Exit codes of runs that could be gone on with: needs-operator, stuck.
 _RESUMABLE = (6, 7)
+# The directory of a rehearsal whose record is not kept is called so.
+_PASSING = "passing-"
 # Faster than this nobody thought about it, seconds.
 _AT_ONCE = 0.1
 # By which option each command is told the site.
@@ -111,17 +114,20 @@ def _seed(wish: Wish, tools: Tools) -> int:
 
 @contextmanager
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
-    """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
+    """For the record of the rehearsal; taken away afterwards unless it is to be kept, and so is what killed ones left."""
     parent = tools.state / "rehearsals"
     if parent.is_symlink():
         raise JournalUnavailable(f"{parent} is a link, which is not followed", hint="remove it")
     parent.mkdir(mode=0o700, exist_ok=True)
-    path = Path(tempfile.mkdtemp(dir=parent))
+    sweep(parent, f"{_PASSING}*")
+    if keep:
+        yield Path(tempfile.mkdtemp(dir=parent))
+        return
+    path = make(parent / f"{_PASSING}{uuid4().hex[:12]}")
     try:
         yield path
     finally:
-        if not keep:
-            shutil.rmtree(path, ignore_errors=True)
+        remove(path)
 
 
 class _Stage:
