@@ -32,7 +32,8 @@ _STANDS_ALONE_BELOW = 4
 # What devices say is cut, never below so many characters, and then ends here or goes on after an ellipsis.
 _CUT_FROM = 180
 _HALF_MIN = 4
-_BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"\s*\[?…|\s*\Z"), re.compile(r"…\]?\s*")
+# A run of blanks is looked at from its beginning only: from each of its blanks, many would take for ever.
+_BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"(?<!\s)\s*(?:\[?…|\Z)"), re.compile(r"…\]?\s*")
 
 # What is left as it is by percent-encoding: nothing, Python's default, and the sets of RFC 3986 and of browsers.
 _UNQUOTED = ("", "/", "!$&'()*+,;=:@", "!$&'()*+,;=:@/?", "!'()*")

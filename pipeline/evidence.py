@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
 from orchestrator.findings import Finding, Level
 from pipeline.report import Report, ServiceReport, decode_report
 
@@ -23,7 +24,7 @@ _SAME_MOMENT_S = 1.0
 def load_evidence(path: Path) -> Report:
     """The report in ``path``. Raises ``DefinitionError``: it cannot be read, is none, or was altered."""
     try:
-        data = path.read_bytes()
+        data = read_document(path)
     except OSError as error:
         raise DefinitionError(f"cannot be read: {error.strerror}", file=path) from error
     return decode_report(data, str(path))

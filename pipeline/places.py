@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from orchestrator.errors import DefinitionError, OutputLost
+from orchestrator.files import DOCUMENT_BYTES_MAX
 from pipeline.manifest import NAME, Manifest, decode_manifest, fingerprint_of
 
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
@@ -112,7 +113,9 @@ class Place:
         """All of a small document. Raises ``DefinitionError`` when it cannot be read."""
         try:
             with self.open_input() as stream:
-                data: bytes = stream.read()
+                data: bytes = stream.read(DOCUMENT_BYTES_MAX + 1)
+            if len(data) > DOCUMENT_BYTES_MAX:
+                raise DefinitionError(f"is larger than {DOCUMENT_BYTES_MAX >> 20} MB", file=self.name)
         except FileNotFoundError as error:
             raise DefinitionError("there is no such file", file=self.name) from error
         except OSError as error:
@@ -137,7 +140,8 @@ def write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as stream:
+        beside.unlink(missing_ok=True)  # of a process that died, and had our number; or somebody else's link
+        with beside.open("xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

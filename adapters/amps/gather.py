@@ -12,6 +12,7 @@ from adapters.amps.configuration import read_instance
 from adapters.amps.model import Instance
 from adapters.amps.settings import Assumptions
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
 
 _ROOT = b"<AMPSConfig"
 
@@ -61,6 +62,6 @@ def _files(path: Path) -> Iterator[Path]:
 def _is_configuration(file: Path) -> bool:
     """Included fragments and other XML lie in the same folders: only files with the root element are instances."""
     try:
-        return _ROOT in file.read_bytes()
+        return _ROOT in read_document(file)
     except OSError:
         return True  # reading it properly gives the reason

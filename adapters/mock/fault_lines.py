@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
 
 StateFaultT = TypeVar("StateFaultT")
 Groups = Mapping[str, str | None]
@@ -136,7 +137,7 @@ class Grammar(Generic[StateFaultT]):
 def lines_of(path: Path) -> list[str]:
     """The lines of a file of faults. Raises ``DefinitionError``."""
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return read_document(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError(f"the faults cannot be read: {error}", file=path) from error
 

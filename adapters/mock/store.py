@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import ConnectionLost, Unreachable
+from orchestrator.files import read_own
 
 _FORMAT = "failover world 2"
 # No link is followed to another file, and nothing is waited for that is no file at all.
 _OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_BYTES_MAX = 1 << 30  # a world of many messages is a large file
 
 
 class WorldFile:
@@ -58,8 +60,7 @@ class WorldFile:
         """The world's data. Raises ``Unreachable`` when there is none, or it is not a world."""
         try:
             seen = self._signature()
-            with os.fdopen(os.open(self.path, os.O_RDONLY | _OPENING), encoding="utf-8") as file:
-                data = json.load(file)
+            data = json.loads(read_own(self.path, bytes_max=_BYTES_MAX))
         except FileNotFoundError as error:
             raise self._unusable("does not exist") from error
         except OSError as error:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import HostKeyRejected
+from orchestrator.files import read_document
 from orchestrator.site import Device
 
 _SSH_PORT = 22
@@ -84,7 +85,7 @@ def expected_of(device: Device, known_hosts: str | None) -> Expected:
             ) from error
     file = Path(known_hosts or "~/.ssh/known_hosts").expanduser()
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = read_document(file).decode("utf-8", "replace")
     except OSError as error:
         return Expected(str(file), remark=f"{file} cannot be read: {error.strerror or error}")
     return _look_up(text, _name_of(device), source=str(file))

@@ -87,14 +87,19 @@ def _render(line: str) -> tuple[str, int]:
     if not any(control in line for control in "\r\b\x1b"):
         return line, len(line)
     cells: list[str] = []
-    position = index = 0
+    # The cells before ``clean`` are blanks already. Without that, a device that erases its line again and again would
+    # keep us busy for ever.
+    position = index = clean = 0
     while index < len(line):
         letter = line[index]
         if letter == "\x1b":
             erase = _ERASE_LINE.match(line, index)
             escape = erase or _ESCAPE.match(line, index)
             if erase is not None:
-                cells = cells[:position] if "2" not in erase.group() else [" "] * position
+                del cells[position:]
+                if "2" in erase.group():
+                    cells[clean:] = [" "] * (position - clean)
+                clean = position if "2" in erase.group() else min(clean, position)
             index = escape.end() if escape is not None else index + 1
             continue
         index += 1
@@ -104,5 +109,6 @@ def _render(line: str) -> tuple[str, int]:
             position = max(0, position - 1)
         else:
             cells[position : position + 1] = [letter]
+            clean = min(clean, position)
             position += 1
     return "".join(cells), position

@@ -69,14 +69,15 @@ def begin(
 
 
 def _log_file(tools: Tools, run: str) -> Path:
-    path = tools.state / "logs" / f"{run}.log"
+    hint = f"run {run} is begun: failover resume {run}"
     try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path = tools.folder("logs") / f"{run}.log"
+    except JournalUnavailable as error:
+        raise JournalUnavailable(str(error), hint=hint) from error
+    try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     except OSError as error:
-        raise JournalUnavailable(
-            f"{path} cannot be written: {error.strerror}", hint=f"run {run} is begun: failover resume {run}"
-        ) from error
+        raise JournalUnavailable(f"{path} cannot be written: {error.strerror}", hint=hint) from error
     return path
 
 

@@ -29,7 +29,7 @@ from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
-from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.errors import DefinitionError
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
@@ -115,10 +115,7 @@ def _seed(wish: Wish, tools: Tools) -> int:
 @contextmanager
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
     """For the record of the rehearsal; taken away afterwards unless it is to be kept, and so is what killed ones left."""
-    parent = tools.state / "rehearsals"
-    if parent.is_symlink():
-        raise JournalUnavailable(f"{parent} is a link, which is not followed", hint="remove it")
-    parent.mkdir(mode=0o700, exist_ok=True)
+    parent = tools.folder("rehearsals")
     sweep(parent, f"{_PASSING}*")
     if keep:
         yield Path(tempfile.mkdtemp(dir=parent))

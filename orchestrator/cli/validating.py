@@ -20,6 +20,7 @@ from adapters.amps.validate import run_validate, validate
 from orchestrator.cli.terminal import show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
 from orchestrator.site import Inventory
 
 
@@ -110,7 +111,7 @@ def read_topics(path: Path) -> Iterator[TopicName]:
     Raises ``DefinitionError`` (file, line).
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_document(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError("this list of topics cannot be read", file=path) from error
     for number, line in enumerate(lines, start=1):

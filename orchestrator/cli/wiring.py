@@ -111,6 +111,18 @@ class Tools:
         """Where the embedded simulated pair keeps its state between commands."""
         return self.state / "world.json"
 
+    def folder(self, name: str) -> Path:
+        """A folder of ours in the state directory. Raises ``JournalUnavailable``: also for a link, which is not
+        followed."""
+        path = self.state / name
+        try:
+            if path.is_symlink():
+                raise OSError(errno.ELOOP, "it is a link, which is not followed")
+            path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise JournalUnavailable(f"{path} cannot be written: {error.strerror}", hint="remove it") from error
+        return path
+
     def is_simulated(self, inventory: Inventory) -> bool:
         """Is every site of it simulated? Half a simulation is none."""
         return all(self.registry.is_simulated(site) for site in inventory.sites.values())
@@ -254,7 +266,7 @@ def _state_directory() -> Path:
         is_ours = _is_ours_alone(path)
     except OSError as error:
         raise JournalUnavailable(
-            f"the state directory {path} cannot be used: {error.strerror}",
+            f"the state directory {path} cannot be written: {error.strerror}",
             hint=f"set {STATE_VARIABLE} to another one",
         ) from error
     if not is_ours:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_own
 
 FORMAT = "failover forecast 1"
 NAME = "forecast.json"
@@ -80,11 +81,11 @@ def _first(*ranges: Range | None) -> Range | None:
 def read_forecast(path: Path) -> Forecast | None:
     """The forecast kept at ``path``; None when there is none. Raises ``DefinitionError`` for what is no forecast."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_own(path)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"the forecast {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise DefinitionError(f"the forecast {path} cannot be read: {error.strerror}", hint="remove it") from error
     try:
         found = Forecast.model_validate_json(text)
     except ValidationError as error:

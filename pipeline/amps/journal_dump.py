@@ -16,7 +16,8 @@ from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, s
 
 _SEPARATOR = re.compile(rb"_{20,}\s*")
 _BEGINS = re.compile(rb"entry\s*:\s*\d+\s*")
-_FIELD = re.compile(rb"\s*([^:]+?)\s*:\s?(.*)", re.DOTALL)
+# A name neither begins nor ends with a blank, or a line of many blanks would be tried in too many ways.
+_FIELD = re.compile(rb"\s*([^:\s](?:[^:]*[^:\s])?)\s*:\s?(.*)", re.DOTALL)
 _LENGTHS = {
     "topic": "topic byte count",
     "data": "msg byte count",

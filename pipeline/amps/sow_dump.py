@@ -15,8 +15,9 @@ from typing import IO
 from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _BEGINS = re.compile(rb"\s*key\s*=\s*\d+\s*")
-_FIELD = re.compile(rb"\s*([^=:\[\]]+?)\s*=\s?(.*)", re.DOTALL)
-_SUMMARY = re.compile(rb"\s*([^=:]+?)\s*:\s*(.*?)\s*", re.DOTALL)
+# A name neither begins nor ends with a blank, or a line of many blanks would be tried in too many ways.
+_FIELD = re.compile(rb"\s*([^=:\[\]\s](?:[^=:\[\]]*[^=:\[\]\s])?)\s*=\s?(.*)", re.DOTALL)
+_SUMMARY = re.compile(rb"\s*([^=:\s](?:[^=:]*[^=:\s])?)\s*:(.*)", re.DOTALL)
 _HEADINGS = re.compile(rb"\s*(Slab Detail|#.*)\s*")
 _KEY_DIGITS = 20
 
@@ -50,7 +51,7 @@ class SowDump:
                 lines.put_back(line)
                 yield self._record_or_not()
             elif found := _SUMMARY.fullmatch(line):
-                name, value = text_of(found[1]), text_of(found[2])
+                name, value = text_of(found[1]), text_of(found[2].strip())
                 self.summary.setdefault(name, value)
                 if name == "Valid Keys" and (total := whole(value)) is not None:
                     self._totals.append(total)

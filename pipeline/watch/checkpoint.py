@@ -4,6 +4,7 @@
 
     CHECKPOINT/watch.json                 which readings, with which rules, and an id of its own
     CHECKPOINT/lock                       held by the process that watches
+    CHECKPOINT/lock-of-spark              held by its JVM (``alone``)
     CHECKPOINT/spark/…                    Spark's: which files belong to which batch, and which batch is done
     CHECKPOINT/state/0000000012.json      the courses of all services after batch 12
     CHECKPOINT/alerts/…                   one file of alerts a batch, unless they go elsewhere

@@ -12,6 +12,7 @@ from orchestrator.errors import DefinitionError
 from pipeline.faults import spark_faults
 from pipeline.places import Place
 from pipeline.session import SparkSettings, spark_session
+from pipeline.watch.alone import only_jvm
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.checkpoint import checkpoint_at
 from pipeline.watch.stream import Batch, follow
@@ -53,7 +54,12 @@ def watch(
         alerts.check_can_be_made()
     with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local) as held:
         say("starting Spark")
-        with spark_session(settings) as spark, spark_faults(), stopping() as stop:
+        with (
+            spark_session(settings) as spark,
+            spark_faults(),
+            stopping() as stop,
+            only_jvm(spark, held.path, stop, say),
+        ):
             yield from follow(spark, place, held, rules, every_s=every_s, clock=clock, stop=stop, say=say)
 
 

@@ -46,7 +46,7 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 _SECRETS = SecretStore(None)
 _INSTANTS_MAX = 150_000
 _LIVES_MAX = 120
-_SETTLE_S = 30.0  # after the end: what was on its way arrives
+_SETTLE_S = 30.0  # after the end, at most: what was on its way arrives
 _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
 
 
@@ -123,7 +123,8 @@ class Night:
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more."""
-        self._clock.advance(_SETTLE_S)
+        for seconds in self._stage.settling(_SETTLE_S):
+            self._clock.advance(seconds)
         self._catch_up(self._store)
         self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
@@ -298,8 +299,9 @@ class Night:
 
     def _catch_up(self, journal: NightJournal) -> None:
         """Let the judge hear what a process wrote and could not tell of any more."""
-        seen = self._look()
+        seen = None
         for line in journal.lines(RUN, after=self._judge.case.seq):
+            seen = seen or self._look()  # mostly there is nothing new
             self._judge.written(line, seen)
 
     # What happens to a process

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from orchestrator.contract import Adapter, Setting
@@ -31,6 +31,11 @@ class Stage(Protocol):
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """What is true now, for the judge (see ``proof.promises``); with ``count``, also what became of messages."""
+        ...
+
+    def settling(self, longest: float) -> Iterator[float]:
+        """Seconds to let pass, piece by piece, until everything that was on its way has arrived and nothing more will
+        happen; ``longest`` at most, all together."""
         ...
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ import gzip
 import resource
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 from adapters.amps.admin.document import instance_in
@@ -20,18 +21,29 @@ from adapters.http.session import Reply
 from adapters.http.xmldoc import MalformedXml, parse_xml
 from adapters.mock.amps.faults import parse_amps_faults
 from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.fault_lines import lines_of
 from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
+from adapters.solace.dialect import SOLACE
 from adapters.solace.parse_queue import parse_queues
 from adapters.solace.parse_redundancy import parse_message_spool, parse_redundancy
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
 from adapters.solace.semp.envelope import envelope_of
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
+from adapters.ssh.hostkeys import expected_of
+from orchestrator.cli.validating import read_topics
 from orchestrator.cli.verification import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, FailoverError
 from orchestrator.loader import load_inventory
+from orchestrator.redact import Redactor, SecretStore
+from orchestrator.reports.forecast import read_forecast
+from orchestrator.signing import Signer, load_public
+from orchestrator.site import Device, SecretRef
+from pipeline.amps.sow_dump import SowDump
+from pipeline.evidence import load_evidence
+from pipeline.places import Place
 
 MEMORY_MAX = 600 * 1024 * 1024
 PROCESSOR_S = 30
@@ -89,6 +101,24 @@ def cli(text: str) -> None:
     raise refused  # each has refused it
 
 
+def terminal(text: str) -> None:
+    """The text, over and over, as a long answer on one line of a terminal."""
+    SOLACE.lines("x" * (ANSWER_BYTES_MAX // 4) + text * (ANSWER_BYTES_MAX // 4 // len(text)))
+
+
+def scrubbed(text: str) -> None:
+    """A long text, with a secret to look for."""
+    redactor = Redactor()
+    redactor.learn("C4nary/+Tweet-5ongbird")
+    redactor.scrub(text * (200_000 // len(text)) + "x")
+
+
+def sow(line: bytes) -> None:
+    """A dump of a SOW that has this line between its records, and in one of them."""
+    for record in SowDump(BytesIO(line + b"key = 1\n" + line + b"data size = 0\ndata = []\n")):
+        repr(record)
+
+
 def dump(folder: Path, name: str, data: bytes, times: int) -> None:
     """A dump of AMPS, packed to almost nothing, as an export."""
     from orchestrator.clock import VirtualClock
@@ -134,6 +164,7 @@ def _topics() -> str:
     )
 
 
+_ENDLESS = Path("/dev/zero")
 _LEVELS = "\n".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
@@ -210,6 +241,14 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "cli-labels": (lambda at: cli("a : b : c\n"), "UnreadableReply"),
     "cli-letters": (lambda at: cli("A B C D E F G "), "UnreadableReply"),
     "cli-lines": (lambda at: cli("\n"), "UnreadableReply"),
+    "terminal-erase": (lambda at: terminal("\x1b[K"), None),
+    "terminal-erase-line": (lambda at: terminal("x\x1b[2K"), None),
+    "terminal-erase-back": (lambda at: terminal("\b\b\bx\x1b[2K"), None),
+    "terminal-return": (lambda at: terminal("\rx\x1b[K"), None),
+    "terminal-escapes": (lambda at: terminal("\x1b[0"), None),
+    "redact-blanks": (lambda at: scrubbed(" "), None),
+    "redact-cuts": (lambda at: scrubbed(" […] "), None),
+    "redact-halves": (lambda at: scrubbed("C4nary/+Tweet-5ongbir"), None),
     "cli-prompts": (lambda at: cli("ny1> "), "UnreadableReply"),
     "amps-world-depth": (lambda at: amps_world(at, "[" * 1_000_000), "Unreachable"),
     "amps-world-inner-depth": (
@@ -218,10 +257,44 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     ),
     "dump-line": (lambda at: dump(at, "line", b"x" * 1_000_000, 400), None),
     "dump-blocks": (lambda at: dump(at, "blocks", (b"entry : 1\n" + _LINE) * 1_000, 200), None),
+    "dump-blanks": (lambda at: dump(at, "blanks", b" " * 1_000_000 + b"\n" + b" " * 1_000_000 + b"x\n", 10), None),
+    "dump-entry-blanks": (
+        lambda at: dump(at, "entry-blanks", b"entry : 1\n" + b" " * 1_000_000 + b"\n" + _LINE, 10),
+        None,
+    ),
+    "sow-blanks": (lambda at: sow(b" " * 1_000_000 + b"\n"), None),
+    "sow-tabs": (lambda at: sow(b"a" + b" \t" * 500_000 + b"b\n"), None),
     "dump-lengths": (lambda at: dump(at, "lengths", _GREEDY * 100, 100), None),
+    "endless-inventory": (lambda at: no_value(load_inventory(_ENDLESS)), "DefinitionError"),
+    "endless-configuration": (lambda at: no_value(read_instance(_ENDLESS)), "DefinitionError"),
+    "endless-topics": (lambda at: no_value(list(read_topics(_ENDLESS))), "DefinitionError"),
+    "endless-faults": (lambda at: no_value(lines_of(_ENDLESS)), "DefinitionError"),
+    "endless-evidence": (lambda at: no_value(load_evidence(_ENDLESS)), "DefinitionError"),
+    "endless-forecast": (lambda at: no_value(read_forecast(_ENDLESS)), "DefinitionError"),
+    "endless-document": (lambda at: no_value(Place.of(str(_ENDLESS)).read()), "DefinitionError"),
+    "endless-export": (lambda at: no_value(verify_file(_ENDLESS)), "DefinitionError"),
+    "endless-key": (lambda at: no_value(load_public(_ENDLESS)), "DefinitionError"),
+    "endless-signing-key": (lambda at: no_value(Signer(_ENDLESS).public()), "DefinitionError"),
+    "endless-secret": (lambda at: _reveal(_ENDLESS), "DefinitionError"),
+    "endless-known-hosts": (lambda at: _known(_ENDLESS), None),
+    "endless-world": (lambda at: no_value(World.load(_ENDLESS, VirtualClock())), "Unreachable"),
     "faults-amps": (lambda at: _amps_faults("at 1s: " + "kill A " * 200_000), "DefinitionError"),
     "faults-line": (lambda at: _faults("drain: " + "slow 9x " * 200_000), "DefinitionError"),
 }
+
+
+def no_value(value: object) -> None:
+    """What was made of a file without an end."""
+
+
+def _reveal(path: Path) -> None:
+    SecretStore().reveal(SecretRef(file=str(path)), what="password")
+
+
+def _known(path: Path) -> None:
+    """A file of host keys that cannot be read knows none."""
+    expected = expected_of(Device(name="ny1", address="ny1"), str(path))
+    assert not expected.keys and "larger" in expected.remark
 
 
 def _admin(body: bytes) -> None:

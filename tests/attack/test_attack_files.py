@@ -15,9 +15,11 @@ from adapters.mock.lab.of_world import serve_world
 from adapters.mock.lab.server import LabSettings
 from adapters.mock.world import World
 from adapters.ssh.server_key import server_key
-from orchestrator.cli.wiring import make_tools
+from orchestrator.cli.wiring import SIGNING_KEY, make_tools
 from orchestrator.clock import SystemClock
 from orchestrator.errors import DefinitionError, FailoverError
+from orchestrator.reports.forecast import NAME, Forecast, encoded
+from pipeline.places import write_whole
 from tests.cli.shell import VPN, Shell
 from tests.snapshot.amps import async_loss, write_inventory
 
@@ -156,11 +158,13 @@ def test_a_state_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.
 
 # --- links ------------------------------------------------------------------------------------------------------------
 
+WORLD = ["world.json", "world.json.lock"]
+OURS = ["rehearsals", "logs", NAME, SIGNING_KEY, f"{SIGNING_KEY}.pub"]
 NAMES = ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-@pytest.mark.parametrize("name", [*NAMES, "world.json", "world.json.lock"])
+@pytest.mark.parametrize("name", [*NAMES, *WORLD])
 def test_a_link_in_the_state_directory(shell: Shell, name: str, is_there: bool) -> None:
     """Law: a link in place of a file of ours leads nowhere: what it points at is neither made, read nor changed."""
     victim = shell.folder / "victim"
@@ -212,6 +216,72 @@ def test_a_link_in_place_of_the_rehearsals(shell: Shell) -> None:
     (shell.state / "rehearsals").symlink_to(elsewhere)
     ended = shell("rehearse", "controlled", "--vpn", VPN, "--fast", "--seed", "1")
     assert (ended.code, "is a link" in ended.complaint, list(elsewhere.iterdir())) == (6, True, [])
+
+
+def test_a_link_in_place_of_the_logs(shell: Shell) -> None:
+    """Law: what a run without a terminal prints, its events among it, is not put elsewhere; and the run can go on."""
+    elsewhere = shell.folder / "elsewhere"
+    elsewhere.mkdir()
+    shell.state.mkdir(mode=0o700)
+    (shell.state / "logs").symlink_to(elsewhere)
+    ended = shell("controlled", "--vpn", "Risk_VPN", "--yes", "--no-wait")
+    assert (ended.code, "is a link" in ended.complaint, list(elsewhere.iterdir())) == (6, True, [])
+    assert "failover resume" in ended.err
+    assert shell("resume", "last").code == 0
+
+
+def test_a_link_in_place_of_the_signing_key(shell: Shell) -> None:
+    """Law: runs are not signed with a key from elsewhere, and none is made there."""
+    assert shell("runs", "keygen", "elsewhere").code == 0
+    (shell.state / SIGNING_KEY).symlink_to(shell.folder / "elsewhere")
+    ended = shell("controlled", "--vpn", "Risk_VPN", "--yes")
+    assert (ended.code, "cannot be read" in ended.complaint) == (2, True)
+    (shell.state / SIGNING_KEY).unlink()
+    (shell.state / SIGNING_KEY).symlink_to(shell.folder / "nothing")
+    assert shell("runs", "keygen").code == 2
+    assert not (shell.folder / "nothing").exists()
+
+
+@pytest.mark.parametrize("place", ["link", "fifo", "folder", "endless"])
+def test_a_forecast_that_is_no_file_of_ours(shell: Shell, place: str) -> None:
+    """Law: a dry run neither follows a link in place of the forecast, nor waits for it; it says what is in the way."""
+    shell.state.mkdir(mode=0o700)
+    path = shell.state / NAME
+    match place:
+        case "link":
+            whole = Forecast(made_at="2026-01-01T00:00:00Z", runs=0, steps=(), drains=())
+            (shell.folder / "elsewhere").write_bytes(encoded(whole))
+            path.symlink_to(shell.folder / "elsewhere")
+        case "fifo":
+            os.mkfifo(path, 0o600)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.symlink_to("/dev/zero")
+    ended = shell("controlled", "--vpn", VPN, "--dry-run")
+    assert (ended.code, "cannot be read" in ended.complaint) == (2, True)
+
+
+def test_a_link_in_place_of_the_unfinished_forecast(tmp_path: Path) -> None:
+    """Law: the name under which a document is written first can be foreseen; a link there is removed, not followed."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    (tmp_path / f".{NAME}.{os.getpid()}").symlink_to(victim)
+    write_whole(tmp_path / NAME, b"{}")
+    assert victim.read_text(encoding="utf-8") == "precious"
+    assert (tmp_path / NAME).read_bytes() == b"{}"
+
+
+def test_no_name_in_the_state_directory_is_left_out(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: whatever the commands keep there is among the names that are tried in this file."""
+    monkeypatch.setenv("FAILOVER_STATE", str(shell.folder / "of the other process"))
+    assert shell("controlled", "--vpn", "Risk_VPN", "--yes", "--no-wait").code == 6  # it does not find the run there
+    assert shell("rehearse", "controlled", "--vpn", VPN, "--fast", "--keep", "--seed", "1").code == 0
+    assert shell("runs", "keygen").code == 0
+    write_whole(shell.state / NAME, b"{}")
+    made = {path.name for path in shell.state.iterdir()}
+    assert made <= {*NAMES, *WORLD, *OURS}
+    assert made >= {*OURS, *WORLD, NAMES[0]}
 
 
 def test_a_link_in_place_of_a_key(tmp_path: Path) -> None:

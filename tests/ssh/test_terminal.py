@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.terminal import Prompt
@@ -83,3 +85,28 @@ def test_backspaces_take_back_what_was_typed():
 def test_erasing_the_whole_line_leaves_blanks_before_the_cursor():
     """As on a terminal: the cursor stays where it was."""
     assert SOLACE.lines("abc\x1b[2Kd") == ["   d"]
+
+
+def screen(typed: list[str]) -> str:
+    """The same line on a screen of cells, each sign by itself: slow, and nothing in it is remembered."""
+    cells, at = dict.fromkeys(range(0), ""), 0
+    for sign in typed:
+        match sign:
+            case "\r":
+                at = 0
+            case "\b":
+                at = max(0, at - 1)
+            case "\x1b[K":
+                cells = {place: letter for place, letter in cells.items() if place < at}
+            case "\x1b[2K":
+                cells = {}
+            case _:
+                cells[at] = sign
+                at += 1
+    return "".join(cells.get(place, " ") for place in range(max(cells, default=-1) + 1))
+
+
+@given(st.lists(st.sampled_from(["a", "b", " ", "\r", "\b", "\b", "\x1b[K", "\x1b[2K"]), max_size=30))
+def test_any_line_is_what_a_screen_would_show(typed: list[str]):
+    """Law: in whatever order letters, returns, backspaces and erasing come."""
+    assert SOLACE.lines("".join(typed) + "\n")[0] == screen(typed).rstrip()

@@ -55,11 +55,13 @@ def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
 def waiting_for_ever(fabric: Fabric) -> tuple[str, ...]:
     """Empty instances that can only wait for each other (seed 004, warning). A source that is down may yet come."""
     waiting = {
-        one.name for one in fabric.instances.values() if one.phase == "bootstrapping" and one.fetching.source is None
+        name for name, one in fabric.instances.items() if one.phase == "bootstrapping" and one.fetching.source is None
     }
+    if not waiting:
+        return ()  # as at nearly every step
     while hopeful := {name for name in waiting if not set(_servers(fabric, name)) <= waiting}:
         waiting -= hopeful
-    return tuple(name for name in fabric.instances if name in waiting) if waiting else ()
+    return tuple(name for name in fabric.instances if name in waiting)
 
 
 def report_circle(fabric: Fabric) -> None:

@@ -6,10 +6,10 @@ runbook expects. Everything that can stand in the world's file is in ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from adapters.mock.amps import bootstrap, clients, replication, sharing
+from adapters.mock.amps import bootstrap, clients, replication, rest, sharing
 from adapters.mock.amps.account import FabricLedger, FabricTally, StreamTally
 from adapters.mock.amps.clients import Client, Consumer, Publisher, Subscriber
 from adapters.mock.amps.instance import Instance
@@ -94,7 +94,11 @@ class Fabric:
     def has_link(self, source: str, destination: str) -> bool:
         """Is there a connected link from one to the other?"""
         instance = self.instances[source]
-        return instance.serves and destination in [link.to for link in instance.links.values()]
+        if instance.phase == "running":
+            for link in instance.links.values():
+                if link.to == destination:
+                    return True
+        return False
 
     def are_connected(self, one: str, other: str) -> bool:
         """In either direction."""
@@ -159,35 +163,16 @@ class Fabric:
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""
-        if self._is_published_to or any(one.phase not in ("running", "down") for one in self.instances.values()):
-            return False
-        if any(self._is_restless(one) for one in self.layout.instances):
-            return False
-        return not self._has_restless_client()
+        return not self._is_published_to and rest.is_quiet(self)
 
-    def _is_restless(self, layout: InstanceLayout) -> bool:
-        """Has an instance anything left to carry, to connect, to downgrade or to deliver?"""
-        instance = self.instances[layout.name]
-        if not instance.serves:
-            return False
-        for described, link in replication.linked(layout, instance):
-            owes = link.acked < instance.journal.next
-            if owes and (link.to is not None or layout.downgrade is not None):
-                return True
-            is_gone = link.to is not None and not self.can_link(layout.name, link.to)
-            could = link.to is None and any(self.can_link(layout.name, one) for one in described.addresses)
-            if is_gone or (could and not link.refused):
-                return True
-        return any(queue.depth for queue in instance.queues.values()) and bool(self.layout.consumers)
+    def is_steady(self, before: Mapping[str, int], until: float) -> bool:
+        """Would, up to the moment ``until``, nothing but new messages move? Everything that publishers had numbered
+        below ``before`` is wherever it will get to."""
+        return rest.is_steady(self, before, until)
 
-    def _has_restless_client(self) -> bool:
-        if any(one.at is None or one.acked < one.next - 1 for one in self.state.publishers.values()):
-            return True
-        for subscriber in self.state.subscribers.values():
-            at = self.instances.get(subscriber.at or "")
-            if at is None or subscriber.position is None or subscriber.position < at.journal.next:
-                return True
-        return any(one.at is None for one in self.state.consumers.values())
+    def next_numbers(self) -> dict[str, int]:
+        """The number of the next message of each publisher."""
+        return {name: publisher.next for name, publisher in self.state.publishers.items()}
 
     def _live(self, instance: Instance, passed: float) -> None:
         layout = self._described[instance.name]

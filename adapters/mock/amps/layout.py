@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -98,7 +98,7 @@ class TopicLayout(_Layout):
     keys: tuple[str, ...] = ()
     logged: bool = True
 
-    @property
+    @cached_property
     def id(self) -> str:
         """``orders!json``."""
         return f"{self.name}!{self.message_type}"
@@ -113,7 +113,7 @@ class QueueLayout(_Layout):
     kind: Literal["Queue", "GroupLocalQueue", "LocalQueue"] = "Queue"
     initial_owner: str = ""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """``jobs!json``."""
         return f"{self.name}!{self.message_type}"

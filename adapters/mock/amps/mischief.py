@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adapters.mock.amps.faults import FAULTS, Fault, HandFault, InstanceFault, LinkFault, StateFault, instances_of
+from adapters.mock.amps.rest import FOR_EVER
 from adapters.mock.fault_lines import AnswerFault, When
 from adapters.mock.fault_script import FaultScript
 
 if TYPE_CHECKING:
     from adapters.mock.amps.world import AmpsWorld
 
-# For ever, in the world's file: a moment that no world reaches.
-_EVER = 1e15
 _PHASES: Mapping[str, str] = {
     "enable_proxied_transfer": "proxy",
     "disable_proxied_transfer": "unproxy",
@@ -63,7 +62,7 @@ class Mischief(FaultScript[StateFault, Asked]):
             if state.instances[what.instance].phase != "down":
                 self._world.console(what.instance).obey_somebody(what.verb)
             return
-        until = _EVER if what.lasts is None else now + what.lasts
+        until = FOR_EVER if what.lasts is None else now + what.lasts
         match what:
             case LinkFault(kind="down"):
                 state.cuts["|".join(sorted((what.one, what.other)))] = until

@@ -121,6 +121,14 @@ class Queue:
                     other.transferred_in += high - low
                     limit -= high - low
 
+    def can_give(self, other: Queue) -> bool:
+        """Does it own a message that no consumer has, and that ``other`` holds too?"""
+        return any(
+            other.held.get(publisher, _NONE).within(start, stop)
+            for publisher in self.owned
+            for start, stop in self.ready_to_give(publisher)
+        )
+
     @property
     def owns_any(self) -> bool:
         """Does it own a message?"""

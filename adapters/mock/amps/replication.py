@@ -44,6 +44,11 @@ def is_sync(described: DestinationLayout, link: Link) -> bool:
     return described.sync and not link.downgraded
 
 
+def can_persist(layout: InstanceLayout, source: Instance) -> bool:
+    """Is there nobody away who would have to acknowledge what is in its log?"""
+    return all(link.to is not None for described, link in linked(layout, source) if is_sync(described, link))
+
+
 def client_name(source: InstanceLayout, described: DestinationLayout) -> str:
     """How the connection is called on both sides (facts section 5.2, as 5.3.5.135 does)."""
     sync = "sync" if described.sync else "async"

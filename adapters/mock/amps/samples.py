@@ -64,7 +64,7 @@ def _incoming(fabric: Fabric, instance: Instance) -> list[IncomingFigures]:
     return [
         IncomingFigures(other.name, described.name, is_sync(described, link), link.connected_at, link.disconnects)
         for other in fabric.instances.values()
-        if other.serves
+        if other.serves and other is not instance
         for described, link in linked(fabric.described(other.name), other)
         if link.to == instance.name
     ]

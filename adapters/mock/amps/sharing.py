@@ -6,7 +6,7 @@ Sources: facts/amps.md section 9.1. When acknowledgements arrive and which messa
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,20 @@ def share_queues(fabric: Fabric, passed: float) -> None:
                     one.queues[queue].hear(other.queues[queue])
                     other.queues[queue].hear(one.queues[queue])
                 _hand_over(fabric, one, other, queue)
+
+
+def is_unshared(fabric: Fabric) -> bool:
+    """Is there a message that an owner will hand over, or that comes back from a consumer who is gone?"""
+    queues = [queue for one in fabric.instances.values() for queue in one.queues.values()]
+    if any(not lease.consumer for queue in queues for lease in queue.leases):
+        return True
+    return any(
+        _is_granted(fabric, owner, asker, queue) and owner.queues[queue].can_give(asker.queues[queue])
+        for owner, asker in permutations(fabric.instances.values(), 2)
+        if owner.queues and fabric.are_connected(owner.name, asker.name)
+        for queue in owner.queues
+        if queue in asker.queues
+    )
 
 
 def _is_due(fabric: Fabric, passed: float) -> bool:

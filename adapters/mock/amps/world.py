@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ from orchestrator.errors import DefinitionError, Unreachable
 _STATE: TypeAdapter[State] = TypeAdapter(State)
 _QUIET_MAX = 600.0  # seconds: so often even a fabric in which nothing moves is looked after
 _LEAST = 1e-9  # seconds: what a tick may be off the grid by the arithmetic of floats
+_SAME = 1e-6  # of a tick: the same, where ticks are counted
 FAMILY = "amps"
 BY_HAND = "by-hand"  # the publisher of messages of known content
 
@@ -96,6 +98,18 @@ class AmpsWorld(Kept):
         """Empty instances that bootstrap from each other, and will wait for ever."""
         with self.request():
             return waiting_for_ever(self.fabric)
+
+    def next_numbers(self) -> dict[str, int]:
+        """The number of the next message of each publisher."""
+        with self.request():
+            return self.fabric.next_numbers()
+
+    def is_steady(self, before: Mapping[str, int], within: float) -> bool:
+        """Would, for so many seconds, nothing but new messages move, if nobody asks for anything? Everything that
+        publishers had numbered below ``before`` is wherever it will get to."""
+        with self.request():
+            until = self.moment + within
+            return not (self._events and self._events[0][0] <= until) and self.fabric.is_steady(before, until)
 
     # Disturbing
 
@@ -165,7 +179,9 @@ class AmpsWorld(Kept):
 
     def _pass_until(self, target: float) -> None:
         """Ticks stand on a grid from the world's beginning; what was planned happens at the first tick after it."""
-        while (step := self._next_tick(target)) <= target + _LEAST:
+        tick = self.layout.tick
+        while self.fabric.now + tick <= target + _LEAST:
+            step = self._next_tick(target)
             self._happen_until(step)
             self.fabric.step(step)
             self._sample()
@@ -174,13 +190,14 @@ class AmpsWorld(Kept):
     def _next_tick(self, target: float) -> float:
         """The next moment at which anything can happen."""
         tick, now = self.layout.tick, self.fabric.now
-        due = self._events[0][0] if self._events else target
+        index = round(now / tick) + 1
         if self.fabric.is_quiet():
-            least = min(due, target, now + _QUIET_MAX)
-            count = max(1, int((least - now) / tick + 1e-6))
-        else:
-            count = 1
-        return round((round(now / tick) + count) * tick, 9)
+            last = int(min(target, now + _QUIET_MAX) / tick + _SAME)
+            if self._events:
+                # The tick before its own is not leapt over: what happens begins where that one ended.
+                last = min(last, ceil(self._events[0][0] / tick - _SAME) - 1)
+            index = max(index, last)
+        return round(index * tick, 9)
 
     def let_due_happen(self) -> None:
         """Let happen what was just planned for now."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from adapters.mock.amps.instance import Instance
 from adapters.mock.amps.layout import InstanceLayout
 from adapters.mock.amps.world import AmpsWorld
 
@@ -13,22 +12,18 @@ from adapters.mock.amps.world import AmpsWorld
 def look(world: AmpsWorld, *, count: bool = False) -> dict[str, Any]:
     """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape."""
     with world.request():
+        known = world.fabric.instances
         pairs: dict[str, list[InstanceLayout]] = {}
+        sites: dict[str, Any] = {}
         for layout in world.layout.instances:
             pairs.setdefault(layout.group_name, []).append(layout)
-        sites: dict[str, Any] = {
-            site: {"serves": all(one.serves for one in _at(world, site))}
-            for site in dict.fromkeys(one.site_name for one in world.layout.instances)
-        }
+            site = sites.setdefault(layout.site_name, {"serves": True})
+            site["serves"] = site["serves"] and known[layout.name].serves
         services = {name: _service(world, pair) for name, pair in pairs.items()}
         if count:
             for name, pair in pairs.items():
                 services[name] |= _counted(world, pair)
         return {"moment": world.now(), "sites": sites, "services": services}
-
-
-def _at(world: AmpsWorld, site: str) -> list[Instance]:
-    return [world.fabric.instances[one.name] for one in world.layout.instances if one.site_name == site]
 
 
 def _service(world: AmpsWorld, pair: list[InstanceLayout]) -> dict[str, Any]:

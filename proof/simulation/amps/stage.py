@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
@@ -15,6 +15,7 @@ from orchestrator.site import Device, Inventory, Pair, Site
 from proof.simulation.amps.looks import look
 
 _NAME = "night"
+_GLANCE_S = 1.0  # so often a world that settles is looked at
 
 
 class AmpsStage:
@@ -57,6 +58,16 @@ class AmpsStage:
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Doors, links, queues, what each instance has more than its mate."""
         return look(self._world, count=count)
+
+    def settling(self, longest: float) -> Iterator[float]:
+        """Until the fabric is steady: publishers never rest, and each second with them costs. What counts as lost has
+        the whole time to turn up."""
+        before, left = self._world.next_numbers(), longest
+        while left > 0:
+            yield (passed := min(_GLANCE_S, left))
+            left -= passed
+            if self._world.is_steady(before, left) and not self._world.tally().lost:
+                return
 
     def close(self) -> None:
         """The world is unknown again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from adapters.mock.adapter import MockAdapter
@@ -64,6 +64,10 @@ class SolaceStage:
         if self._fence is not None:
             self._fence.settle()
         return look(self._world, as_effects(self._fence), count=count)
+
+    def settling(self, longest: float) -> Iterator[float]:
+        """All of it, at once: no time is spent where nothing happens."""
+        yield longest
 
     def close(self) -> None:
         """The world is unknown again."""

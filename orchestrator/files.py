@@ -1,0 +1,37 @@
+"""Reads documents from files, and never more than a limit. It must not know what any of them says."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+DOCUMENT_BYTES_MAX = 64 * 1024 * 1024
+
+
+def read_document(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
+    """What is in a file, or pipe, that somebody named. Raises ``OSError``: also when there is more of it than that."""
+    with path.open("rb") as stream:
+        return _read(stream.fileno(), bytes_max)
+
+
+def read_own(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
+    """The same of a file that we keep: a link in its place is not followed, and a pipe not waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        return _read(handle, bytes_max)
+    finally:
+        os.close(handle)
+
+
+def _read(handle: int, bytes_max: int) -> bytes:
+    parts, size = [], 0
+    while part := os.read(handle, 1 << 20):
+        parts.append(part)
+        size += len(part)
+        if size > bytes_max:
+            raise OSError(errno.EFBIG, f"it is larger than {bytes_max // (1 << 20)} MB")
+    return b"".join(parts)
