@@ -13,7 +13,7 @@ from typing import Literal
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
-from orchestrator.decide.judge import judge_one
+from orchestrator.decide.judge import judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import (
     Bounds,
@@ -186,6 +186,7 @@ class _Layout:
             commands += self._sends(step.do, step.do.args)
             commands += self._reads(dict.fromkeys((check.on, check.reading) for check in step.expect), "proof")
         checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
+        checks += [] if changed else self._broken_now(step)
         checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
         checks += [self._ahead(check, "proof") for check in step.expect]
         return StepPreview(
@@ -209,6 +210,13 @@ class _Layout:
         verdict = judge_one(self.plan, self.service, check)
         site = self.plan.site_name(check.on)
         return CheckNow(site, verdict.why or f"{site}: {in_words(check.where)}", verdict.holds, later=False)
+
+    def _broken_now(self, step: Step) -> Iterator[CheckNow]:
+        """What must never be and is: the wait of ``step`` would end with it, in the words that the run has for it."""
+        for check in step.never:
+            if judge_one(self.plan, self.service, check).holds:
+                why = what_is_wrong(self.plan, self.service, check)
+                yield CheckNow(self.plan.site_name(check.on), why, holds=False, later=False, phase="work")
 
     def _ahead(self, check: Check, phase: Phase) -> CheckNow:
         site = self.plan.site_name(check.on)
@@ -284,7 +292,7 @@ class _Layout:
     def _asks(self, ask: Approval) -> str:
         decided = self.plan.policy.on_gate.get(ask.gate)
         choices = f"{' / '.join(ask.choices)}; unattended: {ask.unattended}"
-        return f"asked: {ask.text}: " + (f"{decided}, decided beforehand" if decided else choices)
+        return f"asked: {ask.text.removesuffix('.')}: " + (f"{decided}, decided beforehand" if decided else choices)
 
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
         decided = self.plan.policy.on_gate.get(rule.gate)

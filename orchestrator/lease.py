@@ -233,8 +233,10 @@ def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) ->
     key, run = next(iter(claimed.items()))
     found = [sql.Head(*row) for row in commit.ask(sql.HEAD, {"b_run": run})]
     led = [row for row in found if row.expires_at > now and not holder_is_dead(row.holder)]
-    state = f"which {led[0].holder.split()[0]} leads" if led else "unfinished, and led by nobody"
-    raise LeaseHeld(
-        f"{keys[key]} belongs to run {run}, {state}",
-        hint=f"wait for it, or: `failover resume {run}`, `failover abort {run}`",
-    )
+    if led:
+        state = f"which {led[0].holder.split()[0]} leads"
+        hint = f"wait for its end (`failover runs show {run}`), or ask it to turn back: `failover abort {run}`"
+    else:
+        state = "unfinished, and led by nobody"
+        hint = f"go on with it: `failover resume {run}`; or call it off: `failover abort {run}`"
+    raise LeaseHeld(f"{keys[key]} belongs to run {run}, {state}", hint=hint)

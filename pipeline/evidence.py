@@ -79,13 +79,20 @@ def _about_something_else(report: Report, wanted: Return) -> list[Finding]:
         words = ("simulated", "real") if report.simulated else ("real", "simulated")
         found.append(_error("evidence-simulated", f"the report is of {words[0]} sites, and these are {words[1]}"))
     if report.run != wanted.run:
-        text = f"the report is of run {report.run or 'none'}, not of {wanted.run or 'none'}"
-        found.append(_error("evidence-run", text))
+        found.append(_error("evidence-run", _other_run(report.run, wanted.run)))
     if {report.left.site, report.right.site} != {wanted.acting, wanted.restored}:
         both = f"{report.left.site} and {report.right.site}"
         text = f"the report is of {both}, not of {wanted.acting} and {wanted.restored}"
         found.append(_error("evidence-sites", text))
     return found
+
+
+def _other_run(told: str | None, recorded: str | None) -> str:
+    if told is None:
+        return f"its snapshots were taken without `--run {recorded}`, so of which fail-over it is nobody can tell"
+    if recorded is None:
+        return f"the report is of run {told}, and no record here tells of a fail-over that stands"
+    return f"the report is of run {told}, not of {recorded}"
 
 
 def _of_another_moment(report: Report, service: ServiceReport, wanted: Return) -> list[Finding]:

@@ -47,13 +47,15 @@ def embedded_world(path: Path, clock: Clock) -> World:
 def embedded_layout(*, ha: bool = False) -> WorldLayout:
     """New York active; with ``ha``, each site is a pair of nodes.
 
-    Trading_VPN has a standing backlog: its bridge carries just what its publishers send.
+    Trading_VPN has a standing backlog: its bridge carries just what its publishers send. The way back carries more, or a
+    restored New York would never catch up.
     """
     trading = VpnLayout(
         name="Trading_VPN",
         publish_rate=1_200.0,
         consume_rate=2_400.0,
         drain_rate=1_200.0,
+        return_rate=3_000.0,
         backlog=4_000,
         transactions=_transactions(),
         manager=ManagerLayout(outcomes=(("0021ABC4-00-01", "commit"),), reconciles_after=3.0),

@@ -66,14 +66,15 @@ class VpnLayout:
 
     Every ``sync_every``-th message is on a synchronously replicated topic (0: none, 1: all). ``backlog`` messages
     stand in the active's replication queue when time starts, ``unconsumed`` of them also wait for a consumer there.
-    ``drain_rate`` is what the bridge carries; ``message_bytes`` what one message takes in the spool (the seed shows
-    0.0006 MB for one).
+    ``drain_rate`` is what the bridge carries, ``return_rate`` what it carries towards the site that was active first
+    (None: as much); ``message_bytes`` what one message takes in the spool (the seed shows 0.0006 MB for one).
     """
 
     name: str
     publish_rate: float = 100.0
     consume_rate: float = 2_000.0
     drain_rate: float = 1_200.0
+    return_rate: float | None = None
     backlog: int = 0
     unconsumed: int = 0
     sync_every: int = 0

@@ -19,6 +19,7 @@ from orchestrator.files import read_own
 _FORMAT = "failover world 2"
 # No link is followed to another file, and nothing is waited for that is no file at all.
 _OPENING = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_UNWRITABLE = "mend the cause (disk full? read-only? a link?) and run it again"
 _BYTES_MAX = 1 << 30  # a world of many messages is a large file
 
 
@@ -42,7 +43,9 @@ class WorldFile:
             beside = self.path.with_name(self.path.name + ".lock")
             handle = os.open(beside, os.O_RDWR | os.O_CREAT | _OPENING, 0o600)
         except OSError as error:
-            raise self._unusable(f"cannot be locked: {error.strerror}") from error
+            raise Unreachable(
+                f"the simulated world {self.path} cannot be locked: {error.strerror}", hint=_UNWRITABLE
+            ) from error
         fcntl.flock(handle, fcntl.LOCK_EX)
         self._lock = handle
 
@@ -95,7 +98,7 @@ class WorldFile:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
             raise ConnectionLost(
-                f"the simulated world could not be saved to {self.path}: {error.strerror}"
+                f"the simulated world could not be saved to {self.path}: {error.strerror}", hint=_UNWRITABLE
             ) from error
 
     def damaged(self, error: Exception) -> Unreachable:

@@ -216,11 +216,15 @@ class Vpn:
         if drained is not None and not self.sites[self.stream.mate(drained).name].full:
             stalled = self.at < self.conditions.stalled_until
             slow = self.conditions.slow_factor if self.at < self.conditions.slow_until else 1.0
-            rates.carry = 0.0 if stalled else self.layout.drain_rate / slow
+            rates.carry = 0.0 if stalled else self._bridge_rate(drained) / slow
         if self.consumer.at is not None:
             rates.outlet = self.sides[self.consumer.at]
             rates.eat = self.layout.consume_rate
         return rates
+
+    def _bridge_rate(self, drained: Side) -> float:
+        back = self.layout.return_rate
+        return self.layout.drain_rate if back is None or drained.name == self.world.first_active else back
 
     # Commands
 

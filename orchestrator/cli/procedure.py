@@ -21,7 +21,8 @@ def step_lines(step: Step) -> Iterator[str]:
     if step.decide is not None:
         yield f"decide   {' / '.join(step.decide.choices)}; unattended: {step.decide.unattended}"
     if step.ask is not None:
-        yield f"ask      {step.ask.text}: {' / '.join(step.ask.choices)}; unattended: {step.ask.unattended}"
+        asked = step.ask.text.removesuffix(".")
+        yield f"ask      {asked}: {' / '.join(step.ask.choices)}; unattended: {step.ask.unattended}"
     if step.compare is not None:
         yield f"compare  both sites: {step.compare}"
     if step.do is not None:

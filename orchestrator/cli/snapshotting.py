@@ -96,7 +96,7 @@ def job_of(
     """What to collect, and as evidence for which fail-over. Raises ``DefinitionError``."""
     from pipeline.collect import Job
 
-    name, outages = (None, {}) if run is None else _outages(tools, run)
+    name, outages = (None, {}) if run is None else _outages(tools, run, services)
     moments = [outage.at for service, outage in outages.items() if service in services]
     return Job(
         site=site.name,
@@ -108,12 +108,24 @@ def job_of(
     )
 
 
-def _outages(tools: Tools, run: str) -> tuple[str, dict[str, Outage]]:
-    """The fail-over that ``run`` was, by service. Raises ``DefinitionError`` for any other run."""
+def _outages(tools: Tools, run: str, services: Sequence[str]) -> tuple[str, dict[str, Outage]]:
+    """The fail-over that ``run`` was, by service; ``last``: the newest that stands of any of ``services``.
+
+    Raises ``DefinitionError`` for any other run, and when there is none.
+    """
     from orchestrator.cli.finding import find_run
-    from orchestrator.reports.history import outages_of
+    from orchestrator.reports.history import RUNS_BACK, outages_of
 
     with closing(tools.journal()) as journal:
+        if run == "last":
+            # By then the restore is the last run, and what is asked for is the fail-over before it.
+            for row in journal.runs()[:RUNS_BACK]:
+                outages = outages_of(journal, row.run)
+                if not outages.keys().isdisjoint(services):
+                    return row.run, outages
+            raise DefinitionError(
+                f"no uncontrolled fail-over of {', '.join(services)} stands", hint="`failover runs list` has all runs"
+            )
         name = find_run(journal, run)
         outages = outages_of(journal, name)
     if not outages:

@@ -78,6 +78,7 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
 
     if plan.policy.on_gate.get(RISK_GATE) == "accept":
         raise DefinitionError("--evidence says that it is safe, --accept-risk that it is not: give one of them")
+    path = path / "report.json" if path.is_dir() else path
     report = load_evidence(path)
     wanted = Return(
         run=None if plan.outage is None else plan.outage.run,
@@ -90,6 +91,11 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
     found = objections(report, wanted, now=tools.clock.now(), fresh_s=fresh_s)
     if found:
         hint = "take both snapshots anew with --run, reconcile them, and fail back right after"
+        if {one.code for one in found} == {"evidence-verdict"}:
+            hint = (
+                "once that is consumed or explained, take both snapshots anew; or go back all the same, by name: "
+                "--accept-risk 'who agreed, and why'"
+            )
         raise NotStarted(f"{path} is no evidence: {'; '.join(one.message for one in found)}", hint=hint)
     gates: dict[str, Choice] = {**plan.policy.on_gate, RISK_GATE: "accept"}
     policy = plan.policy.model_copy(update={"on_gate": gates, "reason": statement(report, path.name)})

@@ -74,6 +74,14 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
     return Verdict(holds, f"{site}: {check.say} ({found})" if check.say else f"{site}: {found}")
 
 
+def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
+    """The sentence for what must never be, and was read: the runbook's own, else what was read."""
+    site, seen = plan.site_name(check.on), lane.reading(check.on, check.reading)
+    if check.say or seen is None or seen.value is None:
+        return f"{site}: {check.say}"
+    return f"{site}: {describe(seen.value, list(check.where))}"
+
+
 def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
     """Something unknown, a reading or a value in it: ask again until patience ends."""
     if verdict.final or now - known_at(lane) >= step.patience:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.decide.gates import answer, opened, with_questions
-from orchestrator.decide.judge import Verdict, again, fresh, judge, known_at, observe, patience
+from orchestrator.decide.judge import Verdict, again, fresh, judge, known_at, observe, patience, what_is_wrong
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.drain import next_look
 from orchestrator.runbook import GuardBreak, Stall, Step
@@ -50,7 +50,7 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return Next(requests=(request,))
     wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
     if wrong is not None:
-        return say(ev.StepFailed(step=step.id, why=f"{plan.site_name(wrong.on)}: {wrong.say}"))
+        return say(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong)))
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
         return _guard_broken(plan, lane, step, guard, request, now, attended)

@@ -13,7 +13,7 @@ def advice(report: RunReport, lane: LaneReport) -> str:
         return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
     match lane.outcome:
         case ev.Outcome.DONE:
-            return ""
+            return _after_success(report, lane)
         case ev.Outcome.REFUSED:
             return _after_refusal(report, lane)
         case ev.Outcome.REVERTED:
@@ -29,6 +29,23 @@ def advice(report: RunReport, lane: LaneReport) -> str:
             )
         case None:
             return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
+
+
+def _after_success(report: RunReport, lane: LaneReport) -> str:
+    family, _, kind = report.runbook.partition("/")
+    option = "service" if family == "amps" else "vpn"
+    if kind.startswith("uncontrolled"):
+        return (
+            f"What only {report.source} holds stays there. Keep clients away from it: `failover guard --site "
+            f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore --{option} "
+            f"{_word(lane.service)} --site {report.source}` (with the same inventory)."
+        )
+    if kind.startswith("restore"):
+        return (
+            f"{report.source} stands by. To give activity back to it, once that is shown to be safe: `failover "
+            f"failback --{option} {_word(lane.service)} --to {report.source}` (with the same inventory)."
+        )
+    return ""
 
 
 def _after_revert(report: RunReport) -> str:

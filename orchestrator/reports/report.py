@@ -216,8 +216,8 @@ class _LaneStory:
                 self._close(event.step, "done", at, event.note)
             case ev.StepFailed():
                 self._close(event.step, "failed", at, event.why)
-            case ev.Escalated():
-                self._close(event.step, "abandoned", at, "escalated")
+            case ev.Escalated() | ev.RevertStarted():
+                self._abandon(event, at)
             case ev.StepSkipped():
                 self._close(event.step, "left out", at, event.why)
             case ev.UndoDone():
@@ -232,6 +232,13 @@ class _LaneStory:
                 self._intended(event, at)
             case ev.ActionEnded() if event.effect is Effect.ACCEPTED and event.intent in self._wanted:
                 self._has_role(*self._wanted[event.intent], at)
+
+    def _abandon(self, event: ev.Escalated | ev.RevertStarted, at: float) -> None:
+        if isinstance(event, ev.Escalated):
+            self._close(event.step, "abandoned", at, "escalated")
+            return
+        for step in [one.id for one in self.steps.values() if one.status == "under way"]:
+            self._close(step, "abandoned", at, "it turned back")
 
     def _decided(self, event: ev.GateDecided, at: float) -> None:
         at_risk, asked_at = self._asked.get((event.gate, event.item), (None, None))

@@ -134,7 +134,8 @@ def _of_gate(event: ev.Event) -> str:
             return f"decision needed: {event.why}: failover approve"
         case ev.GateOpened():
             risk = "" if event.at_risk is None else f" ({event.at_risk:,} messages at risk)"
-            return f"decision needed: {event.why}{risk}: {' / '.join(event.choices)}"
+            why = event.why.removesuffix(".")
+            return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""
             return f"decided by {event.ruling.by}: {item}{event.ruling.choice} ({event.ruling.reason})"

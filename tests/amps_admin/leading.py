@@ -70,11 +70,11 @@ class Leading:
         *,
         source: str = "ny",
         policy: Mapping[str, Choice] | None = None,
-        kill_at: int | None = None,
+        kill_at: int | str | None = None,
     ) -> RunReport:
         """One run, unattended, from its plan to its end. Fails where a promise is broken.
 
-        ``kill_at``: the process dies after so many records, and the run is resumed.
+        ``kill_at``: the process dies after so many records, or once this step is done, and the run is resumed.
         """
         self.runs += 1
         name = f"run-{self.runs}"
@@ -110,7 +110,7 @@ class Leading:
         writer: Any,
         name: str,
         watch: Watch,
-        kill_at: int | None = None,
+        kill_at: int | str | None = None,
     ) -> Engine:
         watch.lead(journal, lease)
         state = fold(journal.records(name))
@@ -120,7 +120,8 @@ class Leading:
 
         def count(record: ev.Record, run: object) -> None:
             seen[0] += 1
-            if seen[0] == kill_at:
+            done = record.event.step if isinstance(record.event, ev.StepDone) else None
+            if kill_at is not None and kill_at in (seen[0], done):
                 raise Killed(f"record {kill_at}")
 
         fleet = InlineFleet(adapters, lease, self.clock)

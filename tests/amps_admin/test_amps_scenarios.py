@@ -329,6 +329,14 @@ def test_the_target_of_a_planned_move_is_restarted_before_its_late_downgrade(pai
     assert "it lets no client in, so nobody serves" in why
 
 
+def test_the_target_of_a_planned_move_is_restarted_after_its_downgrade(pair: WorldPair) -> None:
+    """Its link is sync again by the time the run is gone on with, so New York must not be stopped: no good end."""
+    pair.fault(f"downgrade {LDN} +30s: kill {LDN} 1s")
+    outcome, why = ended(pair.lead("amps/controlled", source=HOME, kill_at="downgrade"))
+    assert outcome is Outcome.NEEDS_OPERATOR
+    assert "its publishers wait for the source, which must not be stopped now" in why
+
+
 def test_a_guard_whose_mate_dies(open_pair: WorldPair) -> None:
     """New York was closed, and then London died: nobody serves, which is no good end. (Found by the exploration.)"""
     returned(open_pair)

@@ -130,3 +130,32 @@ def test_many_services(shell: Shell, services: tuple[str, ...]) -> None:
         lines = [command["line"] for command in ahead(ended, number)]
         assert lines[0] == "show message-vpn * replication"
         assert f"message-vpn {name}" in lines
+
+
+@pytest.mark.parametrize(
+    ("command", "suspended", "words"),
+    [
+        (("uncontrolled", "--failed", "ny", "--attest", "cables pulled"), False, "ny: it still answers as active"),
+        (("controlled",), True, "ny: replication is suspended"),
+    ],
+)
+def test_what_must_never_be_and_is_now(shell: Shell, command: tuple[str, ...], suspended: bool, words: str) -> None:
+    """Law: a wait that would end at once, because of what must never be, refuses the dry run in the run's own words."""
+    layout = embedded_layout()
+    vpn = replace(layout.vpns[0], reject_on_discard=not suspended)
+    inventory = str(shell.inventory(replace(layout, vpns=(vpn,)), services=[VPN]))
+    line = (*command, "-i", inventory, "--vpn", VPN)
+    foreseen = shell(*line, "--dry-run", "--json")
+    [lane] = foreseen.result["lanes"]
+    assert lane["would_refuse"].startswith(words)
+    told = shell(*line, "--dry-run").out
+    assert f"NO        {words}" in told
+    done = shell(*line, "--yes", "--json")
+    assert [one["reason"] for one in done.result["lanes"]] == [lane["would_refuse"]]
+    assert (foreseen.code, done.code) == (3, 3)
+
+
+def test_a_question_is_asked_in_one_sentence(shell: Shell) -> None:
+    """Law: the plan joins a question to its choices without a stop in between."""
+    told = shell("uncontrolled", "--vpn", VPN, "--failed", "ny", "--dry-run").out
+    assert "go on all the same: attest / waive / stop" in " ".join(told.split())

@@ -245,7 +245,10 @@ def test_a_wait_with_conditions(pair: ScriptedPair) -> None:
     }
     one = step(looked(pair, a_plan(wait)), "lost")
     assert one.notes == ("ends in failure if ny: role active or standby", "must hold for 10s")
-    assert [check.text for check in one.checks] == ["ny: messages at most 10"]
+    assert [(check.text, check.holds, check.later) for check in one.checks] == [
+        ("ny: role active", False, False),
+        ("ny: messages at most 10", None, True),
+    ]
     assert lines(one.commands) == ["ny-1: show replication_queue Trading", "ny-1: show replication Trading"]
 
 

@@ -35,10 +35,10 @@ def a_lane(outcome: ev.Outcome | None, **more: Any) -> LaneReport:
     return LaneReport.model_validate({**base, **more})
 
 
-def advised(lane: LaneReport, approval: ApprovalReport | None = None) -> str:
+def advised(lane: LaneReport, approval: ApprovalReport | None = None, *, runbook: str = "solace/controlled") -> str:
     report = RunReport(
         run=RUN,
-        runbook="solace/controlled",
+        runbook=runbook,
         source="ny",
         target="nj",
         simulated=True,
@@ -79,6 +79,10 @@ def test_there_is_always_something_to_do(case: str) -> None:
     """Law: whatever is not done has advice, and every command in it is one that can be typed."""
     text = advised(LANES[case])
     assert text
+    assert_can_be_typed(text)
+
+
+def assert_can_be_typed(text: str) -> None:
     for command in re.findall(r"`(failover [^`]*)`", text):
         _, *words = shlex.split(command)
         found: Any = typer.main.get_command(app)
@@ -87,9 +91,30 @@ def test_there_is_always_something_to_do(case: str) -> None:
         found.make_context("failover", words)
 
 
-def test_done_needs_nothing() -> None:
-    """Law: there is nothing to do after a success."""
-    assert advised(a_lane(ev.Outcome.DONE)) == ""
+@pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback", "amps/controlled", "solace/guard"])
+def test_done_needs_nothing(runbook: str) -> None:
+    """Law: there is nothing to do after a planned move."""
+    assert advised(a_lane(ev.Outcome.DONE), runbook=runbook) == ""
+
+
+@pytest.mark.parametrize(
+    ("runbook", "commands"),
+    [
+        (
+            "solace/uncontrolled",
+            ["`failover guard --site ny`", "`failover restore --vpn Trading_VPN --site ny`", "Keep clients away"],
+        ),
+        ("solace/uncontrolled-isolated", ["`failover guard --site ny`"]),
+        ("amps/uncontrolled-async", ["`failover restore --service Trading_VPN --site ny`"]),
+        ("solace/restore", ["`failover failback --vpn Trading_VPN --to ny`"]),
+        ("amps/restore-bootstrap", ["`failover failback --service Trading_VPN --to ny`"]),
+    ],
+)
+def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[str]) -> None:
+    """Law: after a fail-over of a lost site, and after its restore, the next command of the way back is named."""
+    text = advised(a_lane(ev.Outcome.DONE), runbook=runbook)
+    assert [command for command in commands if command not in text] == []
+    assert_can_be_typed(text)
 
 
 @pytest.mark.parametrize(

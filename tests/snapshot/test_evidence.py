@@ -126,14 +126,25 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
         told = {"run": run, "simulated": True, "services": (service(VPN, failover_at=None),), **changes}
         return str(shell.write("report.json", report(shell.clock.now(), **told).encoded().decode()))
 
-    for wrong, words in (({"run": "other"}, "the report is of run other"), ({"simulated": False}, "of real sites")):
+    unsafe = service(VPN, failover_at=None, verdict="not-safe", reasons=("orders holds 600 older messages",))
+    for wrong, words, hint in (
+        ({"run": "other"}, f"the report is of run other, not of {run}", "take both snapshots anew with --run"),
+        ({"run": None}, f"its snapshots were taken without `--run {run}`", "take both snapshots anew with --run"),
+        ({"simulated": False}, "the report is of real sites", "take both snapshots anew with --run"),
+        (
+            {"services": (unsafe,)},
+            "orders holds 600 older messages",
+            "or go back all the same, by name: --accept-risk",
+        ),
+    ):
         code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(**wrong))
-        assert (code, words in err) == (3, True), err
+        assert (code, words in err, hint in err) == (3, True, True), err
     code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence(), "--evidence-age", "30s")
     assert (code, "at most 30 s are accepted" in err) == (3, True)
     both = ("--evidence", evidence(), "--accept-risk", "duplicates are dropped")
     assert typed("failback", "--all", "--to", "ny", *both)[0] == 2
-    code, err = typed("failback", "--all", "--to", "ny", "--evidence", evidence())
+    directory = str(Path(evidence()).parent)
+    code, err = typed("failback", "--all", "--to", "ny", "--evidence", directory)
     assert code == 0, err
     story = shell("runs", "export", shell.run_name()).out
     events = [json.loads(line["event"]) for line in map(json.loads, story.splitlines())]

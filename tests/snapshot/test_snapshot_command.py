@@ -48,10 +48,16 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     suspended since, which nobody has read yet; a run that is none is refused."""
     moved = shell(
         *("uncontrolled", "--vpn", VPN, "--failed", "ny", "--yes", "--attest", "cables pulled"),
-        *("--fault", "at 0s: node ny/NY_Appliance1 down"),
+        *("--fault", "at 0s: node ny/NY_Appliance1 down 20s"),
     )
     assert moved.code in (0, 9), moved.err
     run = shell.run_name()
+    # A later run that is no such fail-over, as the restore is, does not hide it.
+    world = shell.world()
+    shell.clock.advance(60)
+    world.close()
+    assert shell("controlled", "--vpn", VPN, "--yes").code == 3
+    assert shell.run_name() != run
     ended = shell("snapshot", "--site", "nj", "--vpn", VPN, "--run", "last", "--out", "nj", "--json")
     assert ended.code == 0, ended.err
     assert ended.values[-1]["simulated"] is True
@@ -67,7 +73,8 @@ def test_what_cannot_be_read(shell: Shell) -> None:
     for arguments, words in (
         (("--site", "la", "--out", "x"), "no site is called 'la'"),
         (("--site", "ny", "--vpn", "None", "--out", "x"), "None is not a service of ny"),
-        (("--site", "ny", "--run", "last", "--out", "x"), "is no uncontrolled fail-over that stands"),
+        (("--site", "ny", "--vpn", VPN, "--run", "last", "--out", "x"), f"no uncontrolled fail-over of {VPN} stands"),
+        (("--site", "ny", "--run", shell.run_name(), "--out", "x"), "is no uncontrolled fail-over that stands"),
     ):
         ended = shell("snapshot", *arguments)
         assert ended.code == 2

@@ -7,6 +7,7 @@ from typing import Any
 
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
+from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS, Worlds
 from orchestrator.clock import VirtualClock
@@ -54,6 +55,21 @@ def test_the_backlog_stands_and_drains_in_seconds(tmp_path: Path, clock: Virtual
     tallies = world.tallies()
     assert {tally.lost for tally in tallies.values()} == {0}
     assert tallies["Trading_VPN"].both_active == ()
+
+
+def test_a_restored_site_catches_up(tmp_path: Path, clock: VirtualClock) -> None:
+    """What piled up at New Jersey while New York was down reaches it under load: a fail-back becomes possible."""
+    world = embedded_world(tmp_path / "world.json", clock)
+    world.afflict(parse_faults(["at 0s: node ny/NY_Appliance1 down 15s"]))
+    clock.advance(5)
+    away = world.appliance(AWAY, "NJ_Appliance1")
+    away.set_role("Trading_VPN", "active")
+    clock.advance(15)
+    assert away.replication_queue("Trading_VPN").messages > 4_000
+    world.appliance(HOME, "NY_Appliance1").set_role("Trading_VPN", "standby")
+    clock.advance(30)
+    assert away.replication_queue("Trading_VPN").messages < 100
+    assert away.replication("Trading_VPN").sync_eligible
 
 
 def test_two_prepared_transactions_wait_for_a_decision(tmp_path: Path, clock: VirtualClock) -> None:

@@ -317,3 +317,12 @@ def test_a_command_that_cannot_be_saved_is_in_doubt(tmp_path: Path, clock: Virtu
         node.set_role("Trading_VPN", "standby")
     with pytest.raises(AdapterError):
         world.tallies()
+
+
+def test_a_folder_that_cannot_be_used_is_to_be_mended(tmp_path: Path, clock: VirtualClock) -> None:
+    """Where the folder is at fault, nobody is told to delete the world in it."""
+    folder = tmp_path / "file"
+    folder.write_text("no folder")
+    with pytest.raises(Unreachable, match="cannot be locked") as caught:
+        World(embedded_layout(), clock, path=folder / "world.json").tallies()
+    assert caught.value.hint == "mend the cause (disk full? read-only? a link?) and run it again"
