@@ -29,6 +29,7 @@ from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
@@ -214,9 +215,10 @@ class _Stage:
         held = (
             f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
         )
+        lost = counted(total["lost"], "message")
         both = self._scene.openness(total["both_active_intervals"])
         show(
-            f"  by the world's own account: {total['lost']:,} messages lost{held}, {total['duplicated']:,} duplicated, "
+            f"  by the world's own account: {lost} lost{held}, {total['duplicated']:,} duplicated, "
             f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
         )
         if self._wish.keep:

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from io import SEEK_CUR, BytesIO
 from typing import IO
 
+from orchestrator.counting import counted
+
 Matcher = Callable[[bytes], bool]
 
 # Enough to recognise a record by, and no more: what is corrupt may be large.
@@ -87,7 +89,7 @@ class Lines:
         if length > VALUE_MAX:
             raise Corrupt(f"a value of {length:,} bytes, and more than {VALUE_MAX:,} are not held")
         if length > _SMALL and self._again > _AGAIN_MAX + _AGAIN_TIMES * (self._offset - self._begun_at):
-            raise Corrupt(f"a value of {length:,} bytes, and too many before it had a wrong length")
+            raise Corrupt(f"a value of {counted(length, 'byte')}, and too many before it had a wrong length")
         if len(begun) > length:
             value, taken, end = begun[:length], b"", begun[length:]
         else:
@@ -98,7 +100,7 @@ class Lines:
         self._again += len(value) + len(taken)
         self.put_back(value[len(begun) :] + taken)
         what = "a value does not end after its" if end else "the file ends in a value of"
-        raise Corrupt(f"{what} {length:,} bytes")
+        raise Corrupt(f"{what} {counted(length, 'byte')}")
 
     def _take_up_to(self, begun: bytes, length: int) -> bytes:
         """``begun`` and what follows: ``length`` bytes, fewer at the end of the stream. Not by lines, which may be short,

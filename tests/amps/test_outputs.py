@@ -174,5 +174,5 @@ def test_a_large_fabric_is_drawn_by_group(amps: SimpleNamespace) -> None:
     confs[0] = confs[0].but(to=(*confs[0].to, amps.Dest("Q0", (amps.Entry("t"),), sync="async")))
     found = amps.report_of(*confs)
     drawn = mermaid(found, instances_max=3)
-    assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 links"|' in drawn
+    assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 link"|' in drawn
     assert "instances)" in svg(found, instances_max=3)
