@@ -133,7 +133,7 @@ def test_the_table_says_what_where_and_what_to_do(report: ValidationReport) -> N
 def test_a_clean_report_is_one_line(pair: Any, amps: SimpleNamespace) -> None:
     """Nothing found: the size of what was looked at, and zeros."""
     assert (
-        table(amps.report_of(*pair())) == "2 instances, 2 links, 1 topics: 0 errors, 0 risks, 0 undecided, 0 notes\n"
+        table(amps.report_of(*pair())) == "2 instances, 2 links, 1 topic: 0 errors, 0 risks, 0 undecided, 0 notes\n"
     )
 
 
