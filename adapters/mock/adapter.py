@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from adapters.mock import site_readings, wording
-from adapters.mock.appliance import BridgeName, NoSuchObject, Refused, TransactionView
+from adapters.mock.appliance import BridgeName, NoSuchObject, Refused
 from adapters.mock.browsing import Browsing
 from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.mischief import Seen
@@ -53,14 +53,11 @@ from orchestrator.readings import (
     Reading,
     ReplicationStatus,
     Role,
-    Transaction,
     Transactions,
-    TransactionState,
 )
 from orchestrator.site import Site
 
 _BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
-_TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 _BATCH = 1_000  # calls that share one request, and so one latency
 # Not config-synced (facts section 1.5): each node is told, whether it serves or not.
 _EVERY_NODE = frozenset({"set_backbone"})
@@ -137,20 +134,20 @@ class MockAdapter(Browsing):
         self._site = site
         self._setting = setting
         self._held: World | None = None
+        self._is_in = False  # what breaks ends the session, and the next request logs in anew
 
     def open(self) -> None:
         world = self._world
         self._pause()
         with world.request():
             login = Seen("login", self._site.name)
-            fault = world.answer_fault(login)
+            refused = self._refuses_us()
             world.notice(login)
             if not any(world.reachable(self._site.name, device.name) for device in self._site.devices):
+                self._is_in = False
                 raise Unreachable(f"no node of {self._site.name} answers", device=self._site.name)
-            if fault is not None:
-                raise AuthenticationFailed(
-                    f"{self._site.devices[0].name} does not accept the account", device=self._site.devices[0].name
-                )
+            if refused is not None:
+                raise refused
         self._pause()
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
@@ -159,6 +156,7 @@ class MockAdapter(Browsing):
         self._pause()
         seen = Seen("read", self._site.name, reading, tuple(services))
         with self._world.request():
+            self._log_in()
             fault = self._world.answer_fault(seen)
             answers = {} if _is_lost(fault) else self._read(reading, services)
         if fault is not None:
@@ -174,6 +172,7 @@ class MockAdapter(Browsing):
         return self._do_all(action, calls, permit)
 
     def close(self) -> None:
+        self._is_in = False
         world, self._held = self._held, None
         if world is not None:
             with suppress(AdapterError):  # whatever was seen or obeyed is on file already
@@ -208,7 +207,9 @@ class MockAdapter(Browsing):
                 case "endpoints":
                     return site_readings.endpoints(node, service)
                 case _:
-                    return Transactions(items=tuple(_transaction(view) for view in node.transactions(service)))
+                    return Transactions(
+                        items=tuple(site_readings.transaction(view) for view in node.transactions(service))
+                    )
         except NoSuchObject as error:
             return Failure.of(NoSuchService(str(error), device=node.router_name))
 
@@ -248,6 +249,7 @@ class MockAdapter(Browsing):
         found = self._nodes()
         answering = [node for node in found if world.reachable(site, node.router_name)]
         if not answering:
+            self._is_in = False
             raise Unreachable(f"no node of {site} answers", device=site)
         return answering
 
@@ -277,6 +279,7 @@ class MockAdapter(Browsing):
             answering = [node for node in nodes if self._world.reachable(self._site.name, node.router_name)]
             if not answering:
                 raise Unreachable(f"no node of {self._site.name} answers", device=self._site.name)
+            self._log_in()
             seen = Seen("command", self._site.name, action, (call.service,), call.args)
             fault = self._world.answer_fault(seen)
             error = self._command(answering, action, call, fault, permit)
@@ -325,6 +328,19 @@ class MockAdapter(Browsing):
 
     # The session
 
+    def _log_in(self) -> None:
+        """Make the session that is not there. Raises ``AuthenticationFailed``."""
+        refused = None if self._is_in else self._refuses_us()
+        if refused is not None:
+            raise refused
+
+    def _refuses_us(self) -> AuthenticationFailed | None:
+        """Does the site not accept the account this time?"""
+        fault = self._world.answer_fault(Seen("login", self._site.name))
+        self._is_in = fault is None
+        device = self._site.devices[0].name
+        return None if fault is None else AuthenticationFailed(f"{device} does not accept the account", device=device)
+
     @property
     def _world(self) -> World:
         if self._held is None:
@@ -345,7 +361,9 @@ class MockAdapter(Browsing):
         self._setting.clock.sleep(self._world.centre(self._site.name).layout.latency / 2)
 
     def _spoil(self, fault: AnswerFault, device: str) -> AdapterError:
-        """The error that a broken answer ends in; one that never comes is waited for as long as the site allows."""
+        """The error that a broken answer ends in; one that never comes is waited for as long as the site allows.
+        The session is over with it."""
+        self._is_in = False
         match fault.kind:
             case "lose reply":
                 return ConnectionLost(f"{device} closed the session before its answer was complete", device=device)
@@ -373,17 +391,4 @@ def _status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
         sync_eligible=row.sync_eligible,
         reject_when_ineligible=row.reject_when_ineligible,
         transaction_mode=row.transaction_mode,
-    )
-
-
-def _transaction(view: TransactionView) -> Transaction:
-    return Transaction(
-        xid=view.xid,
-        state=TransactionState(view.state.lower()),
-        type=_TYPES[view.type],
-        replicated=view.replicated,
-        client=view.client,
-        published=view.messages_published,
-        consumed=view.messages_consumed,
-        in_state_s=view.in_state_s,
     )

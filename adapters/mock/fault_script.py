@@ -89,6 +89,10 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         if not isinstance(armed.fault.what, AnswerFault):
             self._disturb(armed.fault.what, about)
 
+    def happened(self) -> tuple[str, ...]:
+        """Those that have happened, as they were written."""
+        return tuple(armed.fault.text for armed in self._armed if armed.fired_at is not None)
+
     def dump(self) -> list[Any]:
         """Plain data for the world's file."""
         return [[armed.fault.text, armed.given_at, armed.fired_at] for armed in self._armed]

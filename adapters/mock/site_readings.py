@@ -1,13 +1,25 @@
-"""What the simulated sites tell beyond a message VPN's replication: fences, endpoints, platform. Used by ``adapter``."""
+"""What the simulated sites tell beside replication: fences, endpoints, transactions, platform. Used by ``adapter``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
+from adapters.mock.appliance import TransactionView
 from adapters.mock.node import SimulatedAppliance
 from orchestrator.clock import Clock
 from orchestrator.errors import Unreachable
-from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from orchestrator.readings import (
+    EndpointDepth,
+    Endpoints,
+    Fence,
+    NodeFence,
+    Platform,
+    Transaction,
+    TransactionState,
+)
+
+_TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 
 
 def fence(nodes: Sequence[SimulatedAppliance]) -> Fence:
@@ -48,4 +60,18 @@ def platform(node: SimulatedAppliance, clock: Clock) -> Platform:
         mate=view.mate_router,
         level="admin",
         clock_offset_s=view.clock - clock.now(),
+    )
+
+
+def transaction(view: TransactionView) -> Transaction:
+    """One transaction of a message VPN, in any state."""
+    return Transaction(
+        xid=view.xid,
+        state=TransactionState(view.state.lower()),
+        type=_TYPES[view.type],
+        replicated=view.replicated,
+        client=view.client,
+        published=view.messages_published,
+        consumed=view.messages_consumed,
+        in_state_s=view.in_state_s,
     )

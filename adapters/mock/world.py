@@ -116,6 +116,11 @@ class World(Kept):
         with self.request():
             self._mischief.give(faults)
 
+    def happened(self) -> tuple[str, ...]:
+        """The faults that have happened by now, as they were written."""
+        with self.request():
+            return self._mischief.happened()
+
     def notice(self, seen: Seen) -> None:
         """A node saw this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
         self._mischief.notice(seen)

@@ -5,6 +5,7 @@ Looks through sessions that can only read, and judges what they say by a ``posts
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -304,7 +305,16 @@ class _Guard:
         elif self._code:
             yield "  what to do: `failover runs show` says where it stands; `failover guard` goes on with it"
         elif not self._ending.startswith("stopped") and not self._is_restored:
-            yield f"  what to do: when it can serve again, `failover restore --all --site {self._site}`"
+            yield f"  what to do: when it can serve again, `failover restore {self._to_restore()} --site {self._site}`"
+
+    def _to_restore(self) -> str:
+        """The services whose fail-over is recorded, where others of the pair never failed over; else all."""
+        with closing(self._tools.journal()) as journal:
+            history = self._history(journal)
+            lost = [service for service in self._services if history.last_outage(service, self._mate)]
+        if not lost or len(lost) == len(self._pair.services):
+            return "--all"
+        return " ".join(f"--service {shlex.quote(name)}" for name in lost)
 
 
 def _is_ours(journal: Journal, run: str) -> bool:

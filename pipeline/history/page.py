@@ -11,7 +11,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from orchestrator.counting import counted
 from pipeline.history.report import Drain, Durations, HistoryReport
 
-_WIDTH, _ROW, _LABEL, _FIGURES = 960, 24, 300, 190
+_WIDTH, _ROW, _LABEL, _FIGURES = 960, 24, 380, 230
+# As many signs of a label are shown, of its beginning and its end: what is simulated, and what tells rows apart.
+_HEAD, _TAIL = 30, 34
+# How wide a sign is at most, in the units of the drawing: capitals, and others.
+_CAPITAL, _SMALL = 9.5, 7.0
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 980px; padding: 0 1rem; color: #1d2733; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -96,11 +100,18 @@ def _svg(body: Element, rows: int, title: str) -> Element:
 
 
 def _label(svg: Element, number: int, text: str) -> None:
-    shown = text if len(text) <= 46 else f"{text[:45]}…"
-    place = {"x": str(_LABEL - 8), "y": str(number * _ROW + 17), "text-anchor": "end"}
-    label = SubElement(svg, "text", place)
-    label.text = shown
+    shown = text if len(text) <= _HEAD + _TAIL else f"{text[: _HEAD - 1]}…{text[-_TAIL:]}"
+    label = _text(svg, shown, _LABEL - 8, number, _LABEL - 16, {"text-anchor": "end"})
     SubElement(label, "title").text = text
+
+
+def _text(svg: Element, shown: str, x: int, number: int, room: int, more: dict[str, str]) -> Element:
+    """One that is made narrower where it might not fit."""
+    might_be = sum(_CAPITAL if one.isupper() else _SMALL for one in shown)
+    narrow = {"textLength": str(room), "lengthAdjust": "spacingAndGlyphs"} if might_be > room else {}
+    text = SubElement(svg, "text", {"x": str(x), "y": str(number * _ROW + 17), **more, **narrow})
+    text.text = shown
+    return text
 
 
 def _bar(svg: Element, number: int, shares: tuple[float, float, float], longest: float | None) -> None:
@@ -118,7 +129,7 @@ def _rect(svg: Element, kind: str, x: float, y: float, width: float, height: flo
 
 
 def _figures(svg: Element, number: int, text: str) -> None:
-    SubElement(svg, "text", x=str(_WIDTH - _FIGURES + 8), y=str(number * _ROW + 17)).text = text
+    _text(svg, text, _WIDTH - _FIGURES + 8, number, _FIGURES - 8, {})
 
 
 def _table(body: Element, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -13,7 +13,7 @@ from proof.promises import Broken
 from proof.simulation.draw import draw
 from proof.simulation.night import play
 from proof.simulation.stores import Stores
-from proof.simulation.story import Kind
+from proof.simulation.story import Kind, family_of
 
 _BATCH = 50  # each begins with new stores
 _SWEPT_EVERY = 5  # nights: what is left lying about for longer drives what is needed out of the processor's caches
@@ -30,13 +30,15 @@ class Failing:
 
 @dataclass(slots=True)
 class Figures:
-    """What came of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given."""
+    """What came of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given;
+    ``happened``: those that did happen, by family and text."""
 
     seeds: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     hit: Counter[str] = field(default_factory=Counter)
     faults: int = 0
+    happened: Counter[tuple[str, str]] = field(default_factory=Counter)
     instants: int = 0
     failing: list[Failing] = field(default_factory=list)
 
@@ -47,6 +49,7 @@ class Figures:
         self.kinds += other.kinds
         self.hit += other.hit
         self.faults += other.faults
+        self.happened += other.happened
         self.instants += other.instants
         self.failing += other.failing
 
@@ -67,6 +70,7 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
             figures.kinds[story.kind] += 1
             figures.hit += told.hit
             figures.faults += len(story.faults) + len(story.omissions) + len(story.lags)
+            figures.happened.update((family_of(story.kind), fault) for fault in told.happened)
             figures.instants += told.instants
             if told.broken:
                 figures.failing.append(Failing(seed, story.kind, told.broken))

@@ -52,7 +52,8 @@ _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
 
 @dataclass(slots=True)
 class Telling:
-    """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind."""
+    """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
+    ``happened``: those faults of the world that did happen."""
 
     story: Story
     outcome: str | None
@@ -60,6 +61,7 @@ class Telling:
     broken: tuple[Broken, ...]
     instants: int
     hit: Counter[str] = field(default_factory=Counter)
+    happened: tuple[str, ...] = ()
 
 
 def play(story: Story, stores: Stores) -> Telling:
@@ -119,7 +121,8 @@ class Night:
         ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
-        return Telling(self.story, outcome, ends, broken, self._instants, self._hit)
+        happened = tuple(self._stage.happened())
+        return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened)
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more."""

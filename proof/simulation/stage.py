@@ -25,6 +25,10 @@ class Stage(Protocol):
         """Script faults, each in the words of the family."""
         ...
 
+    def happened(self) -> Sequence[str]:
+        """Those of them that have happened by now, as they were written."""
+        ...
+
     def adapter(self, site: Site, setting: Setting) -> Adapter:
         """A new session with one of the sites."""
         ...

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,8 +26,8 @@ from tests.cli.shell import roles_of
 
 ROOT = Path(__file__).parents[2]
 SITES = ("ny", "nj")
-CUT = "drop"
-LOSSY = "numgen random mod 100 < 5 drop"
+CUT = "counter drop"
+LOSSY = "numgen random mod 100 < 5 counter drop"
 
 
 def why_not() -> str:
@@ -36,9 +38,9 @@ def why_not() -> str:
     return f"not installed: {', '.join(missing)} (Debian: iproute2, nftables)" if missing else ""
 
 
-def sh(*words: str, typed: str = "") -> None:
-    """Run a command of the system's."""
-    subprocess.run(words, input=typed, check=True, capture_output=True, text=True)
+def sh(*words: str, typed: str = "") -> str:
+    """Run a command of the system's; what it prints."""
+    return subprocess.run(words, input=typed, check=True, capture_output=True, text=True).stdout
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Net:
     delay_s: float = 0.0
     told: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)  # packets of each site that were lost, once it is healed
 
     def space(self, name: str) -> str:
         return f"fo{os.getpid()}{name}"
@@ -151,7 +154,10 @@ class Net:
         self._nft(site, f"table inet spoilt {{ {chains} }}\n")
 
     def heal(self, site: str) -> None:
-        """The cable of ``site`` is whole."""
+        """The cable of ``site`` is whole. What was lost until now is counted."""
+        self._nft(site, "table inet spoilt\n")  # so that there is one
+        listed = sh("ip", "netns", "exec", self.space(site), "nft", "list", "table", "inet", "spoilt")
+        self.dropped[site] += sum(map(int, re.findall(r"counter packets (\d+)", listed)))
         self._nft(site, "table inet spoilt\ndelete table inet spoilt\n")
 
     def _nft(self, site: str, rules: str) -> None:

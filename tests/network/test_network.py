@@ -41,9 +41,11 @@ def moved(net: Net) -> None:
     assert (net.roles(), tally.lost, tally.both_active) == (("standby", "active"), 0, ())
 
 
+@pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("way", ["cli", "semp"])
-def test_cut_during_each_step(net: MakeNet, way: str) -> None:
-    """Law: a partition that heals costs time and nothing else, whichever step it meets, at the one site or the other."""
+def test_cut_during_each_step(net: MakeNet, way: str, first: int) -> None:
+    """Law: a partition that heals costs time and nothing else, whichever step it meets, at the one site and at the
+    other: they take turns, and each begins once."""
     here = net(way)
     process = here.failover("controlled", "-i", str(here.inventory), *MOVE)
     steps: list[str] = []
@@ -51,7 +53,7 @@ def test_cut_during_each_step(net: MakeNet, way: str) -> None:
     for told in events(process):
         step = told.get("event", {}).get("step")
         if told.get("event", {}).get("kind") == "step.started" and step not in steps:
-            site = SITES[len(steps) % 2]
+            site = SITES[(len(steps) + first) % 2]
             steps.append(step)
             here.spoil(site, CUT)
             menders.append(threading.Timer(CUT_S, here.heal, [site]))
@@ -61,6 +63,7 @@ def test_cut_during_each_step(net: MakeNet, way: str) -> None:
     assert ended(process)[0] == 0
     assert steps == [step.id for step in load_runbook("solace/controlled").steps][: len(steps)]
     assert {"demote", "drain", "activate"} <= set(steps)
+    assert all(here.dropped[site] for site in SITES), here.dropped
     moved(here)
 
 
@@ -72,6 +75,9 @@ def test_slow_and_lossy(net: MakeNet, way: str) -> None:
         here.spoil(site, LOSSY)
     code, said = ended(here.failover("controlled", "-i", str(here.inventory), *MOVE))
     assert code == 0, said
+    for site in SITES:
+        here.heal(site)
+    assert all(here.dropped[site] for site in SITES), here.dropped
     moved(here)
 
 

@@ -264,6 +264,10 @@ def test_only_the_role_where_the_doors_are_needed(shell: Shell) -> None:
     assert night.guards() == [("solace/guard-standby", "done")]
     assert (night.role(), night.role(OTHER), night.doors()) == ("standby", "active", [True])
     assert f"its doors stay open, because it may be needed for {OTHER}" in ended.out
+    # The other one never failed over, so a restore of all would be refused.
+    assert ended.out.splitlines()[-1] == (
+        f"  what to do: when it can serve again, `failover restore --service {VPN} --site ny`"
+    )
 
 
 def test_all_services_at_once(shell: Shell) -> None:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
+from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
+from tests.spark.past import Night
 
 # The JVM's second compiler would take the other core for longer than these small jobs last.
 _BRIEF = {
@@ -40,3 +43,22 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     scratch = tmp_path_factory.mktemp("scratch")
     with spark_session(SparkSettings("local[2]", "1g", 2, scratch, _BRIEF)) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def night_of_runs(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    """Six runs and their exports, for tests that only read them."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("STATE", "JOURNAL", "INVENTORY"):
+            environment.delenv(f"FAILOVER_{name}", raising=False)
+        night = Night(tmp_path_factory.mktemp("night"))
+        night.pass_by()
+    return night
+
+
+@pytest.fixture(scope="session")
+def outcome(spark: SparkSession, night_of_runs: Night) -> Iterator[HistoryOutcome]:
+    """The history of that night, as this machine makes it."""
+    found = history_of(spark, files_of([str(night_of_runs.records)]), VirtualClock())
+    yield found
+    found.close()

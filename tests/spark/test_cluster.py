@@ -1,4 +1,4 @@
-"""The same comparison on a real cluster: a standalone master and two workers on loopback, one killed meanwhile."""
+"""Every command on a real cluster: a standalone master and two workers on loopback, one killed meanwhile."""
 
 from __future__ import annotations
 
@@ -9,20 +9,37 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import which
+from typing import Any
 
+import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import VirtualClock
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
+from orchestrator.reports.forecast import NAME as FORECAST
+from pipeline.amps.instance import Instance, Topic
+from pipeline.amps.journals import compare_journals
+from pipeline.amps.keys import Definition
+from pipeline.amps.sow import SowSide, compare_sows
 from pipeline.generator import Shape, TwoSites, write_small
+from pipeline.history.history import HistoryOutcome
 from pipeline.java import find_java
 from pipeline.report import Report
+from tests.cli.shell import VPN
 from tests.spark import processes
+from tests.spark.dumps import Logged, journal_text
+from tests.spark.fabric import some_pair
 from tests.spark.looking import NIGHT, WATCH_RULES, brief, night
+from tests.spark.past import Night, inline, typed
 from tests.spark.processes import PATIENCE_S, ROOT
 
 # In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
@@ -146,7 +163,7 @@ SETTINGS = (
     f"spark.executor.extraJavaOptions={BRIEF}",
 )
 CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
-TRUTH = {"missing": SHAPE.missing, "extra": SHAPE.extra, "changed": SHAPE.changed}
+TRUTH = {name: getattr(SHAPE, name) for name in ("missing", "extra", "duplicate", "changed", "displaced")}
 
 
 def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -156,10 +173,13 @@ def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess
     )
 
 
-def submitted(cluster: Cluster, *arguments: str) -> list[str]:
-    """A command of the pipeline, by spark-submit."""
-    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
-    return [*submit, str(ROOT / "examples" / "spark_submit.py"), *arguments]
+EXAMPLE = ROOT / "examples" / "spark_submit.py"
+
+
+def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE, more: Sequence[str] = ()) -> list[str]:
+    """A command of the pipeline, by spark-submit; ``more`` are words for that."""
+    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF, *more]
+    return [*submit, str(script), *arguments]
 
 
 def ours(cluster: Cluster, *arguments: str) -> list[str]:
@@ -173,7 +193,11 @@ def sums(folder: Path) -> dict[str, int]:
     report = Report.model_validate(json.loads((folder / "report.json").read_text("utf-8")))
     ends = report.endpoints
     found = {"missing": sum(one.missing.messages for one in ends), "extra": sum(one.extra.messages for one in ends)}
-    return {**found, "changed": sum(one.changed for one in ends)}
+    order = {
+        "duplicate": sum(one.duplicates_right for one in ends),
+        "displaced": sum(one.order_breaks for one in ends),
+    }
+    return {**found, **order, "changed": sum(one.changed for one in ends)}
 
 
 def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
@@ -201,6 +225,103 @@ def test_readings_are_followed(cluster: Cluster, tmp_path: Path) -> None:
     assert json.loads(out.splitlines()[-1])["result"]["lines"] == len(files) * 3
     lines = [line for file in sorted(alerts.iterdir()) for line in file.read_text("utf-8").splitlines()]
     assert brief(json.loads(line) for line in lines) == NIGHT
+
+
+# One process for several commands, each with the session that is given: starting one takes longer than its work.
+SEVERAL = """
+import json, sys
+from orchestrator.cli.main import main
+print(json.dumps([main(["pipeline", *arguments]) for arguments in json.loads(sys.argv[1])]))
+"""
+# Many small queries: to compile each would take longer than to run it.
+UNCOMPILED = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.shuffle.partitions=2")
+TOPICS = ("t0", "t1")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a command found: its documents without the moments at which they were made, and its tables as sorted rows."""
+
+    documents: dict[str, Any]
+    tables: dict[str, list[str]]
+
+    @classmethod
+    def at(cls, folder: Path) -> Found:
+        """As it was written."""
+        documents = {file.name: json.loads(file.read_bytes()) for file in folder.glob("*.json")}
+        tables = {path.name: pq.read_table(path).to_pylist() for path in folder.iterdir() if path.is_dir()}
+        return cls.of(documents, tables)
+
+    @classmethod
+    def of(cls, documents: Mapping[str, dict[str, Any]], tables: Mapping[str, list[dict[str, Any]]]) -> Found:
+        timeless = {
+            name: {key: value for key, value in told.items() if key not in ("created_at", "made_at")}
+            for name, told in documents.items()
+        }
+        return cls(timeless, {name: sorted(map(str, rows)) for name, rows in tables.items()})
+
+
+def rows(table: DataFrame) -> list[dict[str, Any]]:
+    return [row.asDict() for row in table.collect()]
+
+
+def dumped(folder: Path) -> tuple[str, str]:
+    """Dumps of two instances that differ in many ways, one of them with a journal that was cut off."""
+    sites = zip(some_pair(77, TOPICS), ("ny", "nj"), strict=True)
+    left, right = (site.write(folder / name, TOPICS) for site, name in sites)
+    (folder / "nj" / "journal" / "torn.txt").write_bytes(journal_text([Logged(1, "1", 1, b"{}")])[:-60])
+    return left, right
+
+
+def locally(spark: SparkSession, left: str, right: str) -> dict[str, Found]:
+    """The same questions about dumps, asked of a session on this machine."""
+    clock = VirtualClock()
+    logs = compare_journals(spark, Instance.of_journals(left), Instance.of_journals(right), 1.0, clock)
+    keys = {Topic(topic, "json"): Definition(("/id",)) for topic in TOPICS}
+    sows = compare_sows(spark, *[SowSide(Instance.of_directory(name), keys) for name in (left, right)], 1.0, clock)
+    found = {}
+    for name, one in (("journals", logs), ("sow", sows)):
+        tables = {"differences": rows(one.differences), "quarantine": rows(one.unread)}
+        found[name] = Found.of({"report.json": one.report.model_dump(mode="json")}, tables)
+        one.close()
+    return found
+
+
+def test_what_needs_python_on_the_workers(
+    cluster: Cluster, spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+) -> None:
+    """Law: journals, sow and history, whose workers read dumps and records in Python, say and write on a cluster what
+    they do on one machine, to the last row; and what history learns there, a dry run tells."""
+    left, right = dumped(tmp_path)
+    keys = [word for topic in TOPICS for word in ("--keys", f"{topic}.json=/id")]
+    asked = {
+        "journals": (left, right),
+        "sow": (left, right, *keys),
+        "history": (str(night_of_runs.records), "--learn"),
+    }
+    commands = [[name, *given, "--out", str(tmp_path / "found" / name)] for name, given in asked.items()]
+    script = tmp_path / "several.py"
+    script.write_text(SEVERAL, encoding="utf-8")
+    (tmp_path / "found").mkdir()
+    with begun(submitted(cluster, json.dumps(commands), script=script, more=UNCOMPILED), tmp_path) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert out.splitlines()[-1:] == ["[4, 4, 0]"], err[-2000:]
+    for name, known in locally(spark, left, right).items():
+        assert Found.at(tmp_path / "found" / name) == known, name
+        assert len(known.tables["differences"]) > 10 and known.tables["quarantine"]
+    told = {"report.json": outcome.report, "forecast.json": outcome.forecast}
+    documents = {name: one.model_dump(mode="json") for name, one in told.items()}
+    past = Found.of(documents, {"facts": rows(outcome.facts)})
+    assert Found.at(tmp_path / "found" / "history") == past
+    assert len(past.tables["facts"]) > 50
+    assert (tmp_path / "found" / "history" / "history.html").exists()
+    learnt = tmp_path / "state" / FORECAST
+    assert learnt.read_bytes() == (tmp_path / "found" / "history" / FORECAST).read_bytes()
+    tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
+    ahead = json.loads(typed(tools, "controlled", "--vpn", VPN, "--dry-run", "--json").splitlines()[-1])["result"]
+    notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
+    assert any(note.endswith("as 6 times before") for note in notes["demote"])
+    assert any("waits before (at " in note for note in notes["drain"])
 
 
 def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:

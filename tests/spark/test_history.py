@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
+import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from shutil import copytree
@@ -19,23 +17,19 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from adapters.mock.embedded import embedded_world
-from orchestrator.cli.main import main
 from orchestrator.cli.wiring import Tools
-from orchestrator.clock import Clock, VirtualClock
-from orchestrator.contract import Adapter, Permit
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
-from orchestrator.fleet import Desk, InlineFleet
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.reports.forecast import Range
-from orchestrator.runbook import Side
 from pipeline.history import tables
 from pipeline.history.facts import Fact, facts_of_text
 from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.history.page import page_of
-from pipeline.history.report import Durations, HistoryReport, Retry
-from tests.cli.shell import DECISIONS, VPN, Shell
+from pipeline.history.report import Drain, Durations, HistoryReport, Retry
+from tests.cli.shell import VPN, Shell
+from tests.spark.past import Night, inline, pause, typed
 
 
 @pytest.fixture
@@ -47,82 +41,15 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     return Shell(tmp_path, capsys)
 
 
-@dataclass
-class Night:
-    """A directory with the exports of six runs to and fro, one of them with a lost request; and their own reports."""
-
-    folder: Path
-    reports: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def records(self) -> Path:
-        return self.folder / "records"
-
-    def pass_by(self) -> None:
-        """All of it, on the injected clock."""
-        self.records.mkdir()
-        decisions = self.folder / "decisions.yaml"
-        decisions.write_text(DECISIONS, encoding="utf-8")
-        tools = Tools(self.folder, VirtualClock(), SecretStore(None), Registry(), _inline)
-        for number in range(6):
-            source = ("--from", ("ny", "nj")[number % 2])
-            fault = ("--fault", "demote: lose request") if number == 3 else ()
-            typed(tools, "controlled", "--vpn", VPN, "--yes", *source, "--xa", str(decisions), *fault)
-            report = json.loads(typed(tools, "runs", "show", "last", "--json"))
-            self.reports.append(report)
-            typed(tools, "runs", "export", "last", "-o", str(self.records / f"{report['run']}-{number}.jsonl"))
-            pause(tools, 3_600.0)
-
-
-def _inline(adapters: Mapping[Side, Adapter], permit: Permit, clock: Clock, desk: Desk | None) -> InlineFleet:
-    return InlineFleet(adapters, permit, clock, desk=desk)
-
-
-def typed(tools: Tools, *arguments: str) -> str:
-    """What a command prints; it must end well."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(arguments, tools)
-    assert code == 0, err.getvalue()
-    return out.getvalue()
-
-
-@pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
-    """One for all tests of this file, which only read it."""
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("STATE", "JOURNAL", "INVENTORY"):
-            environment.delenv(f"FAILOVER_{name}", raising=False)
-        night = Night(tmp_path_factory.mktemp("night"))
-        night.pass_by()
-    return night
-
-
-@pytest.fixture(scope="module")
-def outcome(spark: SparkSession, night: Night) -> Iterator[HistoryOutcome]:
-    """The history of that night."""
-    found = history_of(spark, files_of([str(night.records)]), VirtualClock())
-    yield found
-    found.close()
-
-
-def pause(tools: Tools, seconds: float) -> None:
-    """Let time pass for the pair, too: it does only while somebody holds its world."""
-    with closing(embedded_world(tools.world_file, tools.clock)) as world:
-        tools.clock.sleep(seconds)
-        with world.request():
-            pass
-
-
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
     """Percentiles 5, 50, 95 by the standard library."""
     cuts = statistics.quantiles(values, n=100, method="inclusive")
     return cuts[4], cuts[49], cuts[94]
 
 
-def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night: Night) -> None:
+def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night_of_runs: Night) -> None:
     """Law: phases, outages and endings are percentiles of what each run's own report says."""
-    report, runs = outcome.report, night.reports
+    report, runs = outcome.report, night_of_runs.reports
     assert (report.runs, report.unread_files) == (6, 0)
     assert [(one.outcome, one.n) for one in report.endings] == [("done", 6)]
     [outage] = report.outages
@@ -155,9 +82,9 @@ def test_second_attempts_are_found(outcome: HistoryOutcome) -> None:
     assert again == {("nj", "set_role"): 1}
 
 
-def test_drains_have_hour_and_size(outcome: HistoryOutcome, night: Night) -> None:
+def test_drains_have_hour_and_size(outcome: HistoryOutcome, night_of_runs: Night) -> None:
     """Law: every wait for a queue with messages in it is in the table, under its hour and its power of ten."""
-    told = [(run["lanes"][0]["drained_messages"], run["started_at"]) for run in night.reports]
+    told = [(run["lanes"][0]["drained_messages"], run["started_at"]) for run in night_of_runs.reports]
     # These runs are over in seconds, and begin with the hour.
     expected = Counter((int(at[11:13]), 10 ** (len(str(one)) - 1)) for one, at in told if one)
     assert len({hour for hour, _ in expected}) > 1
@@ -174,22 +101,22 @@ def test_forecast_is_of_all_and_of_each(outcome: HistoryOutcome) -> None:
     assert isinstance(forecast.drain_rate("Never_Seen", simulated=True), Range)
 
 
-def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, night: Night) -> None:
+def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, night_of_runs: Night) -> None:
     """Law: each run is held against the runs before it, never against itself or later ones."""
     off = {one.step: (one.n, one.off) for one in outcome.report.prediction_errors}
     for step in ("drain", "demote"):
         took = [
             next(one["seconds"] for one in run["lanes"][0]["steps"] if one["id"] == step)
-            for run in sorted(night.reports, key=lambda run: run["started_at"])
+            for run in sorted(night_of_runs.reports, key=lambda run: run["started_at"])
         ]
         expected = [abs(took[place] - statistics.median(took[:place])) for place in range(3, 6)]
         assert off[step] == (3, pytest.approx(statistics.median(expected), abs=2e-3))
 
 
-def test_what_cannot_be_read_is_counted(spark: SparkSession, night: Night, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_counted(spark: SparkSession, night_of_runs: Night, tmp_path: Path) -> None:
     """Law: an edited, a cut and an empty export are named with a reason, and do not stop the others."""
     records = tmp_path / "records"
-    copytree(night.records, records)
+    copytree(night_of_runs.records, records)
     first, second, third, *_ = sorted(records.iterdir())
     (records / "run=cut").mkdir()
     (records / "run=cut" / "records.parquet").write_bytes(b"PAR1")
@@ -224,9 +151,11 @@ def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) ->
     assert bridge.changed_at == json.loads(kept.read_text("utf-8").splitlines()[-1])["at"]
 
 
-def test_parquet_tells_the_same(spark: SparkSession, night: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
+def test_parquet_tells_the_same(
+    spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+) -> None:
     """Law: what `runs export --all --parquet` wrote proves itself, and gives the very figures of the JSON Lines."""
-    tools = Tools(night.folder, VirtualClock(), SecretStore(None), Registry(), _inline)
+    tools = Tools(night_of_runs.folder, VirtualClock(), SecretStore(None), Registry(), inline)
     typed(tools, "runs", "export", "--all", "--parquet", str(tmp_path / "exported"))
     found = history_of(spark, files_of([str(tmp_path / "exported")]), VirtualClock())
     assert (found.report, found.forecast) == (outcome.report, outcome.forecast)
@@ -244,11 +173,13 @@ def test_parquet_tells_the_same(spark: SparkSession, night: Night, outcome: Hist
         assert one.file == str(file) and words in one.why
 
 
-def test_each_run_counts_once(spark: SparkSession, night: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
+def test_each_run_counts_once(
+    spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+) -> None:
     """Law: copies of exports change no figure, and are told; a run that is in one file as far as its question, and in
     another to its end, counts as it ended. Looks that are kept twice count once."""
     records = tmp_path / "records"
-    copytree(night.records, records)
+    copytree(night_of_runs.records, records)
     for file in sorted(records.iterdir())[:2]:
         (records / f"copy-{file.name}").write_bytes(file.read_bytes())
     report = history_of(spark, files_of([str(records)]), VirtualClock()).report
@@ -315,6 +246,22 @@ def test_the_page_is_one_file_without_scripts() -> None:
     reader.feed(page)
     assert "script" not in reader.tags and {"svg", "rect", "table"} <= reader.tags
     assert "<script" not in page and "SIMULATED" in page
+
+
+def test_long_names_are_told_apart_on_the_page(outcome: HistoryOutcome) -> None:
+    """Law: however long a name is, its row says that it is simulated, and its hour and backlog; what might be wider than
+    its place is drawn narrower, as what stands outside of a drawing is cut off."""
+    name = "TRADING_AND_SETTLEMENT_EMEA_WEST" * 2
+    slow, fast = (
+        Drain(simulated=True, service=name, hour=hour, backlog=10**7, n=3, p05=1, p50=2, p95=3) for hour in (3, 14)
+    )
+    page = page_of(outcome.report.model_copy(update={"drains": (slow, fast)})).decode()
+    found = re.findall(r'<text x="372"[^>]*text-anchor="end"([^>]*)>([^<]*)<', page)
+    shown = {text: more for more, text in found if "from" in text}
+    for hour, (text, more) in zip(("03h", "14h"), shown.items(), strict=True):
+        assert text.startswith("SIMULATED TRADING") and text.endswith(f"WEST, {hour}, from 10,000,000")
+        assert 'textLength="364"' in more
+    assert any("textLength" not in more for more, _ in found)
 
 
 def test_a_file_that_is_neither(tmp_path: Path) -> None:

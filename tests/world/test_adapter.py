@@ -362,6 +362,24 @@ def test_a_wrong_password_ends_the_login(stage: Build, adapter: Build) -> None:
     ny.open()
 
 
+def test_a_session_that_broke_logs_in_anew(stage: Build, adapter: Build, permit: Any) -> None:
+    """An account that is not accepted any more is met by who has no session, in readings and in commands, and by nobody
+    in the middle of one. Nothing is obeyed then."""
+    here = stage()
+    ny = adapter(here.world)
+    ny.open()
+    here.fault("reads: lose reply", "any: wrong password 5s")
+    with pytest.raises(ConnectionLost):
+        ny.probe("replication", ["V"])
+    with pytest.raises(AuthenticationFailed):
+        ny.probe("replication", ["V"])
+    with pytest.raises(AuthenticationFailed):
+        list(ny.apply("set_role", [DEMOTE], permit))
+    assert here.row("ny").role == "active"
+    here.wait(5)
+    ny.probe("replication", ["V"])
+
+
 def test_an_inventory_that_does_not_fit_the_world_is_refused(
     clock: VirtualClock, adapter: Build, stage: Build
 ) -> None:

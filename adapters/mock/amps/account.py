@@ -124,8 +124,9 @@ class FabricLedger:
         if not self.open or self.open[-1][1] != instances:
             self.open.append((moment, instances))
 
-    def stream(self, publisher: str, reader: str, reachable: Numbers, held: Numbers) -> StreamTally:
-        """``reachable``: what the reader can still get; ``held``: what any instance has, running or not."""
+    def stream(self, publisher: str, reader: str, reachable: Numbers, held: Callable[[str], Numbers]) -> StreamTally:
+        """``reachable``: what the reader can still get; ``held``: what any instance has of a publisher, running or not,
+        asked only where something is lost."""
         acknowledged = self.acknowledged.get(publisher, Numbers())
         receipts = self.readers.get(reader, Receipts())
         outstanding = acknowledged.without(receipts.received.get(publisher, Numbers()))
@@ -137,7 +138,7 @@ class FabricLedger:
             received=receipts.received.get(publisher, Numbers()).count,
             waiting=outstanding.count - lost.count,
             lost=lost.count,
-            stranded=lost.count - lost.without(held).count,
+            stranded=lost.count - lost.without(held(publisher)).count if lost else 0,
             duplicated=receipts.duplicated.get(publisher, 0),
             out_of_order=receipts.out_of_order.get(publisher, 0),
         )

@@ -244,7 +244,7 @@ class Fabric:
             for publisher in self.layout.publishers:
                 if publisher.topic == reader.topic:
                     reachable = clients.still_reachable(self, reader, client, publisher.name)
-                    yield self.ledger.stream(publisher.name, reader.name, reachable, self.held(publisher.name))
+                    yield self.ledger.stream(publisher.name, reader.name, reachable, self.held)
 
     def _consumed(self) -> Iterable[StreamTally]:
         for reader in self.layout.consumers:
@@ -262,4 +262,4 @@ class Fabric:
                         if queue.proxied:
                             for run in queue.held.get(publisher.name, Numbers()):
                                 can_be_had.add(*run)
-                    yield self.ledger.stream(publisher.name, reader.name, can_be_had, self.held(publisher.name))
+                    yield self.ledger.stream(publisher.name, reader.name, can_be_had, self.held)

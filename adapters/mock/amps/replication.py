@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
     """Let all links out of a serving instance do what they do in ``passed`` seconds."""
-    layout = fabric.described(source.name)
+    layout, acked = fabric.described(source.name), []
     for described in layout.destinations:
         link = source.links[described.name]
         if link.to is not None and not fabric.can_link(source.name, link.to):
@@ -30,7 +30,8 @@ def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
         _skip(fabric, source, described, link)
         if link.to is not None:
             _carry(fabric, source, described, link, passed)
-    acked = [link.acked for described, link in linked(layout, source) if is_sync(described, link)]
+        if is_sync(described, link):
+            acked.append(link.acked)
     source.persist(min(acked, default=source.journal.next))
 
 

@@ -118,6 +118,11 @@ class AmpsWorld(Kept):
         with self.request():
             self._mischief.give(faults)
 
+    def happened(self) -> tuple[str, ...]:
+        """The faults that have happened by now, as they were written."""
+        with self.request():
+            return self._mischief.happened()
+
     def notice(self, asked: Asked) -> None:
         """Somebody asks this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
         self._mischief.notice(asked)

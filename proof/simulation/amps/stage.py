@@ -51,6 +51,10 @@ class AmpsStage:
         """In the words of ``adapters.mock.amps.faults``."""
         self._world.afflict(parse_amps_fault(text) for text in faults)
 
+    def happened(self) -> Sequence[str]:
+        """See ``stage.Stage``."""
+        return self._world.happened()
+
     def adapter(self, site: Site, setting: Setting) -> Adapter:
         """The simulated instances, in process."""
         return cast("Adapter", MockAmpsAdapter(site, setting))

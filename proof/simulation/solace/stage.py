@@ -53,6 +53,10 @@ class SolaceStage:
         """In the words of ``adapters.mock.faults``."""
         self._world.afflict(parse_fault(text) for text in faults)
 
+    def happened(self) -> Sequence[str]:
+        """See ``stage.Stage``."""
+        return self._world.happened()
+
     def adapter(self, site: Site, setting: Setting) -> Adapter:
         """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
         if self._fence is not None and self._fence.site == site.name:
