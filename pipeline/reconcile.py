@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
@@ -83,7 +84,7 @@ class _Reconciliation:
         spans: tuple[Interval, ...] = ()
         samples: tuple[Sample, ...] = ()
         if work.plan != "fingerprints":
-            self._say(f"looking closer at {work.rows_drilled:,} of {work.rows:,} messages")
+            self._say(f"looking closer at {work.rows_drilled:,} of {counted(work.rows, 'message')}")
             differences = self._drill(table, tallies, work)
             spans = self._count(differences, tallies)
             samples = self._samples(differences, tallies)
