@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from orchestrator.counting import counted
 from orchestrator.decisions import XaDecisions
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
@@ -35,7 +36,7 @@ class Definition(Generic[Model]):
         if self.value is not None:
             return self.value
         first, *more = [finding for finding in self.findings if finding.level is Level.ERROR]
-        count = f"{len(more)} more {'mistake' if len(more) == 1 else 'mistakes'} in this file" if more else ""
+        count = f"{counted(len(more), 'more mistake')} in this file" if more else ""
         hint = "; ".join(part for part in (first.hint, count) if part)
         raise DefinitionError(first.message, hint=hint, file=self.file, line=first.line)
 

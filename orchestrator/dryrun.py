@@ -13,6 +13,7 @@ from typing import Literal
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
+from orchestrator.counting import counted
 from orchestrator.decide.judge import judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import (
@@ -283,7 +284,7 @@ class _Layout:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)
         if waiting is not None:
-            yield f"{waiting:,} messages in the queue now"
+            yield f"{counted(waiting, 'message')} in the queue now"
         if step.when_guard_breaks is not None:
             yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
         if step.when_stalled is not None:

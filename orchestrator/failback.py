@@ -8,6 +8,7 @@ than the fail-over.
 
 from __future__ import annotations
 
+from orchestrator.counting import counted
 from orchestrator.plan import Outage
 from orchestrator.readings import EndpointDepth, Endpoints
 
@@ -42,7 +43,7 @@ def _of_endpoint(item: EndpointDepth, other: EndpointDepth | None, outage: Outag
     if other is not None and other.messages == item.messages:
         return None
     there = "unknown" if other is None or other.messages is None else str(other.messages)
-    counts = f"{item.messages} messages here, {there} there"
+    counts = f"{counted(item.messages, 'message')} here, {there} there"
     if outage is None:
         return f"{name}: {counts}, and the time of the fail-over is not known"
     if item.oldest_at is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
+from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.ask import Ask, active_of, failover_of, run_of
 from pipeline.explain import Setting
@@ -196,12 +197,18 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
 def _uncommon(service: str, site: str, name: str, found: list[Uncommon]) -> Iterator[Finding]:
     unexplained = sum(one.unexplained for one in found)
     if unexplained:
-        text = f"{service}: {unexplained:,} messages are at {site} only, and nothing explains it"
+        text = (
+            f"{service}: {counted(unexplained, 'message is', 'messages are')} at {site} only, and nothing explains it"
+        )
         yield _found(Level.ERROR, name, text)
     for why, text in WHYS.items():
         number = sum(one.by_why.get(why, 0) for one in found)
         if number:
-            yield _found(Level.NOTE, f"{name}-{why}", f"{service}: {number:,} messages are at {site} only: {text}")
+            yield _found(
+                Level.NOTE,
+                f"{name}-{why}",
+                f"{service}: {counted(number, 'message is', 'messages are')} at {site} only: {text}",
+            )
 
 
 def _absent(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]:

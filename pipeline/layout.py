@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from pipeline.manifest import DataFile
 from pipeline.places import Place
@@ -122,7 +123,9 @@ def _checked(place: Place, file: DataFile) -> Footer:
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
     if metadata.num_rows != file.rows:
-        raise DefinitionError(f"holds {metadata.num_rows:,} rows, the manifest says {file.rows:,}", file=name)
+        raise DefinitionError(
+            f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name
+        )
     return Footer(empty.get("digest", 0), _numbers(metadata))
 
 

@@ -14,12 +14,47 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
+from urllib.parse import quote, unquote
+from uuid import uuid4
 
 from orchestrator.holder import holder_is_dead, holder_name
 from orchestrator.looks import write_private
 
 OWNER = "owner"
 LOG = "spark.log"
+# What is being made, or is being removed, is called after its owner, since it may not name one inside.
+_BEFORE, _BEHIND, _TOKEN = ".failover-", ".passing", 8
+
+
+def make(folder: Path, jvm: int | None = None) -> Path:
+    """Make ``folder``, which says whose it is from its first moment, whenever this process is killed: it gets its own
+    name once ``claim`` is done. Returns it. Raises ``OSError``."""
+    passing = _passing(folder.parent)
+    try:
+        passing.mkdir(0o700)
+        claim(passing, jvm)
+        passing.rename(folder)
+    except BaseException:
+        shutil.rmtree(passing, ignore_errors=True)
+        raise
+    return folder
+
+
+def remove(folder: Path) -> None:
+    """Remove ``folder``, which says whose it is to its last moment. Never fails: what cannot be removed is for whoever
+    sweeps after this process."""
+    passing = _passing(folder.parent)
+    with suppress(OSError):
+        folder.rename(passing)
+        shutil.rmtree(passing, ignore_errors=True)
+
+
+def _passing(place: Path) -> Path:
+    return place / f"{_BEFORE}{uuid4().hex[:_TOKEN]}-{quote(holder_name(), safe='')}{_BEHIND}"
+
+
+def _owner_of(passing: Path) -> str:
+    return unquote(passing.name[len(_BEFORE) + _TOKEN + 1 : -len(_BEHIND)])
 
 
 def claim(folder: Path, jvm: int | None = None) -> None:
@@ -34,19 +69,25 @@ def hold(log: IO[bytes]) -> None:
 
 
 def sweep(place: Path, pattern: str) -> None:
-    """Remove the directories in ``place`` that are called so and whose owners are all dead. Never fails: what cannot be
-    removed stays, with its owner, for the next time."""
+    """Remove the directories in ``place`` that are called so, or were being made or removed, and whose owners are all
+    dead. Never fails: what cannot be removed stays for the next time."""
     with suppress(OSError):
         for folder in place.glob(pattern):
             with suppress(OSError):
-                if _is_left(folder):
-                    _remove(folder)
+                if _is_ours(folder) and _is_left(folder):
+                    remove(folder)
+        for passing in place.glob(f"{_BEFORE}*{_BEHIND}"):
+            with suppress(OSError):
+                if _is_ours(passing) and holder_is_dead(_owner_of(passing)):
+                    shutil.rmtree(passing)
+
+
+def _is_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _is_left(folder: Path) -> bool:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        return False
     with os.fdopen(os.open(folder / OWNER, os.O_RDONLY | os.O_NOFOLLOW)) as file:
         owners = file.read().splitlines()
     return bool(owners) and all(holder_is_dead(owner) for owner in owners) and not _is_held(folder / LOG)
@@ -64,13 +105,3 @@ def _is_held(log: Path) -> bool:
     finally:
         os.close(handle)
     return False
-
-
-def _remove(folder: Path) -> None:
-    """The name of the owner last: whoever is killed meanwhile leaves nothing that nobody may remove."""
-    for entry in folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        elif entry.name != OWNER:
-            entry.unlink()
-    shutil.rmtree(folder)

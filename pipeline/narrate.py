@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.findings import Level
 from pipeline.report import WHYS, EndpointReport, Interval, Report, ServiceReport
 
@@ -24,7 +25,7 @@ def lines_of(report: Report) -> Iterator[str]:
         yield "SIMULATED"
     for word, side in (("left ", report.left), ("right", report.right)):
         taken = f"{iso(side.taken_from)} to {iso(side.taken_to)}"
-        yield f"{word}  {side.site}: {side.messages:,} messages, read {taken}"
+        yield f"{word}  {side.site}: {counted(side.messages, 'message')}, read {taken}"
     for service in report.services:
         yield ""
         yield from _service(service)
@@ -53,7 +54,7 @@ def _service(service: ServiceReport) -> Iterator[str]:
         yield from (_endpoint(endpoint) for endpoint in apart[:_ENDPOINTS_MAX])
         if len(apart) > _ENDPOINTS_MAX:
             yield f"  and {len(apart) - _ENDPOINTS_MAX:,} more that differ"
-    yield f"  {same:,} endpoints hold the same at both sites"
+    yield f"  {counted(same, 'endpoint holds', 'endpoints hold')} the same at both sites"
 
 
 def _rpo(service: ServiceReport) -> str:
@@ -61,9 +62,9 @@ def _rpo(service: ServiceReport) -> str:
     reasons = f"; {'; '.join(rpo.reasons)}" if rpo.reasons else ""
     match rpo.how:
         case "proven":
-            return f"{rpo.low:,} messages, proven{reasons}"
+            return f"{counted(rpo.low, 'message')}, proven{reasons}"
         case "bounded":
-            return f"between {rpo.low:,} and {rpo.high or 0:,} messages{reasons}"
+            return f"between {rpo.low:,} and {counted(rpo.high or 0, 'message')}{reasons}"
         case "unknown":
             return f"unknown{f', at least {rpo.low:,}' if rpo.low else ''}{reasons}"
 
@@ -89,12 +90,12 @@ def _timeline(spans: Sequence[Interval]) -> Iterator[str]:
             counts = (span.missing, span.extra, span.duplicates, span.changed)
             yield f"  {iso(span.start)}  {iso(span.end)}  " + " ".join(f"{count:>10,}" for count in counts)
     if len(spans) > _INTERVALS_MAX:
-        yield f"  and {len(spans) - _INTERVALS_MAX} more intervals: see --json or --out"
+        yield f"  and {counted(len(spans) - _INTERVALS_MAX, 'more interval')}: see --json or --out"
 
 
 def _work(report: Report) -> Iterator[str]:
     work = report.work
-    yield f"compared by {_PLANS[work.plan]}; {work.rows_drilled:,} of {work.rows:,} messages looked at closer"
+    yield f"compared by {_PLANS[work.plan]}; {work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer"
     yield f"a difference was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
     if any(why in WHYS and why.startswith("consumed") for why in used):

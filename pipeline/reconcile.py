@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
@@ -86,7 +87,7 @@ class _Reconciliation:
         spans: tuple[Interval, ...] = ()
         samples: tuple[Sample, ...] = ()
         if work.plan != "fingerprints":
-            self._say(f"looking closer at {work.rows_drilled:,} of {work.rows:,} messages")
+            self._say(f"looking closer at {work.rows_drilled:,} of {counted(work.rows, 'message')}")
             differences = self._drill(table, tallies, work)
             is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
             spans, samples = (self._tell_each if is_few else self._tell_sums)(differences, tallies)

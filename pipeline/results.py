@@ -8,7 +8,6 @@ can be moved at once, the report is written last: a directory without one is no 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from orchestrator.errors import DefinitionError, OutputLost
-from pipeline.leavings import claim, sweep
+from pipeline.leavings import make, remove, sweep
 from pipeline.places import Place
 from pipeline.session import jvm_pid
 
@@ -69,7 +68,7 @@ def result_at(name: str) -> Iterator[Result]:
         yield Result(Place.of(str(growing)))
         _move(growing, target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        remove(beside)
 
 
 def _is_empty_directory(path: Path) -> bool:
@@ -78,8 +77,8 @@ def _is_empty_directory(path: Path) -> bool:
 
 def _make(growing: Path) -> None:
     try:
-        growing.parent.mkdir(parents=True)
-        claim(growing.parent, jvm_pid())
+        growing.parent.parent.mkdir(parents=True, exist_ok=True)
+        make(growing.parent, jvm_pid())
         growing.mkdir()
     except OSError as error:
         raise OutputLost(f"{growing} could not be made: {error.strerror}") from error

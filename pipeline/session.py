@@ -19,6 +19,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from types import FrameType
 from typing import IO
+from uuid import uuid4
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -29,7 +30,7 @@ from pyspark.sql import SparkSession
 from orchestrator.errors import ComputationFailed
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
-from pipeline.leavings import LOG, claim, hold, sweep
+from pipeline.leavings import LOG, claim, hold, make, remove, sweep
 
 NAME = "failover pipeline"
 _GRACE_S = 10.0
@@ -115,15 +116,12 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         yield _given_session()
         return
-    sweep(Path(settings.scratch or tempfile.gettempdir()), f"{_SCRATCH}*")
     with (
-        tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=settings.scratch, ignore_cleanup_errors=True) as own,
-        (Path(own) / LOG).open("w+b") as log,
+        _scratch_in(Path(settings.scratch or tempfile.gettempdir())) as scratch,
+        (scratch / LOG).open("w+b") as log,
         _py4j_silent(),
     ):
-        scratch = Path(own)
         try:
-            claim(scratch)
             hold(log)
             with _python_and_java(scratch), _undisturbed():
                 session = _start(settings.as_conf(scratch), log)
@@ -145,6 +143,17 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
             _end(session)
             raise
         _end(session)
+
+
+@contextmanager
+def _scratch_in(place: Path) -> Iterator[Path]:
+    """A directory of this process's, for as long as the block lasts. What killed ones left there goes first."""
+    sweep(place, f"{_SCRATCH}*")
+    scratch = make(place / f"{_SCRATCH}{uuid4().hex[:12]}")
+    try:
+        yield scratch
+    finally:
+        remove(scratch)
 
 
 def jvm_pid() -> int | None:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from pipeline.report import NO_WHY, EndpointReport, Rpo, SideName, Verdict
 from pipeline.rows import KEPT, SOW
 
@@ -118,7 +119,7 @@ def _named(endpoints: Sequence[EndpointReport]) -> str:
 
 def _more(endpoints: Sequence[EndpointReport]) -> tuple[str, ...]:
     more = len(endpoints) - _NAMED_MAX
-    return (f"and {more:,} more endpoints",) if more > 0 else ()
+    return (f"and {counted(more, 'more endpoint')}",) if more > 0 else ()
 
 
 def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) -> Rpo:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from adapters.amps.report import LEVELS, Level, ValidationReport
+from orchestrator.counting import counted
 
 INSTANCES_MAX = 80
 _COLOURS = {Level.ERROR: "#c62828", Level.RISK: "#ef6c00", Level.UNDECIDED: "#6a1b9a"}
@@ -108,12 +109,12 @@ def _by_group(report: ValidationReport) -> _Picture:
     arrows = []
     for (source, destination, is_sync), levels in sorted(between.items()):
         worst = next((level for level in LEVELS if level in levels), None)
-        arrows.append(_Arrow(source, destination, is_sync, f"{len(levels)} links", worst))
+        arrows.append(_Arrow(source, destination, is_sync, counted(len(levels), "link"), worst))
     return _Picture({"": sorted(title.values())}, arrows)
 
 
 def _topics(count: int) -> str:
-    return "1 topic" if count == 1 else f"{count} topics"
+    return counted(count, "topic")
 
 
 def _quoted(text: str) -> str:

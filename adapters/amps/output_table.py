@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from adapters.amps.report import LEVELS, Level, PlanStep, Suggestion, ValidationFinding, ValidationReport
+from orchestrator.counting import counted
 
 _TOPICS_SHOWN = 5
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -126,8 +127,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _summary(report: ValidationReport) -> str:
     counts = ", ".join(f"{report.summary[level]} {_PLURAL[level]}" for level in LEVELS)
-    size = f"{len(report.instances)} instances, {len(report.links)} links, {report.topics} topics"
-    return f"{size}: {counts}"
+    sizes = ((len(report.instances), "instance"), (len(report.links), "link"), (report.topics, "topic"))
+    return f"{', '.join(counted(number, what) for number, what in sizes)}: {counts}"
 
 
 _PLURAL = {Level.ERROR: "errors", Level.RISK: "risks", Level.UNDECIDED: "undecided", Level.NOTE: "notes"}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
 # Seconds that a guardian may take to begin; the time of what it runs begins then.
@@ -115,7 +116,7 @@ class _Kept:
         self.dropped += surplus
 
     def whole(self) -> bytes:
-        between = f"\n({self.dropped} bytes left out)\n".encode() if self.dropped else b""
+        between = f"\n({counted(self.dropped, 'byte')} left out)\n".encode() if self.dropped else b""
         return bytes(self.head) + between + bytes(self.tail)
 
 

@@ -65,7 +65,10 @@ class WorldFile:
             seen = self._signature()
             data = json.loads(read_own(self.path, bytes_max=_BYTES_MAX))
         except FileNotFoundError as error:
-            raise self._unusable("does not exist") from error
+            raise Unreachable(
+                f"the simulated world {self.path} does not exist",
+                hint="see that the path is right; `failover lab reset` and `failover lab up` make simulated sites",
+            ) from error
         except OSError as error:
             raise self._unusable(f"cannot be read: {error.strerror}") from error
         except (ValueError, RecursionError) as error:

@@ -15,6 +15,7 @@ from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 
 
@@ -68,7 +69,8 @@ def dump_lab(tools: Tools, directory: Path, out: Path) -> None:
     show("SIMULATED")
     for one in world.layout.instances:
         files = write_dumps(world, one.name, out / one.name)
-        show(f"  {one.site_name}  {files} dumps of {one.name} are in {out / one.name}")
+        where = f"of {one.name} {'is' if files == 1 else 'are'} in {out / one.name}"
+        show(f"  {one.site_name}  {counted(files, 'dump')} {where}")
 
 
 def _assumption(text: str) -> tuple[str, str | list[str]]:

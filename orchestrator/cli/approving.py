@@ -15,6 +15,7 @@ from orchestrator.cli.finding import find_open_run
 from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.decide.approve import hear
 from orchestrator.errors import DefinitionError
 from orchestrator.journal import Journal
@@ -156,4 +157,4 @@ def what_is_asked(name: str, run: Run) -> Iterator[str]:
     for note in plan.notes:
         yield f"  {note}"
     yield f"  plan {sought.plan}"
-    yield f"  {len(run.approvals.given)} of {sought.needed} approvals so far; until {iso(sought.expires_at)}"
+    yield f"  {len(run.approvals.given)} of {counted(sought.needed, 'approval')} so far; until {iso(sought.expires_at)}"

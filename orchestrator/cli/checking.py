@@ -17,6 +17,7 @@ from orchestrator.cli.terminal import presentable, show, show_document, show_jso
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Failure, Setting
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, HostKeyRejected
 from orchestrator.findings import Finding, Level
 from orchestrator.lease import service_place
@@ -192,7 +193,7 @@ def _print(found: Readiness) -> None:
         show_document(line)
     if len(shown) < len(pair.services):
         rest = len(pair.services) - len(troubled)
-        show(f"{rest} more services: ok; {max(0, len(troubled) - len(shown))} more with findings")
+        show(f"{counted(rest, 'more service')}: ok; {max(0, len(troubled) - len(shown))} more with findings")
     for line in finding_lines(found.findings):
         show(line)
 

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
+from orchestrator.counting import counted
 from orchestrator.runbook import Answer
 from orchestrator.state import Run
 
@@ -96,7 +97,7 @@ class TerminalDesk:
         say("")
         say(f"  DECISION NEEDED  {lane}: {gate.why}")
         if gate.at_risk is not None:
-            say(f"  {gate.at_risk:,} messages are at risk")
+            say(f"  {counted(gate.at_risk, 'message is', 'messages are')} at risk")
         for choice in gate.choices:
             say(f"    {choice:<9} {MEANING[choice]}")
 

@@ -12,6 +12,7 @@ from orchestrator.cli.snapshotting import Wanted, every_few_seconds, job_of, ser
 from orchestrator.cli.terminal import presentable, say, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.site import Inventory
 
@@ -71,7 +72,9 @@ def _say_progress(clock: Clock) -> Callable[[Progress], None]:
 
     def observe(progress: Progress) -> None:
         if progress.has_ended or seldom():
-            say(f"{progress.messages:,} messages, {progress.dumps:,} of {progress.dumps_total:,} dumps")
+            say(
+                f"{counted(progress.messages, 'message')}, {progress.dumps:,} of {counted(progress.dumps_total, 'dump')}"
+            )
 
     return observe
 
@@ -85,13 +88,15 @@ def _show(manifest: Manifest, read: DumpsRead, out: str, *, as_json: bool) -> No
     if manifest.simulated:
         show("SIMULATED")
     show(
-        f"{manifest.messages:,} messages and records of {len(manifest.endpoints):,} topics of {manifest.site},"
-        f" out of {read.dumps:,} dumps, are in {out}"
+        f"{counted(manifest.messages, 'message or record', 'messages and records')} of"
+        f" {counted(len(manifest.endpoints), 'topic')} of {manifest.site},"
+        f" out of {counted(read.dumps, 'dump')}, are in {out}"
     )
     if read.left_aside:
         counts = ", ".join(f"{number:,} {presentable(name)}" for name, number in read.left_aside.items())
         show(f"  entries that are no messages were left aside: {counts}")
     for one in read.unread:
-        show(f"  {presentable(one.file)}: {one.pieces:,} pieces could not be read, first: {presentable(one.reason)}")
+        pieces_of = f"{presentable(one.file)}: {counted(one.pieces, 'piece')}"
+        show(f"  {pieces_of} could not be read, first: {presentable(one.reason)}")
     if read.unread:
         show(f"  each of them is in {out}/quarantine, with its offset")

@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.composite import compose
 from orchestrator.contract import ActionSpec
+from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from orchestrator.loader import load_runbook
 from orchestrator.registry import Registry
@@ -81,7 +82,8 @@ def steps_of(one: Counterexample) -> Sequence[str]:
 
 def extent(found: Exploration) -> str:
     """How much was looked at, in one honest clause."""
-    counts = f"explored {found.states:,} states and {found.transitions:,} transitions to depth {found.depth}"
+    size = f"{counted(found.states, 'state')} and {counted(found.transitions, 'transition')}"
+    counts = f"explored {size} to depth {found.depth}"
     if found.is_exhausted:
         return f"{counts}; exhausted"
     whole = ("nothing is complete", "complete without a disturbance", "complete with up to one disturbance")

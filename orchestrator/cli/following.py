@@ -11,6 +11,7 @@ from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
 def _goes_on(state: State) -> str:
     """Where it stood when it was stopped or killed."""
     alarming = sum(bool(course.alarms) for course in state.courses.values())
-    totals = f"{state.totals.lines:,} readings and {state.totals.alerts:,} alerts"
+    totals = f"{counted(state.totals.lines, 'reading')} and {counted(state.totals.alerts, 'alert')}"
     return f"goes on after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
 
 
@@ -95,7 +96,7 @@ def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None
     elif shows_all:
         _show_services(batch.state, batch.touched, rules)
     else:
-        say(f"  {batch.state.totals.lines:,} readings, {batch.state.totals.alerts:,} alerts")
+        say(f"  {counted(batch.state.totals.lines, 'reading')}, {counted(batch.state.totals.alerts, 'alert')}")
 
 
 def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
@@ -103,7 +104,7 @@ def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
     from pipeline.watch.alerts import standing_of
 
     courses = last.courses
-    counted = {
+    counts = {
         "lines": last.totals.lines,
         "late": sum(course.late for course in courses.values()),
         "duplicates": sum(course.duplicates for course in courses.values()),
@@ -114,20 +115,21 @@ def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
     }
     if as_json:
         services = [standing_of(course, *key, rules) for key, course in sorted(courses.items())]
-        show_json({"result": {"services": services, **counted, "exit_code": code}})
+        show_json({"result": {"services": services, **counts, "exit_code": code}})
         return
     _show_services(last, sorted(courses), rules)
-    show(", ".join(f"{number:,} {_COUNTED[name]}" for name, number in counted.items() if number or name == "lines"))
+    told = [(number, _COUNTED[name]) for name, number in counts.items() if number or name == "lines"]
+    show(", ".join(counted(number, *words) for number, words in told))
 
 
 _COUNTED = {
-    "lines": "readings",
-    "late": "too late",
-    "duplicates": "twice",
-    "unusable": "could not be used",
-    "others": "tell of no queue and no link",
-    "waiting": "wait for others before they count",
-    "alerts": "alerts",
+    "lines": ("reading", "readings"),
+    "late": ("too late", "too late"),
+    "duplicates": ("twice", "twice"),
+    "unusable": ("could not be used", "could not be used"),
+    "others": ("tells of no queue and no link", "tell of no queue and no link"),
+    "waiting": ("waits for others before it counts", "wait for others before they count"),
+    "alerts": ("alert", "alerts"),
 }
 
 
@@ -140,4 +142,4 @@ def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
     for key in shown:
         show(standing_line(state.courses[key], *key, rules))
     if len(shown) < len(keys):
-        show(f"{len(keys) - len(shown):,} more services; {len(alarming):,} of all have an alarm")
+        show(f"{counted(len(keys) - len(shown), 'more service')}; {len(alarming):,} of all have an alarm")

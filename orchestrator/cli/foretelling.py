@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from orchestrator import events as ev
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.dryrun import LanePreview, StepPreview
 from orchestrator.reports.forecast import NAME, Forecast, Range, read_forecast
 
@@ -35,12 +36,13 @@ def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -
     if not step.gauge or rate is None or rate.p05 <= 0:
         return ""
     times = Range(n=rate.n, p05=step.gauge / rate.p95, p50=step.gauge / rate.p50, p95=step.gauge / rate.p05)
-    return f"{_in_words(times)}, if it drains as in {rate.n} waits before (at {rate.p50:,.0f} messages a second)"
+    before = f"in {counted(rate.n, 'wait')} before (at {rate.p50:,.0f} messages a second)"
+    return f"{_in_words(times)}, if it drains as {before}"
 
 
 def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
     seconds = forecast.seconds(plan.runbook.runbook, step.id, service, simulated=plan.simulated)
-    return "" if seconds is None else f"{_in_words(seconds)}, as {seconds.n} times before"
+    return "" if seconds is None else f"{_in_words(seconds)}, as {counted(seconds.n, 'time')} before"
 
 
 def _in_words(times: Range) -> str:

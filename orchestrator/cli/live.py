@@ -15,6 +15,7 @@ from rich.text import Text
 from orchestrator import events as ev
 from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, step_of
 from orchestrator.cli.terminal import can_show, presentable
+from orchestrator.counting import counted
 from orchestrator.reports.words import sentence
 from orchestrator.state import Run
 
@@ -165,7 +166,7 @@ class LiveScreen:
             description=f"{ended} of {len(run.lanes)} services at their end",
             total=len(run.lanes),
             completed=ended,
-            note=f"{queued:,.0f} messages in their queues",
+            note=f"{counted(round(queued), 'message')} in their queues",
             draining=True,
         )
         if matters(record.event):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
+from orchestrator.counting import counted
 from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
 from orchestrator.reports.advice import advice
@@ -57,7 +58,7 @@ def report_lines(report: RunReport, account: Account | None = None) -> Iterator[
     if rest:
         outages = [lane.outage_seconds for lane in report.lanes if lane.outage_seconds is not None]
         longest = f"; the longest had no active site for at most {max(outages):.1f}s" if outages else ""
-        yield f"  {rest} more services: done{longest}"
+        yield f"  {counted(rest, 'more service')}: done{longest}"
 
 
 def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str
     decision = approval.decision
     if approval.is_waiting:
         left = approval.needed - len(approval.given)
-        yield f"  WAITS for {left} of {approval.needed} approvals until {approval.expires_at}"
+        yield f"  WAITS for {left} of {counted(approval.needed, 'approval')} until {approval.expires_at}"
         yield f"    what to do: somebody else than {approval.requester}: failover approve {report.run}"
     elif decision is not None and decision.choice == "break-glass":
         yield f"  GLASS BROKEN by {decision.by}: begun without the approval of others ({decision.reason})"
@@ -80,15 +81,16 @@ def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:
     if lane.no_active_site_since is not None:
         yield f"    NO SITE IS ACTIVE since {lane.no_active_site_since}"
     if lane.outage_seconds is not None:
-        drained = "" if lane.drained_messages is None else f"; {lane.drained_messages:,} messages drained"
+        drained = "" if lane.drained_messages is None else f"; {counted(lane.drained_messages, 'message')} drained"
         if lane.outcome is not ev.Outcome.DONE:
             drained = ""  # they went back, or are at risk
         yield f"    no active site for at most {lane.outage_seconds:.2f}s{drained}"
     if lane.outcome is ev.Outcome.ESCALATED:
-        yield f"    {_count(lane.at_risk_messages)} messages at risk"
+        yield f"    {_messages(lane.at_risk_messages)} at risk"
     for decision in lane.decisions:
         item = f" {decision.item}" if decision.item else ""
-        risk = "" if decision.at_risk is None else f"; {decision.at_risk:,} messages were at risk"
+        number = decision.at_risk
+        risk = "" if number is None else f"; {counted(number, 'message was', 'messages were')} at risk"
         took = f" after {decision.seconds:.0f}s" if decision.seconds is not None and decision.seconds >= 1 else ""
         by = f"{decision.choice}, by {decision.by}{took}"
         yield f"    decided on {decision.gate}{item}: {by} ({decision.reason}){risk}"
@@ -104,8 +106,8 @@ def _position(report: RunReport, lane: LaneReport) -> str:
     return f"{report.status}, in the step: {lane.steps[-1].title}"
 
 
-def _count(messages: int | None) -> str:
-    return "an unknown number of" if messages is None else f"{messages:,}"
+def _messages(number: int | None) -> str:
+    return "an unknown number of messages" if number is None else counted(number, "message")
 
 
 def _figures(words: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.errors import JournalError
 from orchestrator.hooks.backlog import Owed, owed
 from orchestrator.hooks.office import Office
@@ -77,7 +78,7 @@ def event_count(left: Owed) -> str:
     """``1 event``, ``1,200 events``."""
     if left.events is None:
         return "an unknown number of events"
-    return "1 event" if left.events == 1 else f"{left.events:,} events"
+    return counted(left.events, "event")
 
 
 def _others_are_behind(outbox: Outbox, run: str) -> bool:

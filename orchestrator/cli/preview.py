@@ -12,6 +12,7 @@ from orchestrator.cli.checking import last_checks_of
 from orchestrator.cli.foretelling import with_forecast
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
@@ -57,7 +58,7 @@ def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
     for lane in lanes[:_LANES_IN_FULL]:
         yield from _whole(lane)
     if len(lanes) > _LANES_IN_FULL:
-        yield f"  and {len(lanes) - _LANES_IN_FULL} more services, the same steps"
+        yield f"  and {counted(len(lanes) - _LANES_IN_FULL, 'more service')}, the same steps"
     yield ""
     refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
     yield from _conclusion(_held(tools, plan), refusing)
@@ -119,7 +120,7 @@ def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:
     for line in ages[:_LANES_IN_FULL]:
         yield f"  {line}"
     if len(ages) > _LANES_IN_FULL:
-        yield f"  and {len(ages) - _LANES_IN_FULL} more services: `failover check --last`"
+        yield f"  and {counted(len(ages) - _LANES_IN_FULL, 'more service')}: `failover check --last`"
 
 
 def _ages(tools: Tools, plan: ev.Plan) -> Iterator[str]:

@@ -17,6 +17,7 @@ from orchestrator.cli.screen import event_line
 from orchestrator.cli.terminal import say, show, show_json, show_stored
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import is_led
@@ -168,7 +169,7 @@ def export_parquet(tools: Tools, name: str | None, directory: Path, *, every: bo
 
         names = [row.run for row in journal.runs()] if every else [find_run(journal, name)]
         count = write_runs(directory, ((run, exported(journal, run)) for run in names))
-    say(f"{count:,} records of {len(names):,} runs exported to {directory}")
+    say(f"{counted(count, 'record')} of {counted(len(names), 'run')} exported to {directory}")
 
 
 def exported(journal: Journal, name: str) -> Iterator[dict[str, Any]]:

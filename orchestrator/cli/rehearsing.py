@@ -7,7 +7,6 @@ record in a private directory. Nothing that belongs to a device, to a hook or to
 from __future__ import annotations
 
 import shlex
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
+from uuid import uuid4
 
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
@@ -29,17 +29,21 @@ from orchestrator.cli.terminal import is_attended, say, show, show_json
 from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair
+from pipeline.leavings import make, remove, sweep
 
 # How many times as fast --fast is while nobody decides.
 _HURRY = 10.0
 _SEEDS = 10_000
 # Exit codes of runs that could be gone on with: needs-operator, stuck.
 _RESUMABLE = (6, 7)
+# The directory of a rehearsal whose record is not kept is called so.
+_PASSING = "passing-"
 # Faster than this nobody thought about it, seconds.
 _AT_ONCE = 0.1
 # By which option each command is told the site.
@@ -111,13 +115,17 @@ def _seed(wish: Wish, tools: Tools) -> int:
 
 @contextmanager
 def _private_directory(tools: Tools, *, keep: bool) -> Iterator[Path]:
-    """For the record of the rehearsal; taken away afterwards unless it is to be kept."""
-    path = Path(tempfile.mkdtemp(dir=tools.folder("rehearsals")))
+    """For the record of the rehearsal; taken away afterwards unless it is to be kept, and so is what killed ones left."""
+    parent = tools.folder("rehearsals")
+    sweep(parent, f"{_PASSING}*")
+    if keep:
+        yield Path(tempfile.mkdtemp(dir=parent))
+        return
+    path = make(parent / f"{_PASSING}{uuid4().hex[:12]}")
     try:
         yield path
     finally:
-        if not keep:
-            shutil.rmtree(path, ignore_errors=True)
+        remove(path)
 
 
 class _Stage:
@@ -207,9 +215,10 @@ class _Stage:
         held = (
             f" ({total['stranded']:,} of them are still held by a site that does not serve)" if total["lost"] else ""
         )
+        lost = counted(total["lost"], "message")
         both = self._scene.openness(total["both_active_intervals"])
         show(
-            f"  by the world's own account: {total['lost']:,} messages lost{held}, {total['duplicated']:,} duplicated, "
+            f"  by the world's own account: {lost} lost{held}, {total['duplicated']:,} duplicated, "
             f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
         )
         if self._wish.keep:

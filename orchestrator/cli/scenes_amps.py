@@ -29,6 +29,7 @@ from orchestrator.cli.scenes import (
     acted_fence,
 )
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.site import Device, Inventory, Site
 
@@ -189,7 +190,7 @@ class AmpsScene:
         """See ``scenes.Scene``. Across sync links both may, so that is not worth a word."""
         if self._is_sync:
             return ""
-        return f"BOTH LET CLIENTS IN, {intervals} times" if intervals else "never did both let clients in"
+        return f"BOTH LET CLIENTS IN, {counted(intervals, 'time')}" if intervals else "never did both let clients in"
 
 
 def _renamed(*sites: Looked) -> tuple[Looked, ...]:

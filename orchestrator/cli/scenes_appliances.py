@@ -22,6 +22,7 @@ from orchestrator.cli.scenes import (
     RehearsalClock,
     acted_fence,
 )
+from orchestrator.counting import counted
 from orchestrator.site import Device, Inventory, Site
 
 _RATES_SHOWN = 5
@@ -79,7 +80,7 @@ class ApplianceScene:
 
     def openness(self, intervals: int) -> str:
         """See ``scenes.Scene``."""
-        return f"BOTH SITES WERE ACTIVE, {intervals} times" if intervals else "never two active sites"
+        return f"BOTH SITES WERE ACTIVE, {counted(intervals, 'time')}" if intervals else "never two active sites"
 
 
 def copied_inventory(cast: Cast, world: str) -> Inventory:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.clock import SystemClock
+from orchestrator.counting import counted
 from proof.simulation.draw import draw
 from proof.simulation.many import Failing, Figures, play_many
 from proof.simulation.shrink import shrink
@@ -42,7 +43,7 @@ def run_simulation(wish: Wish) -> int:
         if clock.now() - told_at >= _TELL_EVERY_S:
             told_at = clock.now()
             rate = figures.seeds / (told_at - started)
-            say(f"SIMULATED  {figures.seeds:,} of {wish.seeds:,} seeds, {rate:.0f} a second")
+            say(f"SIMULATED  {figures.seeds:,} of {counted(wish.seeds, 'seed')}, {rate:.0f} a second")
     _tell_all(wish, figures, clock.now() - started)
     return _FINDINGS if figures.failing else 0
 
@@ -105,7 +106,7 @@ def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:
 
 
 def _lines(figures: Figures, rate: float) -> Iterator[str]:
-    yield f"SIMULATED  {figures.seeds:,} nights, {rate:.0f} a second"
+    yield f"SIMULATED  {counted(figures.seeds, 'night')}, {rate:.0f} a second"
     yield f"  kinds: {_counted(figures.kinds)}"
     yield f"  ends: {_counted(figures.ends)}"
     yield f"  gone wrong in the world: {figures.faults:,}; to processes: {_counted(figures.hit) or 'nothing'}"

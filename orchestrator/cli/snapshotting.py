@@ -14,6 +14,7 @@ from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Browser, Endpoint, Held, Setting
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.plan import Outage
 from orchestrator.probing import probe
@@ -204,7 +205,8 @@ def _say_progress(clock: Clock) -> Callable[[Progress], None]:
 
     def observe(progress: Progress) -> None:
         if progress.endpoint is None or seldom():
-            say(f"{progress.messages:,} messages, {progress.endpoints:,} of {progress.endpoints_total:,} endpoints")
+            of_all = f"{progress.endpoints:,} of {counted(progress.endpoints_total, 'endpoint')}"
+            say(f"{counted(progress.messages, 'message')}, {of_all}")
 
     return observe
 
@@ -243,7 +245,8 @@ def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
         return
     if manifest.simulated:
         show("SIMULATED")
-    show(f"{manifest.messages:,} messages of {len(manifest.endpoints):,} endpoints of {manifest.site} are in {out}")
+    endpoints = f"{counted(len(manifest.endpoints), 'endpoint')} of {manifest.site}"
+    show(f"{counted(manifest.messages, 'message is', 'messages are')} in {out}, of {endpoints}")
     for one in manifest.endpoints:
         if one.is_whole is False:
             show(f"  {one.key}: fewer messages were read than it told to have: take it again")

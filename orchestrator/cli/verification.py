@@ -19,6 +19,7 @@ from orchestrator.chain import Link, Signature, follow_exported, read_event
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.events import RunCreated
 from orchestrator.journal import Journal
@@ -112,7 +113,7 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
         return
     marker = "SIMULATED  " if verdict.simulated else ""
     by = {"unsigned": "unsigned", "signed": "signed by key ", "not checked": "signature not checked, by key "}
-    found = verdict.problem or f"{verdict.records} records, unbroken, {by[verdict.signature]}{verdict.key}"
+    found = verdict.problem or f"{counted(verdict.records, 'record')}, unbroken, {by[verdict.signature]}{verdict.key}"
     show(f"{marker}{verdict.what}: {found}")
     if head is not None and not verdict.problem:
         show(f"    head {head}")

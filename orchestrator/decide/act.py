@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from orchestrator.counting import counted
 from orchestrator.decide.judge import again, fresh, judge, observe, patience
 from orchestrator.decide.moves import Next, say
 from orchestrator.runbook import Check, Do, Step
@@ -135,7 +136,7 @@ def _conclude_blind(lane: Lane, task: Task, last: Intent) -> Next:
 
 
 def exhausted(last: Intent) -> str:
-    return f"gave up after {last.attempt} attempts: {last.detail or 'no effect was seen'}"
+    return f"gave up after {counted(last.attempt, 'attempt')}: {last.detail or 'no effect was seen'}"
 
 
 def backoff(attempt: int) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.approval import APPROVAL_GATE, Approvals
+from orchestrator.counting import counted
 from orchestrator.decide.gates import answer, opened
 from orchestrator.decide.judge import fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
@@ -46,7 +47,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         found.append(seen.value)
     reasons = unsafe_reasons(found[0], found[1], plan.outage)
     if not reasons:
-        return say(ev.StepDone(step=step.id, note=f"{len(found[0].items)} endpoints, all safe"))
+        return say(ev.StepDone(step=step.id, note=f"{counted(len(found[0].items), 'endpoint')}, all safe"))
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
     return say(
         ev.GateOpened(

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from orchestrator.counting import counted
 from orchestrator.decide.act import Task, attempts_left, backoff, exhausted, intend
 from orchestrator.decide.gates import with_questions
 from orchestrator.decide.judge import SLOWEST_LOOK, Verdict, again, fresh, judge, judge_one, observe, patience
@@ -100,8 +101,8 @@ def _decide_items(
         return say(*events)
     if not asks:
         keys = ", ".join(item.key for item in undecided)
-        what = "transaction needs" if len(undecided) == 1 else "transactions need"
-        why = f"{len(undecided)} prepared {what} a decision: {keys}"
+        what = counted(len(undecided), "prepared transaction needs", "prepared transactions need")
+        why = f"{what} a decision: {keys}"
         return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
     return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator import events as ev
+from orchestrator.counting import counted
 from orchestrator.readings import Role
 from orchestrator.reports.report import LaneReport, RunReport
 
@@ -99,8 +100,9 @@ def _way_back(report: RunReport, lane: LaneReport) -> str:
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
     kept = "journals" if report.runbook.startswith("amps/") else "message spool"
-    risk = "An unknown number of" if lane.at_risk_messages is None else f"{lane.at_risk_messages:,}"
+    number = lane.at_risk_messages
+    risk = "An unknown number of messages" if number is None else counted(number, "message")
     return (
-        f"{risk} messages may be held by {report.source} alone. Keep its {kept}, and keep clients away "
+        f"{risk} may be held by {report.source} alone. Keep its {kept}, and keep clients away "
         "from it until both sites are synchronised."
     )

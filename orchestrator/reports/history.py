@@ -12,6 +12,7 @@ from functools import cached_property
 
 from orchestrator import events as ev
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import service_place
 from orchestrator.readings import QueueDepth, ReplicationStatus
@@ -184,7 +185,9 @@ def _note(last: _LastRead, seen: ev.Seen) -> None:
         case ReplicationStatus():
             last.eligible = _eligible(seen.value, seen.asked_at) or last.eligible
         case QueueDepth():
-            last.queued = f"{seen.value.messages} messages queued for the mate at {iso(seen.asked_at)}"
+            number = seen.value.messages
+            words = "an unknown number of messages" if number is None else counted(number, "message")
+            last.queued = f"{words} queued for the mate at {iso(seen.asked_at)}"
         case Links():
             last.linked = _linked(seen.value, seen.asked_at) or last.linked
 

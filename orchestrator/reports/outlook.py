@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from orchestrator.counting import counted
 from orchestrator.filling import HIGH_SET, Filling
 from orchestrator.readings import QueueDepth, ReplicationStatus
 from orchestrator.reports.ages import span
@@ -77,7 +78,7 @@ def _state(queue: QueueDepth, seen: Filling) -> State:
 
 
 def _count(messages: int | None) -> str:
-    return "an unknown number of messages" if messages is None else f"{messages:,} messages"
+    return "an unknown number of messages" if messages is None else counted(messages, "message")
 
 
 def _usage(queue: QueueDepth, seen: Filling) -> str:

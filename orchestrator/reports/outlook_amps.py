@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from orchestrator.contract import Failure
+from orchestrator.counting import counted
 from orchestrator.filling import HIGH_CLEAR, HIGH_SET
 from orchestrator.reading import sum_of
 from orchestrator.readings import Reading
@@ -136,7 +137,7 @@ def _state(look: AmpsLook) -> State:
 def _doors(look: AmpsLook) -> str:
     doors = look.transports
     count = None if look.clients is None else look.clients.count
-    clients = "clients unknown" if count is None else f"{count:,} clients"
+    clients = "clients unknown" if count is None else counted(count, "client")
     if doors is None or (doors.open is None and doors.closed is None):
         return f"{clients}, whether it lets them in is unknown"
     return f"{clients}, {'open' if doors.open else 'CLOSED to clients' if doors.closed else 'open in part'}"

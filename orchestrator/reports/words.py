@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from orchestrator.counting import counted
 from orchestrator.runbook import Progress
 
 
@@ -16,14 +17,16 @@ def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
 def left(progress: Progress | None, number: float) -> str:
     """``1,200 messages left``: the number that a wait follows, as what it is."""
     kind = (progress.reading, progress.field) if progress is not None else ("", "")
-    return _LEFT.get(kind, "{:,.0f} messages left").format(number)
+    if kind == ("links", "behind_s"):
+        return f"{number:,.0f}s behind"
+    what, rest = _LEFT.get(kind, ("message", "left"))
+    return f"{counted(round(number), what)} {rest}"
 
 
-# What is not counted in messages.
+# What is not counted in messages that are left.
 _LEFT = {
-    ("clients", "count"): "{:,.0f} clients still connected",
-    ("links", "behind_s"): "{:,.0f}s behind",
-    ("queues", "owned"): "{:,.0f} queue messages still owned",
+    ("clients", "count"): ("client", "still connected"),
+    ("queues", "owned"): ("queue message", "still owned"),
 }
 
 
@@ -118,8 +121,8 @@ def _of_lane(event: ev.Event) -> str:
         case ev.GuardHealed():
             return "holds again, going on"
         case ev.Escalated():
-            risk = "an unknown number of" if event.at_risk is None else f"{event.at_risk:,}"
-            return f"ESCALATED: goes on without the guarantee, {risk} messages at risk"
+            risk = "an unknown number of messages" if event.at_risk is None else counted(event.at_risk, "message")
+            return f"ESCALATED: goes on without the guarantee, {risk} at risk"
         case ev.RevertStarted():
             return f"turning back: {event.why}"
         case ev.LaneEnded():
@@ -133,7 +136,7 @@ def _of_gate(event: ev.Event) -> str:
         case ev.GateOpened() if event.approval is not None:
             return f"decision needed: {event.why}: failover approve"
         case ev.GateOpened():
-            risk = "" if event.at_risk is None else f" ({event.at_risk:,} messages at risk)"
+            risk = "" if event.at_risk is None else f" ({counted(event.at_risk, 'message')} at risk)"
             why = event.why.removesuffix(".")
             return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Topic
 from pipeline.amps.journals import findings_of_log, findings_of_unread
@@ -34,7 +35,7 @@ def findings_of_sow(
             ("of other content", one.differing),
         ):
             for cause, count in sorted(counts.items()):
-                text = f"{one.topic} ({one.message_type}): {count:,} records {which}: {CAUSES[cause]}"
+                text = f"{one.topic} ({one.message_type}): {counted(count, 'record')} {which}: {CAUSES[cause]}"
                 yield Finding(level=_level(cause), code=f"sow-{cause}", message=text)
 
 
@@ -55,7 +56,8 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
         for cause, count in sorted(topic.differences.items()):
             # Seed 002: a record that outlives its message in the log is normal operation, until the SOW is lost.
             level = Level.NOTE if cause == "aged-out" else _level(cause)
-            text = f"{label}: {count:,} records are not what the log makes of them: {CAUSES[cause]}"
+            which = f"{counted(count, 'record is', 'records are')} not what the log makes of"
+            text = f"{label}: {which} {'it' if count == 1 else 'them'}: {CAUSES[cause]}"
             yield Finding(level=level, code=f"sow-log-{cause}", message=text)
 
 
@@ -67,7 +69,8 @@ def _of_definitions(topic: Topic, left: SowSide, right: SowSide, other_keys: int
         )
         yield Finding(level=Level.ERROR, code="sow-keys-differ", message=text, hint="failover validate checks this")
     elif other_keys:
-        text = f"{topic}: {other_keys:,} records have other keys of AMPS's own for the same fields"
+        which = counted(other_keys, "record has", "records have")
+        text = f"{topic}: {which} other keys of AMPS's own for the same fields"
         hint = "are KeyDomain and KeyGenerator the same?"
         yield Finding(level=Level.WARNING, code="sow-own-keys-differ", message=text, hint=hint)
 

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock
+from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Instance
 from pipeline.amps.log import IDENTITY, TOPIC, Log, highest_sequences, open_log
@@ -43,7 +44,7 @@ def compare_journals(
     """Compare two logs. ``skew_s``: how far the instances' clocks may be apart. Call it inside of ``spark_faults``."""
     logs = []
     for instance in (left, right):
-        say(f"reading {len(instance.journals):,} dumps of {instance.name}")
+        say(f"reading {counted(len(instance.journals), 'dump')} of {instance.name}")
         logs.append(open_log(spark, instance.name, instance.journals))
     say("comparing the two logs")
     return _Comparison(logs[0], logs[1], skew_s, clock).run()
@@ -197,18 +198,21 @@ def _findings(report: JournalsReport) -> list[Finding]:
             for why, count in sorted(getattr(topic, kind).items()):
                 level = Level.UNKNOWN if why == "unknown" else Level.NOTE if why in HARMLESS else Level.ERROR
                 level = Level.WARNING if why == "aged-out" else level
-                text = f"{label}: {count:,} messages of {own} are not in the log of {other}: {ABSENCES[why]}"
+                which = f"{counted(count, 'message')} of {own} {'is' if count == 1 else 'are'}"
+                text = f"{label}: {which} not in the log of {other}: {ABSENCES[why]}"
                 found.append(Finding(level=level, code=f"journal-{why}", message=text))
         if topic.changed:
-            text = f"{label}: {topic.changed:,} messages have the same identity and other content"
+            which = counted(topic.changed, "message has", "messages have")
+            text = f"{label}: {which} the same identity and other content"
             found.append(Finding(level=Level.ERROR, code="journal-changed", message=text))
         if topic.duplicates_left or topic.duplicates_right:
             text = f"{label}: {topic.duplicates_left:,} and {topic.duplicates_right:,} entries repeat an identity"
             found.append(Finding(level=Level.ERROR, code="journal-duplicates", message=text))
         if topic.order_breaks or topic.backwards_left or topic.backwards_right:
             text = (
-                f"{label}: a publisher's order differs: right steps back {topic.order_breaks:,} times along left,"
-                f" numbers fall {topic.backwards_left:,} times in left and {topic.backwards_right:,} times in right"
+                f"{label}: a publisher's order differs: right steps back {counted(topic.order_breaks, 'time')}"
+                f" along left, numbers fall {counted(topic.backwards_left, 'time')} in left"
+                f" and {counted(topic.backwards_right, 'time')} in right"
             )
             found.append(Finding(level=Level.ERROR, code="journal-order", message=text))
     return found
@@ -227,9 +231,9 @@ def findings_of_log(log: LogReport) -> list[Finding]:
 def findings_of_unread(unread: Sequence[Unread], pieces: int) -> Iterator[Finding]:
     """Each dump of which something could not be read; ``pieces``: how many there are of that, in all dumps."""
     for one in unread:
-        text = f"{one.pieces:,} pieces could not be read, first: {one.reason}"
+        text = f"{counted(one.pieces, 'piece')} could not be read, first: {one.reason}"
         yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text, file=one.file)
     rest = pieces - sum(one.pieces for one in unread)
     if rest:
-        text = f"{rest:,} pieces of further dumps could not be read; `--out` writes a table of each"
+        text = f"{counted(rest, 'piece')} of further dumps could not be read; `--out` writes a table of each"
         yield Finding(level=Level.UNKNOWN, code="dump-unread", message=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.amps.report import JournalsReport, LogReport, SowReport, SowSample
 
@@ -26,7 +27,7 @@ def journal_lines(report: JournalsReport) -> Iterator[str]:
         yield f"{name:<28.28} " + " ".join(f"{number:>10,}" for number in numbers) + f" {order:>6,}"
     if len(apart) > _TOPICS_MAX:
         yield f"and {len(apart) - _TOPICS_MAX:,} more topics that differ"
-    yield f"{len(report.topics) - len(apart):,} topics are the same in both logs"
+    yield f"{counted(len(report.topics) - len(apart), 'topic is', 'topics are')} the same in both logs"
     if report.remains:
         yield ""
         yield "left behind, and not to arrive by replication any more:"
@@ -34,7 +35,7 @@ def journal_lines(report: JournalsReport) -> Iterator[str]:
         log = report.left if one.side == "left" else report.right
         span = "" if one.first_at is None or one.last_at is None else f", {iso(one.first_at)} to {iso(one.last_at)}"
         numbers_from = f"{one.first_sequence} to {one.last_sequence}"
-        yield f"  {one.messages:,} messages of publisher {one.client} in {log.name}: {numbers_from}{span}"
+        yield f"  {counted(one.messages, 'message')} of publisher {one.client} in {log.name}: {numbers_from}{span}"
     yield from _findings(report.findings)
 
 
@@ -45,10 +46,10 @@ def sow_lines(report: SowReport) -> Iterator[str]:
         for topic in side.topics:
             name = f"{topic.topic} ({topic.message_type})"
             if not topic.is_rebuilt:
-                yield f"  {name}: {topic.records:,} records, not rebuilt"
+                yield f"  {name}: {counted(topic.records, 'record')}, not rebuilt"
                 continue
             apart = f", {sum(topic.differences.values()):,} differ" if topic.differences else ""
-            yield f"  {name}: {topic.records:,} records, {topic.rebuilt:,} rebuilt from the log{apart}"
+            yield f"  {name}: {counted(topic.records, 'record')}, {topic.rebuilt:,} rebuilt from the log{apart}"
     yield ""
     yield "topic                              same  only left only right  differing"
     for one in report.topics[:_TOPICS_MAX]:
@@ -56,7 +57,7 @@ def sow_lines(report: SowReport) -> Iterator[str]:
         name = f"{one.topic} ({one.message_type})"
         yield f"{name:<28.28} " + " ".join(f"{number:>10,}" for number in (one.same, *counts))
     if len(report.topics) > _TOPICS_MAX:
-        yield f"and {len(report.topics) - _TOPICS_MAX:,} more topics"
+        yield f"and {counted(len(report.topics) - _TOPICS_MAX, 'more topic')}"
     yield from _samples(report.samples)
     yield from _findings(report.findings)
 
@@ -65,7 +66,7 @@ def _log(word: str, log: LogReport) -> Iterator[str]:
     span = ""
     if log.first_at is not None and log.last_at is not None:
         span = f", {iso(log.first_at)} to {iso(log.last_at)}"
-    yield f"{word}  {log.name}: {log.entries:,} entries in {log.files:,} dumps{span}"
+    yield f"{word}  {log.name}: {counted(log.entries, 'entry', 'entries')} in {counted(log.files, 'dump')}{span}"
 
 
 def _samples(samples: Sequence[SowSample]) -> Iterator[str]:

@@ -10,7 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import SEEK_CUR, BytesIO
 from typing import IO
+
+from orchestrator.counting import counted
 
 Matcher = Callable[[bytes], bool]
 
@@ -18,8 +21,9 @@ Matcher = Callable[[bytes], bool]
 EXCERPT_BYTES = 2048
 # A line is taken in parts of at most so many bytes: a file without line breaks must not fill the memory.
 LINE_MAX = 1 << 20
-# A length beyond this is taken for damage.
-VALUE_MAX = 256 << 20
+# A value beyond this goes into the quarantine. While it is read it takes twice its size, and as much again on its way to
+# Spark; the slab of a SOW, which no record of it can outgrow, has 5 MB unless somebody configured more.
+VALUE_MAX = 64 << 20
 # A value whose length was wrong is read again from its beginning. So many bytes may be, and so many times what was read;
 # else a dump of nothing but large lengths would be read for ever. Of a small value it does not matter.
 _AGAIN_MAX, _AGAIN_TIMES, _SMALL = 64 << 20, 8, 4 << 10
@@ -46,7 +50,9 @@ class Lines:
     def __init__(self, stream: IO[bytes], offset: int = 0) -> None:
         """``offset``: where ``stream`` is, and a line begins."""
         self._stream = stream
-        self._kept: list[bytes] = []  # the next one comes last
+        self._kept: BytesIO | None = (
+            None  # what was put back, read before the stream; whatever was read last is in it
+        )
         self._offset = offset
         self._begun_at = offset
         self._again = 0  # bytes that were taken for a value, and put back
@@ -58,14 +64,20 @@ class Lines:
 
     def take(self) -> bytes:
         """The next line with its end; empty at the end of the stream."""
-        line = self._kept.pop() if self._kept else self._stream.readline(LINE_MAX)
+        line = b"" if self._kept is None else self._kept.readline(LINE_MAX)
+        if not line.endswith(b"\n") and len(line) < LINE_MAX:
+            self._kept = None
+            line += self._stream.readline(LINE_MAX - len(line))
         self._offset += len(line)
         return line
 
-    def put_back(self, line: bytes) -> None:
-        """Let the line just taken be the next one again."""
-        self._kept.append(line)
-        self._offset -= len(line)
+    def put_back(self, piece: bytes) -> None:
+        """Let the bytes just taken be the next ones again."""
+        if self._kept is not None and self._kept.tell() >= len(piece):
+            self._kept.seek(-len(piece), SEEK_CUR)
+        else:
+            self._kept = BytesIO(piece + (b"" if self._kept is None else self._kept.read()))
+        self._offset -= len(piece)
 
     def take_bytes(self, begun: bytes, length: int) -> bytes:
         """``length`` bytes of a value of which ``begun`` was taken with its line.
@@ -75,23 +87,37 @@ class Lines:
         length of a large value is taken for wrong without a look, until more was read.
         """
         if length > VALUE_MAX:
-            raise Corrupt(f"a value of {length:,} bytes, more than can be held")
+            raise Corrupt(f"a value of {length:,} bytes, and more than {VALUE_MAX:,} are not held")
         if length > _SMALL and self._again > _AGAIN_MAX + _AGAIN_TIMES * (self._offset - self._begun_at):
-            raise Corrupt(f"a value of {length:,} bytes, and too many before it had a wrong length")
-        parts, have, is_cut = [begun], len(begun), False
-        while have <= length and not is_cut:
-            line = self.take()
-            parts.append(line)
-            have += len(line)
-            is_cut = not line
-        whole = b"".join(parts)
-        if not is_cut and whole[length:].rstrip() == b"]":
-            return whole[:length]
-        self._again += have
-        for line in reversed(parts[1:]):
-            self.put_back(line)
-        what = "the file ends in a value of" if is_cut else "a value does not end after its"
-        raise Corrupt(f"{what} {length:,} bytes")
+            raise Corrupt(f"a value of {counted(length, 'byte')}, and too many before it had a wrong length")
+        if len(begun) > length:
+            value, taken, end = begun[:length], b"", begun[length:]
+        else:
+            value = self._take_up_to(begun, length)
+            taken = end = self.take() if len(value) == length else b""
+        if end.rstrip() == b"]":
+            return value
+        self._again += len(value) + len(taken)
+        self.put_back(value[len(begun) :] + taken)
+        what = "a value does not end after its" if end else "the file ends in a value of"
+        raise Corrupt(f"{what} {counted(length, 'byte')}")
+
+    def _take_up_to(self, begun: bytes, length: int) -> bytes:
+        """``begun`` and what follows: ``length`` bytes, fewer at the end of the stream. Not by lines, which may be short,
+        and then take many times their size."""
+        pieces, have = [begun], len(begun)
+        while have < length:
+            most = min(LINE_MAX, length - have)
+            piece = b"" if self._kept is None else self._kept.read(most)
+            if not piece:
+                self._kept = None
+                piece = self._stream.read(most)
+            if not piece:
+                break
+            pieces.append(piece)
+            have += len(piece)
+            self._offset += len(piece)
+        return b"".join(pieces)
 
 
 def skipped(lines: Lines, begun: Sequence[bytes], start: int, reason: str, begins: Matcher) -> Quarantined:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock, iso
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.reports.forecast import DrainForecast, Forecast, Range, StepForecast
 from pipeline.history import tables
@@ -60,13 +61,13 @@ def files_of(names: Sequence[str]) -> list[str]:
 
 def history_of(spark: SparkSession, files: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
     """The history of what lies in ``files``. Whoever calls it does so inside of ``spark_faults``."""
-    say(f"reading {len(files)} files")
+    say(f"reading {counted(len(files), 'file')}")
     read = tables.read_facts(spark, files).persist(StorageLevel.MEMORY_AND_DISK)
     told = read.groupBy("kind").agg(F.count("*").alias("n"), F.countDistinct("run").alias("runs")).collect()
     counts = {row["kind"]: row["n"] for row in told}
     runs = sum(row["runs"] for row in told if row["kind"] == "run")
     facts = tables.each_once(read)
-    say(f"looking at {runs} runs")
+    say(f"looking at {counted(runs, 'run')}")
     made_at = iso(clock.now())
     report = HistoryReport(
         made_at=made_at,

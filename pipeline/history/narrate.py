@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.counting import counted
 from pipeline.history.report import Durations, HistoryReport
 
 _ROWS_MAX = 20
@@ -11,13 +12,13 @@ _ROWS_MAX = 20
 
 def lines_of(report: HistoryReport) -> Iterator[str]:
     """Line by line."""
-    yield f"{report.runs} runs and {report.checks} checks"
+    yield f"{counted(report.runs, 'run')} and {counted(report.checks, 'check')}"
     for one in report.unread[:_ROWS_MAX]:
         yield f"  not read: {one.file}: {one.why}"
     if report.unread_files > len(report.unread[:_ROWS_MAX]):
-        yield f"  not read: {report.unread_files} files in all"
+        yield f"  not read: {counted(report.unread_files, 'file')} in all"
     if report.repeated_files:
-        yield f"  counted once: runs that {report.repeated_files} more files have, too"
+        yield f"  counted once: runs that {counted(report.repeated_files, 'more file has', 'more files have')}, too"
     for ending in report.endings:
         yield f"  {_mark(ending.simulated)}{ending.runbook}: {ending.n} {ending.outcome}"
     yield from _section("No active site, seconds (the middle; 95 of 100; longest; how many)", report.outages)
@@ -41,7 +42,10 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
     )
     yield from _some(
         "Readings that failed",
-        [f"{_mark(one.simulated)}{one.site} {one.reading}: {one.error}, {one.n} times" for one in report.failures],
+        [
+            f"{_mark(one.simulated)}{one.site} {one.reading}: {one.error}, {counted(one.n, 'time')}"
+            for one in report.failures
+        ],
     )
     yield from _some(
         "Readiness that changed",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from orchestrator.counting import counted
 from pipeline.history.report import Drain, Durations, HistoryReport
 
 _WIDTH, _ROW, _LABEL, _FIGURES = 960, 24, 380, 230
@@ -37,9 +38,14 @@ def page_of(report: HistoryReport) -> bytes:
     SubElement(head, "style").text = _STYLE
     body = SubElement(html, "body")
     SubElement(body, "h1").text = "History of runs"
-    unread = f", {report.unread_files} files that could not be read" if report.unread_files else ""
-    again = f", {report.repeated_files} files with runs that others have too" if report.repeated_files else ""
-    _note(body, f"{report.runs} runs, {report.checks} checks{again}{unread}; made {report.made_at}")
+    unread = f", {counted(report.unread_files, 'file')} that could not be read" if report.unread_files else ""
+    again = (
+        f", {counted(report.repeated_files, 'file')} with runs that others have too" if report.repeated_files else ""
+    )
+    _note(
+        body,
+        f"{counted(report.runs, 'run')}, {counted(report.checks, 'check')}{again}{unread}; made {report.made_at}",
+    )
     _table(body, "How runs ended", ("runbook", "outcome", "runs"), _endings(report))
     _bars(body, "Seconds without an active site", "pale: 5 to 95 of 100; dark: the middle", report.outages)
     _bars(body, "Seconds of each step", "finished steps, in the order of the runbook", report.phases)

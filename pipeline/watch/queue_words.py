@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.clock import iso
+from orchestrator.counting import counted
 from orchestrator.filling import HIGH_SET
 from orchestrator.readings import QueueDepth, ReplicationStatus
 from orchestrator.reports.ages import span
@@ -20,7 +21,7 @@ ALARMS: frozenset[str] = frozenset({"drain.stalled", "queue.full", "queue.high",
 def sentence_of(kind: str, figures: Figures, rules: Rules) -> str:
     """One event of ``Kind``."""
     read, percent = figures.read, f"{figures.seen.percent or 0.0:.0f}%"
-    left = "an unknown number of messages" if read.messages is None else f"{read.messages:,} messages"
+    left = "an unknown number of messages" if read.messages is None else counted(read.messages, "message")
     stood, full_in = read.at - (figures.moved_at or read.at), figures.seen.full_in_s or 0.0
     sentences: Mapping[str, str] = {
         "drain.stalled": f"STALLED: no progress for {span(stood)} with {left} left, {_BOUND[read.bound]}",

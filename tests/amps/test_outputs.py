@@ -133,7 +133,7 @@ def test_the_table_says_what_where_and_what_to_do(report: ValidationReport) -> N
 def test_a_clean_report_is_one_line(pair: Any, amps: SimpleNamespace) -> None:
     """Nothing found: the size of what was looked at, and zeros."""
     assert (
-        table(amps.report_of(*pair())) == "2 instances, 2 links, 1 topics: 0 errors, 0 risks, 0 undecided, 0 notes\n"
+        table(amps.report_of(*pair())) == "2 instances, 2 links, 1 topic: 0 errors, 0 risks, 0 undecided, 0 notes\n"
     )
 
 
@@ -174,5 +174,5 @@ def test_a_large_fabric_is_drawn_by_group(amps: SimpleNamespace) -> None:
     confs[0] = confs[0].but(to=(*confs[0].to, amps.Dest("Q0", (amps.Entry("t"),), sync="async")))
     found = amps.report_of(*confs)
     drawn = mermaid(found, instances_max=3)
-    assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 links"|' in drawn
+    assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 link"|' in drawn
     assert "instances)" in svg(found, instances_max=3)

@@ -153,7 +153,7 @@ def test_somebody_else_approves(make_bench: Callable[..., Bench]) -> None:
     process = bench.start(*MOVE, "--approve-by", "1")
     line_with(process, WAITS)
     shown = bench.here("runs", "show")
-    assert "WAITS for 1 of 1 approvals until" in shown.out
+    assert "WAITS for 1 of 1 approval until" in shown.out
     assert "OPEN QUESTION for the whole run: the plan needs approval by another person within 1h" in shown.out
     own = bench.here("approve", "--yes")
     assert (own.code, own.complaint) == (2, f"{account_name()} asked for this run; somebody else has to approve it")

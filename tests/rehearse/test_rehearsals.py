@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +169,21 @@ def test_nothing_is_left_behind(shell: Shell) -> None:
     rehearse(shell, "controlled")
     rehearse(shell, "uncontrolled")
     assert list((shell.state / "rehearsals").iterdir()) == []
+
+
+def test_what_a_killed_one_left_goes(shell: Shell) -> None:
+    """Law: the directory of a rehearsal that was killed is removed by the next one; that of one that is kept stays."""
+    kept = shell.state / "rehearsals" / "tmpkept"
+    left = shell.state / "rehearsals" / "passing-0123"
+    claims = (
+        "import os, pathlib, sys; from pipeline.leavings import make; make(pathlib.Path(sys.argv[1])); os._exit(9)"
+    )
+    assert rehearse(shell, "controlled").code == 0
+    for folder in (kept, left):
+        subprocess.run([sys.executable, "-c", claims, str(folder)], cwd=Path(__file__).parents[2])
+    assert sorted(kept.parent.iterdir()) == [left, kept]
+    assert rehearse(shell, "controlled").code == 0
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 def test_kept(shell: Shell) -> None:

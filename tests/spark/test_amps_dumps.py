@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from collections import Counter
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.amps.journal_dump import Entry, JournalDump
 from pipeline.amps.sow_dump import SowDump, SowRecord
-from pipeline.amps.text import EXCERPT_BYTES, Quarantined
+from pipeline.amps.text import EXCERPT_BYTES, VALUE_MAX, Quarantined
 from tests.spark.dumps import LINE, NOON_MICROS, Kept, Logged, journal_text, sow_text
 
 # Payloads that look like the dump's own lines, and bytes that are no text.
@@ -127,6 +128,32 @@ def test_wrong_lengths_are_not_looked_at_for_ever() -> None:
     reasons = Counter(one.reason for one in found if isinstance(one, Quarantined))
     assert reasons["a value of 5,000,000 bytes, and too many before it had a wrong length"] > 50
     assert [one.txid for one in found if isinstance(one, Entry)] == [one.txid for one in right]
+
+
+def test_what_is_too_large_to_be_held_is_set_aside() -> None:
+    """A value of more than ``VALUE_MAX`` bytes is quarantined with its length, not read; what follows is read."""
+    claims = b"msg byte count                : %30d"
+    text = journal_text([Logged(1, "1", 1, b"x"), Logged(2, "1", 2, b"two")])
+    _, found = journal(text.replace(claims % 1, claims % (VALUE_MAX + 1)))
+    assert [type(one) for one in found] == [Quarantined, Entry]
+    assert isinstance(found[0], Quarantined)
+    assert found[0].reason == "a value of 67,108,865 bytes, and more than 67,108,864 are not held"
+
+
+@pytest.mark.parametrize("filler", [b"x", b"x\n"])
+def test_a_value_is_held_twice_at_most(filler: bytes) -> None:
+    """While a large value is read its pieces and the whole are in memory, and nothing more that grows with it, such as
+    an object for each short line."""
+    size = 8 << 20
+    stream = io.BytesIO(sow_text([Kept(1, 1, filler * (size // len(filler)))]))
+    tracemalloc.start()
+    try:
+        (record,) = SowDump(stream)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(record, SowRecord) and len(record.data) == size
+    assert peak < 2 * size + (4 << 20)
 
 
 def test_a_dump_cut_off_has_no_total() -> None:

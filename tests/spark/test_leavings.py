@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -36,6 +37,62 @@ def test_what_is_left_goes(tmp_path: Path) -> None:
     sweep(tmp_path, "x-*")
     assert {path.name for path in tmp_path.iterdir()} == {"elsewhere", other.name}
     assert (tmp_path / "elsewhere" / "file").read_text() == "mine"
+
+
+# Makes a directory and removes it, again and again, killed right before its Nth call to the system that concerns files;
+# then tells whether it came to its end, what was left, and what of it the next process leaves.
+KILLED = """
+import os, pathlib, signal, sys
+from pipeline.leavings import make, remove, sweep
+CALLS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
+
+def killed(place, calls):
+    def count(event, arguments):
+        nonlocal calls
+        if event in CALLS:
+            calls -= 1
+            if calls < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(count)
+    folder = make(place / "x-1")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "file").write_text("x")
+    remove(folder)
+    os._exit(0)
+
+for instant in range(100):
+    place = pathlib.Path(sys.argv[1], str(instant))
+    place.mkdir()
+    child = os.fork()
+    if child == 0:
+        killed(place, instant)
+    _, status = os.waitpid(child, 0)
+    left = len(list(place.iterdir()))
+    sweep(place, "x-*")
+    print(int(status == 0), left, len(list(place.iterdir())))
+    if status == 0:
+        break
+"""
+
+
+def test_it_says_whose_it_is_at_every_instant(tmp_path: Path) -> None:
+    """Law: whenever a process is killed while it makes a directory, or removes one, the next one removes what is left."""
+    told = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    ends, left, remaining = zip(*(map(int, line.split()) for line in told.stdout.splitlines()), strict=True)
+    assert ends == (0,) * (len(ends) - 1) + (1,)
+    assert sum(left) >= 10
+    assert not any(remaining)
+
+
+def test_what_is_being_made_by_somebody_stays(tmp_path: Path) -> None:
+    """Law: what bears the name of a living process, or of one of another machine, is not touched."""
+    elsewhere = "elsewhere:1 00000000-0000-0000-0000-000000000000/pid:[1]/1"
+    for holder in (holder_name(), elsewhere, ""):
+        (tmp_path / f".failover-01234567-{quote(holder, safe='')}.passing").mkdir()
+    sweep(tmp_path, "x-*")
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def lives(folder: Path) -> None:

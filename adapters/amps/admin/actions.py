@@ -15,6 +15,7 @@ from adapters.amps.admin.instances import AmpsInstance
 from adapters.amps.admin.paths import Collection, act_on
 from adapters.amps.model import REPLICATION_TYPES
 from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.counting import counted
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -122,7 +123,7 @@ def perform(instance: AmpsInstance, action: str, call: Call, permit: Permit) -> 
 
 def _half_done(writer: AdminWriter, call: Call, error: AdapterError, sent: Sequence[str], wanted: int) -> Result:
     """Some of it was obeyed, or may have been: only a reading tells what holds now."""
-    detail = f"{len(sent)} of {wanted} requests left; then: {error}"
+    detail = f"{len(sent)} of {counted(wanted, 'request')} left; then: {error}"
     return Result(call, Effect.DOUBTFUL, detail=detail, device=writer.device, sent=tuple(sent))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchestrator.contract import Failure
+from orchestrator.counting import counted
 from orchestrator.filling import HIGH_CLEAR, HIGH_SET
 from orchestrator.findings import Finding, Level
 from orchestrator.readings import Bridge, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
@@ -128,7 +129,7 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
         finding = _found(
             Level.WARNING,
             "queue-left-behind",
-            f"the standby {standby} holds {there.messages:,} messages of {service} that {active} never got",
+            f"the standby {standby} holds {counted(there.messages, 'message')} of {service} that {active} never got",
             "they stem from an earlier fail-over; find out what they are before activity goes back",
         )
     elif isinstance(here, QueueDepth) and here.rejects_on_discard is False:
