@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-import pipeline.reconcile
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from pipeline.ask import Ask
@@ -120,22 +119,38 @@ def test_plans_agree(spark: SparkSession, tmp_path: Path) -> None:
     assert drilled.findings == whole.findings
 
 
-def test_many_differences_are_told_as_few_are(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Differences that are counted where they are give the same report as those that are fetched, each by itself."""
-    two = TwoSites(Shape(1_500, endpoints=4, missing=9, extra=7, duplicate=6, changed=2))
-    left, right = (str(side) for side in write_small(two, tmp_path))
-    few = run(spark, left, right, numbers_log2=4, failover_at=NOON)
-    monkeypatch.setattr(pipeline.reconcile, "_FEW", 0)
-    many = run(spark, left, right, numbers_log2=4, failover_at=NOON)
-    assert sum(span.missing + span.extra + span.duplicates + span.changed for span in few.intervals) == 24
-    assert (many.services, many.intervals, many.findings) == (few.services, few.intervals, few.findings)
-    for report in (few, many):
-        # No more than five of each, and each another one.
-        kinds = Counter(sample.kind for sample in report.samples)
-        assert kinds == {"missing": 5, "extra": 5, "duplicate": 5, "changed": 2}
-        assert len({sample.message_id for sample in report.samples}) == 17
+def test_many_differences(spark: SparkSession, tmp_path: Path) -> None:
+    """More than a thousand differences are counted where they are, and a few of each class are shown."""
+    two = TwoSites(Shape(4_000, endpoints=4, missing=600, extra=500, duplicate=40, changed=3))
+    report = run(spark, *(str(side) for side in write_small(two, tmp_path)), failover_at=NOON, interval_s=3600.0)
+    told = {
+        "missing": sum(one.missing.messages for one in report.endpoints),
+        "extra": sum(one.extra.messages for one in report.endpoints),
+        "duplicate": sum(one.duplicates_right for one in report.endpoints),
+        "changed": sum(one.changed for one in report.endpoints),
+    }
+    assert (
+        told
+        == {kind: len(getattr(two.truth, kind)) for kind in KINDS}
+        == dict(zip(KINDS, (600, 500, 40, 3), strict=True))
+    )
+    spans = report.intervals
+    assert [sum(getattr(span, name) for span in spans) for name in SPANS] == [600, 500, 40, 3]
+    # No more than five of each, each another one, and explained as the report counts them.
+    assert Counter(sample.kind for sample in report.samples) == {
+        "missing": 5,
+        "extra": 5,
+        "duplicate": 5,
+        "changed": 3,
+    }
+    assert len({sample.message_id for sample in report.samples}) == 18
+    for kind in ("missing", "extra"):
+        counted = {why for one in report.endpoints for why in getattr(one, kind).by_why}
+        assert {sample.why for sample in report.samples if sample.kind == kind} <= counted
+    assert all(int(one.message_id[-8:], 16) in getattr(two.truth, one.kind) for one in report.samples)
+
+
+SPANS = ("missing", "extra", "duplicates", "changed")
 
 
 @pytest.mark.parametrize("emptied", ["none", "left", "both"])
