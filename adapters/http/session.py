@@ -83,7 +83,7 @@ class HttpSession:
         clock: Clock,
         allows: Callable[[Request], bool] = lambda request: True,
         transport: Transport | None = None,
-        look_up: LookUp = socket.getaddrinfo,
+        look_up: LookUp | None = None,
     ) -> None:
         self.device = device
         self._origin = origin
@@ -94,7 +94,8 @@ class HttpSession:
         self._socket: socket.socket | None = None
         self._trust = trust
         self._transport = transport
-        self._look_up = look_up
+        # Whoever brings a transport makes no connection by name: nothing is to be looked up for it.
+        self._look_up = look_up or (socket.getaddrinfo if transport is None else None)
         self._client = self._new_client()
 
     def _new_client(self) -> httpx.Client:
@@ -109,7 +110,7 @@ class HttpSession:
 
     def _share_connect_time(self) -> None:
         """Once for a client: how long it may try each address. Nothing is looked up while a connection is kept."""
-        if self._is_shared:
+        if self._is_shared or self._look_up is None:
             return
         _, host, port = self._origin
         share_s = share_of(self._limits.connect_s, host, port, look_up=self._look_up)

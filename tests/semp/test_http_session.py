@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 
 import httpx
@@ -38,12 +39,17 @@ class Device:
 
 
 def session(
-    device: object, proof: str = "Basic YTpi", *, wire: Wire | None = None, **more: object
+    device: object,
+    proof: str = "Basic YTpi",
+    *,
+    wire: Wire | None = None,
+    origin: tuple[str, str, int] = ("http", "127.0.0.1", 8080),
+    **more: object,
 ) -> tuple[HttpSession, Wire]:
     wire = wire or Wire(device, VirtualClock())  # type: ignore[arg-type]
     made = HttpSession(
         "ny1",
-        ("http", "127.0.0.1", 8080),
+        origin,
         proof=lambda: proof,
         trust=trust_of(HttpOptions(scheme="http")),
         limits=Limits(connect_s=1.0, exchange_s=5.0),
@@ -92,6 +98,24 @@ def test_the_addresses_of_a_name_share_the_time() -> None:
     spoken.exchange(READ)
     assert wire.connects == [0.5, 0.5, 0.25]
     assert asked == [("127.0.0.1", 8080)] * 2
+
+
+def test_a_transport_of_its_own_needs_no_name() -> None:
+    """Nothing is looked up where no connection is made by name: a resolver that does not answer would hold it up."""
+    spoken, _ = session(Device(), origin=("http", "ny1.example", 8080))
+    asked: list[object] = []
+    listening = [True]
+
+    def hear(event: str, question: tuple[object, ...]) -> None:
+        if event == "socket.getaddrinfo" and listening:
+            asked.append(question)
+
+    sys.addaudithook(hear)  # it cannot be taken away again
+    try:
+        spoken.exchange(READ)
+    finally:
+        listening.clear()
+    assert not asked
 
 
 def test_the_cookie_is_kept() -> None:
