@@ -113,6 +113,7 @@ class Console:
             fabric.ledger.commands.append((self.name, action, target))
         if action in _MADE:
             fabric.ledger.changes.append((fabric.now, self.name, _MADE[action], by))
+            fabric.note_open()
         self._world.remember()
 
     def obey_somebody(self, verb: str) -> None:

@@ -159,7 +159,12 @@ class Fabric:
         sharing.share_queues(self, passed)
         taking = [name for name in self.instances if self.takes_clients(name)]
         self._run_clients(passed, taking)
-        self.ledger.note_open(moment, tuple(name for name in taking if self.instances[name].serves))
+        self.note_open()
+
+    def note_open(self) -> None:
+        """Let the account know at which instances clients can publish from now on."""
+        taking = (name for name in self.instances if self.instances[name].serves and self.takes_clients(name))
+        self.ledger.note_open(self.now, tuple(taking))
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""

@@ -83,7 +83,8 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promise 3: nothing, when it went well or back. What stands at an instance that is gone comes back with it; after
-    an end that is well the source may be gone."""
+    an end that is well the source may be gone. Whoever refused has sent nothing (promise 4), so what is lost then is not
+    its doing: a link that is cut for good strands messages without anybody's help."""
     if case.runbook not in LOSSLESS or case.begun is None or lane.escalated is not None or lane.waived:
         return
     both, target = instances(lane, world), case.site("target")
@@ -93,5 +94,5 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     if "lost" not in service:
         return  # nobody counts there
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
-    if new > 0 and lane.outcome in ("done", "reverted", "refused"):
+    if new > 0 and lane.outcome in ("done", "reverted"):
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
