@@ -62,8 +62,8 @@ def _tell_unfinished(tools: Tools) -> None:
     with closing(tools.journal()) as journal:
         for run in sorted(set(claims(journal).values())):
             if fold(journal.records(run)).plan.simulated:
-                say(f"run {run} of simulated sites is unfinished, and finds those that it moved as new")
-                say(f"  what to do: failover abort {run}, or failover resume {run}")
+                say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
+                say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")
 
 
 def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:

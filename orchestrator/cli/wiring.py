@@ -266,7 +266,7 @@ def _state_directory() -> Path:
         is_ours = _is_ours_alone(path)
     except OSError as error:
         raise JournalUnavailable(
-            f"the state directory {path} cannot be written: {error.strerror}",
+            f"the state directory {path} cannot be used: {error.strerror}",
             hint=f"set {STATE_VARIABLE} to another one",
         ) from error
     if not is_ours:

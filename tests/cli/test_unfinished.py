@@ -112,8 +112,8 @@ def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
     reset = shell("lab", "reset")
     assert reset.code == 0
     assert reset.err.splitlines() == [
-        f"run {run} of simulated sites is unfinished, and finds those that it moved as new",
-        f"  what to do: failover abort {run}, or failover resume {run}",
+        f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new",
+        f"SIMULATED    what to do: failover abort {run}, or failover resume {run}",
     ]
     ended = shell("resume", "--xa", shell.decisions)
     assert (ended.code, "the source is active again" in ended.out) == (5, True)

@@ -85,7 +85,7 @@ def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Pat
     assert not outcome.report.right.is_whole
     assert outcome.report.left.is_whole
     assert {row["reason"] for row in outcome.unread.collect()} == {
-        "a value does not end after its 1 bytes",
+        "a value does not end after its 1 byte",
         "the dump says that there are 3, and 2 were read",
     }
     assert {finding.code for finding in outcome.report.findings} == {"dump-unread", "journal-unknown"}

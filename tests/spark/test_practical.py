@@ -227,7 +227,7 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
             check_files(place, [file])
         assert str(caught.value.file) == str(tmp_path / file.path)
     whole = parquet(tmp_path / "half.parquet", good)
-    with pytest.raises(DefinitionError, match="holds 1 rows, the manifest says 2"):
+    with pytest.raises(DefinitionError, match="holds 1 row, the manifest says 2"):
         check_files(place, [whole.model_copy(update={"rows": 2})])
     data = (tmp_path / "half.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
