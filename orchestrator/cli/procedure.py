@@ -52,7 +52,7 @@ def _wait_lines(step: Step) -> Iterator[str]:
 def _gate(what: str, after: float, rule: GuardBreak | Stall) -> str:
     choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
     bound = f" (wait, decided beforehand: for {format_duration(rule.wait_at_most)} at most)"
-    return f"if {what} for {format_duration(after)}: {choices}{bound if 'wait' in rule.choices else ''}"
+    return f"if {what} for {format_duration(after)}: {choices}{bound if 'wait' in (*rule.choices, rule.unattended) else ''}"
 
 
 def _checks(word: str, checks: tuple[Check, ...]) -> Iterator[str]:
