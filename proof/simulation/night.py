@@ -24,7 +24,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
-from proof.simulation.effects import FROM_ELSEWHERE, answered, decided
+from proof.simulation.elsewhere import Elsewhere
 from proof.simulation.lagging import Lagging
 from proof.simulation.plans import plain, plan_of
 from proof.simulation.process import (
@@ -43,7 +43,6 @@ from proof.simulation.stores import Stores, torn
 from proof.simulation.story import Story, Strike
 
 RUN = "night"
-_ELSEWHERE = "eve"  # who answers from another terminal
 _SIDES: tuple[Side, Side] = ("source", "target")
 _SECRETS = SecretStore(None)
 _INSTANTS_MAX = 150_000
@@ -87,7 +86,6 @@ class Night:
         self._store = stores.file() if story.on_disk else stores.memory()
         self._strikes = {(strike.near, strike.at): strike for strike in story.strikes}
         self._effects: Counter[str] = Counter()
-        self._unheard: list[str] = []  # what somebody elsewhere wants to answer as soon as there is a question
         self._omissions = Omissions(story.omissions, self._effects)
         self.lagging = Lagging(story.lags, self._clock, self._effects)
         self._instants = 0
@@ -96,6 +94,7 @@ class Night:
         self._processes = 0
         self._last: Strike | None = None
         self._hit: Counter[str] = Counter()
+        self._elsewhere = Elsewhere(self._effects, self._hit)
         self._bugs: list[Broken] = []
 
     def close(self) -> None:
@@ -134,10 +133,7 @@ class Night:
         for seconds in self._stage.settling(_SETTLE_S):
             self._clock.advance(seconds)
         self._catch_up(self._store)
-        for lane in self._judge.case.lanes.values():
-            self._effects.update(
-                decided(ruling["choice"]) for _, ruling in lane.decided if ruling["by"] == _ELSEWHERE
-            )
+        self._elsewhere.count([ruling for lane in self._judge.case.lanes.values() for _, ruling in lane.decided])
         self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
@@ -307,10 +303,7 @@ class Night:
 
     def asked(self) -> bool:
         """Somebody at the desk is asked. Does somebody elsewhere answer, who waited for that?"""
-        waiting, self._unheard = self._unheard, []
-        for choice in waiting:
-            self._answer(choice)
-        return len(self._unheard) < len(waiting)
+        return self._elsewhere.hear(self._open(), self._put)
 
     def _look(self, *, count: bool = False) -> dict[str, Any]:
         return {**self._stage.look(count=count), "lags": self.lagging.most}
@@ -343,7 +336,7 @@ class Night:
             case "abort":
                 self._store.ask(RUN, {"kind": "abort", "by": "ann", "reason": "the night is over"})
             case "answer":
-                self._answer(strike.choice)
+                self._elsewhere.answer(strike.choice, self._open(), self._put)
             case "disk full" if self._on_disk and process.journal is not None:
                 self._last = strike
                 process.journal.fill_disk()
@@ -386,22 +379,9 @@ class Night:
         if open_services:
             self._bugs.append(Broken(5, "a second run of the same services could begin"))
 
-    def _answer(self, choice: str) -> None:
-        """Every question that is open now; if there is none, the next one."""
-        is_asked = any(lane.gates for lane in self._judge.case.lanes.values())
-        if not is_asked:
-            self._unheard.append(choice)
-            return
-        self._hit["answer"] += 1
-        for service, lane in self._judge.case.lanes.items():
-            for (gate, item), opened in lane.gates.items():
-                self._effects[answered(FROM_ELSEWHERE, choice, opened["choices"])] += 1
-                wish = {
-                    "kind": "decide",
-                    "lane": service,
-                    "gate": gate,
-                    "choice": choice,
-                    "by": _ELSEWHERE,
-                    "reason": "told to",
-                }
-                self._store.ask(RUN, wish if item is None else {**wish, "item": item})
+    def _open(self) -> Mapping[str, Mapping[tuple[str, str | None], Mapping[str, Any]]]:
+        """The questions that are open, by lane."""
+        return {service: lane.gates for service, lane in self._judge.case.lanes.items()}
+
+    def _put(self, wish: Mapping[str, str]) -> None:
+        self._store.ask(RUN, wish)
