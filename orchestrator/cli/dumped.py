@@ -44,7 +44,9 @@ def take_snapshot_of_dumps(
         made_at = None if dumped_at is None else moment(dumped_at, "--dumped-at")
         found = dumps_of({service: Instance.of_dumps(place) for service, place in places.items()}, made_at)
         job = job_of(tools, site, sorted(places), wanted.run, roles={})
-        manifest = collect_dumps(found, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json)))
+        manifest = collect_dumps(
+            found, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
+        )
     assert manifest.dumps is not None  # it was made of dumps
     _show(manifest, manifest.dumps, out, as_json=as_json)
     return FINDINGS if manifest.dumps.unread else 0

@@ -52,7 +52,9 @@ def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, 
             adapter.open()
             job = job_of(tools, site, services, wanted.run, _roles(adapter, services))
             source = _Device(browser, services, tools.clock)
-            manifest = collect(source, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json)))
+            manifest = collect(
+                source, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
+            )
     show_manifest(manifest, out, as_json=as_json)
     return manifest
 
