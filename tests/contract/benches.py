@@ -80,7 +80,7 @@ class WorldBench:
         self.clock = self._clock()
         self.world = World(layout(), self.clock)
         kind = REGISTRY.get(self.name)
-        self.calls = {name: CALLS[name] for name in kind.actions}
+        self.calls: Mapping[str, Sequence[Call]] = {name: CALLS[name] for name in kind.actions}
         self.secret = ""
         self._made: list[Adapter] = []
 

@@ -303,7 +303,7 @@ class Laws:
         adapter = bench.adapter()
         action, calls = next(iter(bench.calls.items()))
         for how in ("lose reply", "garbage reply"):
-            bench.spoil(how)  # type: ignore[arg-type]
+            bench.spoil(how)
             results_of(adapter, action, calls[:1], Counting(bench))
             for reading in adapter.readings:
                 answers = probe(adapter, reading, bench.services)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,8 @@ from orchestrator.contract import ActionSpec
 from orchestrator.loader import read_runbook
 from orchestrator.registry import Registry
 from proof.exploration.search import Counterexample, Exploration, explore
+
+Walk = Callable[..., Exploration]
 
 
 @pytest.fixture(scope="session")
@@ -21,10 +25,10 @@ def actions() -> Mapping[str, ActionSpec]:
 
 
 @pytest.fixture
-def walk(tmp_path, actions) -> Callable[..., Exploration]:
+def walk(tmp_path: Path, actions: Mapping[str, ActionSpec]) -> Walk:
     """Explores a text, with one disturbance unless told otherwise."""
 
-    def explored(text: str, disturbances: int = 1, **bounds: int) -> Exploration:
+    def explored(text: str, disturbances: int = 1, **bounds: Any) -> Exploration:
         file = tmp_path / "broken.yaml"
         file.write_text(text, encoding="utf-8")
         runbook = read_runbook(file).result()
@@ -33,7 +37,7 @@ def walk(tmp_path, actions) -> Callable[..., Exploration]:
     return explored
 
 
-def breaks(walk: Callable[..., Exploration], text: str, rule: str) -> dict[str, Counterexample]:
+def breaks(walk: Walk, text: str, rule: str) -> dict[str, Counterexample]:
     """What is found, ``rule`` among it: without a disturbance where that is enough, which costs little."""
     found = {one.rule: one for one in walk(text, 0).found}
     if rule not in found:

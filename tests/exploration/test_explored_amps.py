@@ -6,7 +6,7 @@ import pytest
 
 from proof.exploration.rules import RULES
 from proof.exploration.story import story
-from tests.exploration.conftest import breaks
+from tests.exploration.conftest import Walk, breaks
 from tests.exploration.small_amps import LOSS, MOVE, PROXY, RETURN, step, without
 
 
@@ -20,7 +20,7 @@ from tests.exploration.small_amps import LOSS, MOVE, PROXY, RETURN, step, withou
     ],
     ids=["move", "return", "loss", "proxy"],
 )
-def test_the_small_runbooks_are_clean(walk, text, ends) -> None:
+def test_the_small_runbooks_are_clean(walk: Walk, text: str, ends: set[str]) -> None:
     """What the variants below break is whole before: nothing is found."""
     found = walk(text)
     assert [story(one) for one in found.found] == []
@@ -106,7 +106,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(("text", "rule"), [one[1:] for one in VARIANTS], ids=[one[0] for one in VARIANTS])
-def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
+def test_a_broken_runbook_gives_its_counterexample(walk: Walk, text: str, rule: str) -> None:
     """One part of a runbook that keeps a promise is taken out: the walk finds that promise broken, and says how."""
     found = breaks(walk, text, rule)
     lines = story(found[rule])
@@ -114,7 +114,7 @@ def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
     assert lines[-1] == f"then {RULES[rule]}"
 
 
-def test_no_gate_offers_a_way_back_where_there_is_none(walk) -> None:
+def test_no_gate_offers_a_way_back_where_there_is_none(walk: Walk) -> None:
     """A gate behind the point of no return, or behind an escalation, that offers to turn back: lint refuses such a
     runbook, and the decisions do not break off over it."""
     text = MOVE.replace("choices: [wait, stop], unattended: stop", "choices: [wait, revert], unattended: revert")
@@ -139,7 +139,7 @@ steps:
 """
 
 
-def test_not_every_attestation_is_of_a_loss(walk) -> None:
+def test_not_every_attestation_is_of_a_loss(walk: Walk) -> None:
     """Publishers that wait for the source are left behind by whoever answered for its being dead, and by nobody who
     attested something of one that answers, and that died later."""
     assert [story(one) for one in walk(ATTESTED).found] == []
@@ -147,7 +147,7 @@ def test_not_every_attestation_is_of_a_loss(walk) -> None:
     assert "left-waiting" in {one.rule for one in walk(dark, 0).found}
 
 
-def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
+def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
     """Transports, clients and links as they were read, and what the instances did by themselves."""
     text = without(MOVE, step(MOVE, "queues"), step(MOVE, "serves"))
     (found,) = (one for one in walk(text, 0).found if one.rule == "queues-left")
@@ -170,7 +170,7 @@ def test_the_story_is_told_in_the_words_of_the_family(walk) -> None:
     ]
 
 
-def test_what_the_model_does_not_know_is_not_explored(walk) -> None:
+def test_what_the_model_does_not_know_is_not_explored(walk: Walk) -> None:
     """A field that the model does not tell is named, and nothing is walked."""
     found = walk(MOVE.replace("where: {owned: 0}", "where: {depth: 0}"))
     assert (found.unexplored, found.states) == (["depth of reading queues"], 0)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from orchestrator.contract import ActionSpec
 from orchestrator.loader import load_runbook
 from proof.exploration.rules import RULES
 from proof.exploration.search import explore
 from proof.exploration.story import story
-from tests.exploration.conftest import breaks
+from tests.exploration.conftest import Walk, breaks
 from tests.exploration.small import ACTIVATE, CLOSE, DEMOTE, DRAIN, GUARD, ITEMS, REQUIRED, SMALL, STALL, UNDO
 
 
-def test_the_small_runbook_is_clean(walk) -> None:
+def test_the_small_runbook_is_clean(walk: Walk) -> None:
     """What the variants below break is whole before: nothing is found."""
     found = walk(SMALL)
     assert [story(one) for one in found.found] == []
@@ -70,7 +73,7 @@ VARIANTS = [
 ]
 
 
-def test_a_wait_that_nobody_ends_has_an_end(walk) -> None:
+def test_a_wait_that_nobody_ends_has_an_end(walk: Walk) -> None:
     """A gate that only waits, with nobody there: after ``wait_at_most`` the lane stops, and nothing is found."""
     text = SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait], unattended: wait")
     assert text != SMALL
@@ -78,7 +81,7 @@ def test_a_wait_that_nobody_ends_has_an_end(walk) -> None:
 
 
 @pytest.mark.parametrize(("text", "rule"), [one[1:] for one in VARIANTS], ids=[one[0] for one in VARIANTS])
-def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
+def test_a_broken_runbook_gives_its_counterexample(walk: Walk, text: str, rule: str) -> None:
     """One part of a runbook that keeps a promise is taken out: the walk finds that promise broken, and says how."""
     assert text != SMALL
     found = breaks(walk, text, rule)
@@ -87,12 +90,12 @@ def test_a_broken_runbook_gives_its_counterexample(walk, text, rule) -> None:
     assert lines[-1] == f"then {RULES[rule]}"
 
 
-def test_a_dead_end_needs_no_disturbance(walk) -> None:
+def test_a_dead_end_needs_no_disturbance(walk: Walk) -> None:
     """At the last level, too, states whose disturbances were not followed are judged by what else leads out of them."""
     assert "dead-end" in {one.rule for one in walk(SMALL.replace(STALL, ""), 0).found}
 
 
-def test_the_first_counterexample_is_the_shortest(walk) -> None:
+def test_the_first_counterexample_is_the_shortest(walk: Walk) -> None:
     """No mishap at all is needed to show what the missing undo does, and the story says each step of the way."""
     (found,) = walk(SMALL.replace(UNDO, ""), examples_max=1).found
     depth = "source replication_queue (messages 100, rejects on discard yes)"
@@ -111,13 +114,13 @@ def test_the_first_counterexample_is_the_shortest(walk) -> None:
     ]
 
 
-def test_two_walks_say_the_same(walk) -> None:
+def test_two_walks_say_the_same(walk: Walk) -> None:
     """Nothing depends on chance: the same counts, the same counter-examples."""
     text = SMALL.replace(REQUIRED, "")
     assert walk(text) == walk(text)
 
 
-def test_what_the_model_does_not_know_is_not_explored(walk) -> None:
+def test_what_the_model_does_not_know_is_not_explored(walk: Walk) -> None:
     """A word of another family is named, nothing is walked, and nothing is called clean."""
     text = SMALL.replace(
         "reading: replication_queue, where: {drained: true}", "reading: backlog, where: {drained: true}"
@@ -134,7 +137,7 @@ def test_what_the_model_does_not_know_is_not_explored(walk) -> None:
     assert (found.states, found.is_exhausted) == (0, False)
 
 
-def test_a_bound_that_was_reached_is_told(walk, actions) -> None:
+def test_a_bound_that_was_reached_is_told(walk: Walk, actions: Mapping[str, ActionSpec]) -> None:
     """A walk that stopped early never says that it is exhausted."""
     assert not walk(SMALL, states_max=50).is_exhausted
     assert not walk(SMALL, 0).is_exhausted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proof.exploration.story import story
+from tests.exploration.conftest import Walk
 from tests.exploration.small import ACTIVATE, DEMOTE, SMALL
 from tests.exploration.small_amps import FENCE, MOVE, step, without
 
@@ -33,7 +34,7 @@ SHUT = """  - id: close
     ],
     ids=["told-solace", "told-amps", "done-by-command", "fence-of-the-plan"],
 )
-def test_a_sound_runbook_with_commands_is_clean(walk, text, family) -> None:
+def test_a_sound_runbook_with_commands_is_clean(walk: Walk, text: str, family: str) -> None:
     """A command is done, refused, in doubt either way, or never leaves; and what it changed is taken back in its turn."""
     found = walk(text)
     assert [story(one) for one in found.found] == []
@@ -41,7 +42,7 @@ def test_a_sound_runbook_with_commands_is_clean(walk, text, family) -> None:
     assert {"refused", "done", "reverted", "needs-operator", "stuck"} <= set(found.ends)
 
 
-def test_what_a_command_does_is_what_its_proof_shows(walk) -> None:
+def test_what_a_command_does_is_what_its_proof_shows(walk: Walk) -> None:
     """A command that opens the target is judged like the action that would: here nobody waited for the link."""
     opened = step(MOVE, "open").replace(
         "action: set_client_transports, state: enabled", "action: run, command: start"
@@ -50,7 +51,7 @@ def test_what_a_command_does_is_what_its_proof_shows(walk) -> None:
     assert "promoted-undrained" in {one.rule for one in walk(text).found}
 
 
-def test_a_command_without_a_proof_may_be_run_twice(walk) -> None:
+def test_a_command_without_a_proof_may_be_run_twice(walk: Walk) -> None:
     """A command that must not be repeated, and that no reading proves: a doubt leads to another try."""
     once = TELL.replace("action: ensure", "action: run")
     found = {one.rule: one for one in walk(SMALL.replace(ACTIVATE, once + ACTIVATE)).found}
@@ -58,7 +59,7 @@ def test_a_command_without_a_proof_may_be_run_twice(walk) -> None:
     assert "run tell-desk at the source is to be sent" in story(found["sent-twice"])[-2]
 
 
-def test_another_command_does_not_make_the_first_a_new_one(walk) -> None:
+def test_another_command_does_not_make_the_first_a_new_one(walk: Walk) -> None:
     """Each command stands for itself: that another one ran since is no reason to run the first again."""
     other = TELL.replace("id: tell", "id: other").replace("tell-desk", "tell-others")
     once = TELL.replace("action: ensure", "action: run")
@@ -67,7 +68,7 @@ def test_another_command_does_not_make_the_first_a_new_one(walk) -> None:
     assert "sent-twice" in {one.rule for one in walk(text, 0).found}
 
 
-def test_a_command_whose_effect_no_model_knows_is_not_explored(walk) -> None:
+def test_a_command_whose_effect_no_model_knows_is_not_explored(walk: Walk) -> None:
     """No action makes an instance wait for a bootstrap: what such a command does is not known, and nothing is walked."""
     text = MOVE.replace(
         step(MOVE, "clients-gone"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orchestrator.contract import Effect
+from orchestrator.contract import ActionSpec, Effect
 from orchestrator.decide import Next, decide
 from orchestrator.events import (
     AbortDeclined,
@@ -128,27 +131,29 @@ CONTROLS = [
 @pytest.mark.parametrize(
     ("broken", "text", "rule"), CONTROLS, ids=[f"{one[0].__name__}-{one[2]}" for one in CONTROLS]
 )
-def test_broken_decisions_are_found_out(tmp_path, actions, broken, text, rule) -> None:
+def test_broken_decisions_are_found_out(
+    tmp_path: Path, actions: Mapping[str, ActionSpec], broken: Any, text: str, rule: str
+) -> None:
     """Control: the same runbook, led by decisions that break one promise, is not clean."""
     file = tmp_path / "small.yaml"
     file.write_text(text, encoding="utf-8")
     runbook = read_runbook(file).result()
     for disturbances in (0, 1):  # the second is walked only where the first does not show it
-        bound = {"states_max": 100_000, "disturbances_max": disturbances, "examples_max": 4}
+        bound: dict[str, Any] = {"states_max": 100_000, "disturbances_max": disturbances, "examples_max": 4}
         found = explore(runbook, actions, **bound, decide=broken)
         if rule in {one.rule for one in found.found}:
             return
     pytest.fail(f"{rule} is not found, but {[story(one) for one in found.found]}")
 
 
-def test_an_end_without_a_name_is_told(tmp_path, actions) -> None:
+def test_an_end_without_a_name_is_told(tmp_path: Path, actions: Mapping[str, ActionSpec]) -> None:
     """The fold refuses such an end as well; the judge does not rely on it."""
     file = tmp_path / "small.yaml"
     file.write_text(SMALL, encoding="utf-8")
     runbook = read_runbook(file).result()
     family = fitting(runbook)
     (_, pair), *_ = family.starts(runbook)
-    end = LaneEnded.model_construct(outcome="lost", reason="")
+    end = LaneEnded.model_construct(outcome="lost", reason="")  # type: ignore[arg-type]
     judge = Judge(family, runbook, actions)
     assert judge.recorded(Account(family.evidence(runbook)), pair, [end], unattended=False)[1] == ["unnamed-end"]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from orchestrator.contract import ActionSpec
 from orchestrator.events import Outcome
 from orchestrator.loader import load_runbook, shipped_runbooks
 from proof.exploration.search import explore
@@ -29,7 +32,7 @@ def test_there_are_runbooks_to_explore() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_runbook_is_explored_clean(name, actions) -> None:
+def test_a_shipped_runbook_is_explored_clean(name: str, actions: Mapping[str, ActionSpec]) -> None:
     """No promise broken, no dead end, every end named, with every outcome, decision, abort and kill up to the bound."""
     bound = 2 if name in SMALL else 1
     found = explore(load_runbook(name), actions, states_max=200_000, disturbances_max=bound)

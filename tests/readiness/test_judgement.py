@@ -228,7 +228,7 @@ def test_a_transaction_whose_state_is_not_told_may_be_prepared() -> None:
 def test_the_other_way_round() -> None:
     """Law: which site is active is read, not assumed from the order of the pair."""
     swapped = {"ny": good("nj"), "nj": good("ny")}
-    changed = {
+    changed: dict[str, Any] = {
         site: {key: value for key, value in answers.items() if key in ("replication", "replication_queue")}
         for site, answers in swapped.items()
     }
@@ -244,7 +244,8 @@ def test_mates_are_compared_once() -> None:
 @given(st.sampled_from(["ny", "nj"]), st.sampled_from(READINGS), st.sampled_from(["Unreachable", "NotServing", "?"]))
 def test_a_check_that_could_not_be_made_is_never_ok(site: str, reading: str, kind: str) -> None:
     """Law: whichever reading was not had, for whatever reason, the service is not good, unless nothing needs it."""
-    found = pair(**{site: {reading: Failure(kind=kind, text="no answer")}})
+    silent: dict[str, Any] = {site: {reading: Failure(kind=kind, text="no answer")}}
+    found = pair(**silent)
     needless = reading == "transactions" and site == "nj" and kind != "Unreachable"  # acted on at the active only
     assert is_good(found.findings_of(V)) is needless
     for one in found.checked:

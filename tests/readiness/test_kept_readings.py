@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,12 +16,15 @@ from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.looks import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
-from orchestrator.readings import QueueDepth, ReplicationStatus, Role
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from tests.cli.shell import VPN, Ended, Shell
 
 AT = 1_800_000_000.125
 QUEUE = QueueDepth(messages=5, usage_mb=0.5, quota_mb=100.0)
-ANSWERS = {"replication_queue": {VPN: QUEUE}, "replication": {VPN: ReplicationStatus(role=Role.ACTIVE)}}
+ANSWERS: Mapping[str, Mapping[str, Reading | Failure]] = {
+    "replication_queue": {VPN: QUEUE},
+    "replication": {VPN: ReplicationStatus(role=Role.ACTIVE)},
+}
 
 
 def watch(shell: Shell, *more: str, seconds: float = 7.0) -> Ended:
@@ -180,7 +183,10 @@ def test_a_line_reads_back_as_it_was(
     """Law: what was kept is what is read, to the millisecond; unknown stays unknown, and a line is one line."""
     queue = QueueDepth(messages=messages, usage_mb=usage, quota_mb=quota)
     status = ReplicationStatus() if why is None else Failure(kind="Unreachable", text=why)
-    answers = {"replication_queue": {service: queue}, "replication": {service: status}}
+    answers: Mapping[str, Mapping[str, Reading | Failure]] = {
+        "replication_queue": {service: queue},
+        "replication": {service: status},
+    }
     [line] = lines_of_look("x", "watch", ms / 1000, "ny", answers, [service], simulated=False)
     data = line.encoded()
     assert data.count(b"\n") == 1

@@ -32,7 +32,7 @@ def seen(
     can_fence: bool = True,
 ) -> Standing:
     """One service V: ``here`` is a role, None for a site that does not tell it, ``silent`` for one that is dark."""
-    reach = Reachability(answers=False, why="dark") if here == "silent" else Reachability(answers=True, role=here)  # type: ignore[arg-type]
+    reach = Reachability(answers=False, why="dark") if here == "silent" else Reachability(answers=True, role=here)
     return standing(Sight({"V": reach}, {"V": there}, fence, others, can_fence))
 
 
