@@ -99,6 +99,8 @@ class Numbers:
 
     def missing(self, start: int, stop: int) -> list[Run]:
         """These numbers without the members."""
+        if not self._stops or start >= self._stops[-1]:  # later than all members: nearly always so
+            return [(start, stop)] if start < stop else []
         found: list[Run] = []
         for low, high in self.within(start, stop):
             if start < low:
