@@ -6,8 +6,9 @@ runbook expects. Everything that can stand in the world's file is in ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from adapters.mock.amps import bootstrap, clients, replication, rest, sharing
 from adapters.mock.amps.account import FabricLedger, FabricTally, StreamTally
@@ -58,6 +59,7 @@ class Fabric:
         self.state = state if state is not None else self._first_state()
         self.instances = self.state.instances
         self.ledger = self.state.ledger
+        self.pairs = self._pairs()
 
     def _first_state(self) -> State:
         """Every instance as if it had run before time starts, with nothing in its log."""
@@ -73,6 +75,15 @@ class Fabric:
         state.subscribers = {one.name: Subscriber() for one in self.layout.subscribers}
         state.consumers = {one.name: Consumer() for one in self.layout.consumers}
         return state
+
+    def _pairs(self) -> Sequence[tuple[Instance, Instance]]:
+        """Every two instances that a link could ever connect."""
+        linked = {(one.name, to) for one in self.layout.instances for link in one.destinations for to in link.addresses}
+        return [
+            (one, other)
+            for one, other in combinations(self.instances.values(), 2)
+            if {(one.name, other.name), (other.name, one.name)} & linked
+        ]
 
     # What the parts ask
 
@@ -123,17 +134,18 @@ class Fabric:
         early = instance.phase == "recovering" and self.layout.assume.clients_before_recovery
         return (instance.phase == "running" or early) and instance.lets_in(self._doors[name])
 
-    def owned_within_reach(self, name: str, queue: str, publisher: str) -> list[Numbers]:
+    def owned_within_reach(self, name: str, queue: str, publisher: str) -> Iterator[Numbers]:
         """What other instances own that can be reached from here."""
-        return [
-            other.queues[queue].owned.get(publisher, Numbers())
-            for other in self.instances.values()
-            if other.name != name and queue in other.queues and self.are_connected(name, other.name)
-        ]
+        for other in self.instances.values():
+            if other.name != name and queue in other.queues and self.are_connected(name, other.name):
+                yield other.queues[queue].owned.get(publisher, Numbers())
 
     def consumes(self, instance: str, queue: str) -> bool:
         """Does a client that is connected there take from this queue?"""
-        return instance in [self.state.consumers[one.name].at for one in self.layout.consumers if one.queue == queue]
+        for one in self.layout.consumers:
+            if one.queue == queue and self.state.consumers[one.name].at == instance:
+                return True
+        return False
 
     def next_client_id(self) -> int:
         """A number for one more connection."""
