@@ -76,10 +76,16 @@ class Numbers:
 
     def discard(self, start: int, stop: int) -> None:
         """Make none of these numbers a member."""
+        if not self._starts or stop <= self._starts[0]:
+            return
         first, last = self._touched(start, stop)
         if first >= last or start >= stop:
             return
         left, right = self._starts[first], self._stops[last - 1]
+        if first + 1 == last and start <= left and stop < right:  # the first ones of a run: mostly so
+            self._starts[first] = stop
+            self.count -= stop - left
+            return
         starts, stops = [left], [start]
         if left >= start:
             starts, stops = [], []

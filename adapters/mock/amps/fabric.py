@@ -78,7 +78,9 @@ class Fabric:
 
     def _pairs(self) -> Sequence[tuple[Instance, Instance]]:
         """Every two instances that a link could ever connect."""
-        linked = {(one.name, to) for one in self.layout.instances for link in one.destinations for to in link.addresses}
+        linked = {
+            (one.name, to) for one in self.layout.instances for link in one.destinations for to in link.addresses
+        }
         return [
             (one, other)
             for one, other in combinations(self.instances.values(), 2)
@@ -142,10 +144,7 @@ class Fabric:
 
     def consumes(self, instance: str, queue: str) -> bool:
         """Does a client that is connected there take from this queue?"""
-        for one in self.layout.consumers:
-            if one.queue == queue and self.state.consumers[one.name].at == instance:
-                return True
-        return False
+        return instance in [self.state.consumers[one.name].at for one in self.layout.consumers if one.queue == queue]
 
     def next_client_id(self) -> int:
         """A number for one more connection."""

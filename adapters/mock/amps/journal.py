@@ -18,6 +18,7 @@ from adapters.mock.numbers import Numbers
 
 _position = attrgetter("position")
 _TOGETHER_S = 1.0  # neighbours written within this are one entry
+_NEAR = 4  # entries from the end: nearly everybody who reads is there
 
 
 @dataclass(slots=True)
@@ -110,11 +111,12 @@ class JournalFile:
         """How many messages are in it."""
         return self.entries[-1].end - self.entries[0].position if self.entries else 0
 
-    def entry_of(self, position: int) -> int:
-        """The index of the entry in which ``position`` is, or of the first one."""
-        if self.entries[-1].position <= position:
-            return len(self.entries) - 1
-        return max(0, bisect_right(self.entries, position, key=_position) - 1)
+    def since(self, position: int) -> list[Entry]:
+        """Its entries from the one on in which ``position`` is, or from the first."""
+        entries = self.entries
+        near = len(entries) - _NEAR
+        low = near if near > 0 and entries[near].position <= position else 0
+        return entries[max(0, bisect_right(entries, position, low, key=_position) - 1) :]
 
 
 def journal_name(number: int, *, compressed: bool) -> str:
@@ -157,7 +159,7 @@ class Journal:
     def append(self, entry: Entry) -> None:
         """Write ``entry`` at the end, whatever its position was; it is the log's own from now on."""
         last = self.files[-1]
-        if last.messages >= self.file_messages:
+        if last.entries and self.next - last.entries[0].position >= self.file_messages:
             last = JournalFile(last.number + 1)
             self.files.append(last)
         if last.entries and entry.continues(last.entries[-1]):
@@ -186,8 +188,11 @@ class Journal:
         """What stands from ``start`` on; the first entry may begin before it."""
         if start >= self.next:
             return []
-        at = self._file_of(start)
-        found = self.files[at].entries[self.files[at].entry_of(start) :]
+        last = self.files[-1]
+        if last.entries[0].position <= start:
+            return last.since(start)
+        at = max(0, bisect_right(self.files, start, key=_begin) - 1)
+        found = self.files[at].since(start)
         for file in self.files[at + 1 :]:
             found += file.entries
         return found
@@ -228,7 +233,6 @@ class Journal:
             count += 1
         return count
 
-    def _file_of(self, position: int) -> int:
-        if self.files[-1].entries[0].position <= position:
-            return len(self.files) - 1  # nearly everybody is near the end
-        return max(0, bisect_right(self.files, position, key=lambda one: one.entries[0].position) - 1)
+
+def _begin(file: JournalFile) -> int:
+    return file.entries[0].position

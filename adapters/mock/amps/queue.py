@@ -133,7 +133,7 @@ class Queue:
     @property
     def owns_any(self) -> bool:
         """Does it own a message?"""
-        return any([one.count for one in self.owned.values()])
+        return any(self.owned.values())
 
     @property
     def has_ready(self) -> bool:
