@@ -1,29 +1,26 @@
-"""Connections to devices whose names have several addresses, in a bounded time whichever of them are dead.
+"""Connections to devices by name, in a bounded time: whatever the resolver does, and whichever addresses are dead.
 
-The system tries the addresses of a name one after the other, with the whole time for each. Here they share it, so that
-each is tried, and a name of four dead addresses takes no longer than a device that is dead. Only the look-up of a name
-is out of our hands. Must never read or send anything.
+A name is looked up once for a connection, for no longer than the whole may take; its addresses share what is left, so
+that each is tried, and a name of four dead addresses takes no longer than a device that is dead. Must never read or
+send anything.
 """
 
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
-LookUp = Callable[..., Sequence[object]]
-Connect = Callable[..., socket.socket]
+from orchestrator.clock import Clock
 
+# As socket.getaddrinfo: each row ends with the address.
+LookUp = Callable[..., Sequence[tuple[Any, ...]]]
+Address = tuple[str, int]
+Made = TypeVar("Made")
 
-def share_of(within_s: float, host: str, port: int, *, look_up: LookUp = socket.getaddrinfo) -> float:
-    """Seconds for each address of ``host``, so that all of them together have ``within_s``.
-
-    A name that cannot be looked up has them all: whoever connects finds that out, and says so.
-    """
-    try:
-        addresses = look_up(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return within_s
-    return within_s / max(1, len(addresses))
+_EACH_AT_LEAST_S = 0.1  # of an answer that comes at the last instant something is made yet
 
 
 def dial(
@@ -31,8 +28,58 @@ def dial(
     port: int,
     within_s: float,
     *,
+    clock: Clock,
+    connect: Callable[[Address, float], Made],
+    failures: tuple[type[Exception], ...] = (OSError,),
     look_up: LookUp = socket.getaddrinfo,
-    connect: Connect = socket.create_connection,
-) -> socket.socket:
-    """A connection. Raises ``OSError``, or ``UnicodeError`` for what can be no name."""
-    return connect((host, port), timeout=share_of(within_s, host, port, look_up=look_up))
+) -> Made:
+    """What ``connect`` makes of the first address that answers; it gets a numeric address and its seconds.
+
+    Raises ``OSError`` or ``UnicodeError`` for a name that cannot be looked up, else the failure of the first address.
+    """
+    deadline = clock.now() + within_s
+    first, *others = _looked_up(host, port, within_s, look_up)
+    each_s = max(_EACH_AT_LEAST_S, (deadline - clock.now()) / (1 + len(others)))
+    try:
+        return connect(first, each_s)
+    except failures:
+        for other in others:
+            with suppress(*failures):
+                return connect(other, each_s)
+        raise
+
+
+def _looked_up(host: str, port: int, within_s: float, look_up: LookUp) -> list[Address]:
+    """At least one. Nothing interrupts the system's resolver: one that does not answer is left behind, on its thread,
+    which ends when the resolver gives up."""
+    rows: list[tuple[Any, ...]] = []
+    wrong: list[Exception] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        try:
+            rows.extend(look_up(host, port, type=socket.SOCK_STREAM))
+        except (OSError, ValueError) as error:  # a name that cannot be encoded is a ValueError
+            wrong.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=ask, name=f"look-up-{host}", daemon=True).start()
+    if not done.wait(within_s):
+        raise socket.gaierror(
+            socket.EAI_AGAIN,
+            f"this machine's resolver did not answer within {within_s:g} s for the name {host} "
+            "(its servers: /etc/resolv.conf)",
+        )
+    if wrong:
+        raise wrong[0]
+    if not rows:
+        raise socket.gaierror(socket.EAI_NONAME, f"the name {host} has no address")
+    return [_numeric(row[-1]) for row in rows]
+
+
+def _numeric(address: tuple[Any, ...]) -> Address:
+    """An address of IPv6 may be one of a link, and is none without its number."""
+    host, port, *more = address
+    scope = more[1] if len(more) > 1 else 0
+    return (f"{host}%{scope}" if scope and "%" not in host else host, port)

@@ -300,7 +300,8 @@ class _Layout:
         choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
         if decided == "wait":
             bound = format_duration(rule.wait_at_most)
-            choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {rule.unattended}"
+            then = "stop" if rule.unattended == "wait" else rule.unattended
+            choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {then}"
         elif decided:
             choices = f"{decided}, decided beforehand"
         return f"if {what} for {format_duration(after)}: {choices}"

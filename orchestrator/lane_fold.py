@@ -221,7 +221,15 @@ def _guard_broke(lane: Lane, event: ev.GuardBroke, at: float) -> Lane:
 
 
 def _guard_healed(lane: Lane, event: ev.GuardHealed, at: float) -> Lane:
-    return _with(lane, guard_broke_at=None, waiting_since=None, moved_at=at)
+    # With a number to follow, a guard that holds again is no progress by itself: one that flaps would be waited for
+    # without an end.
+    since = lane.waiting_since if lane.gauge else None
+    return _with(lane, guard_broke_at=None, waiting_since=since, moved_at=_moved_at(lane, at))
+
+
+def _moved_at(lane: Lane, at: float) -> float:
+    """While the guard is broken nothing can move: that time does not count against the gauge, and all before does."""
+    return at if lane.guard_broke_at is None else at - max(0.0, lane.guard_broke_at - lane.moved_at)
 
 
 def _stalled(lane: Lane, event: ev.Stalled, at: float) -> Lane:
@@ -244,7 +252,7 @@ def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
         since = lane.waiting_since
         if since is None and event.ruling.by == "policy":
             since = lane.moved_at if lane.guard_broke_at is None else lane.guard_broke_at
-        return _with(lane, guard_broke_at=broke_at, waiting_since=since, moved_at=at, stalled=False)
+        return _with(lane, guard_broke_at=broke_at, waiting_since=since, moved_at=_moved_at(lane, at), stalled=False)
     return lane
 
 

@@ -200,9 +200,10 @@ def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
             sentence = f"gate {gate.name} offers {choice}, which means nothing there"
             hint = f"choices of a {'wait' if is_wait else 'question'}: {', '.join(fitting)}"
             yield Told((*gate.path, "choices"), Level.ERROR, "wrong-choice", sentence, hint)
-        if gate.unattended == "wait" and step.timeout is None:
-            sentence = f"gate {gate.name} waits unattended, and nothing ends that"
-            yield Told((*gate.path, "unattended"), Level.WARNING, "unattended-wait", sentence)
+        if gate.unattended == "retry":
+            sentence = f"gate {gate.name} retries unattended, and nothing ends that"
+            hint = "wait goes on for wait_at_most and then stops"
+            yield Told((*gate.path, "unattended"), Level.ERROR, "unattended-retry", sentence, hint)
 
 
 def _decided_in(runbook: Runbook, index: int) -> Iterator[Told]:

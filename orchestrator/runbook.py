@@ -114,7 +114,8 @@ class Undo(_Strict):
 class GuardBreak(_Strict):
     """What happens when a guard stays broken for longer than ``grace``.
 
-    ``wait_at_most``: for how long a ``wait`` that was decided beforehand holds, while nothing gets better.
+    ``wait_at_most``: for how long a ``wait`` that was decided beforehand, or holds ``unattended``, goes on while
+    nothing gets better.
     """
 
     grace: Duration

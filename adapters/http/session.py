@@ -19,8 +19,9 @@ from typing import Any
 import httpx
 
 from adapters.http.translate import FOREIGN, translate
+from adapters.http.transport import DialledTransport
 from orchestrator.clock import Clock
-from orchestrator.dialling import LookUp, share_of
+from orchestrator.dialling import LookUp
 from orchestrator.errors import CommandTimedOut, Forbidden, Unreachable, UnreadableReply
 
 Transport = httpx.BaseTransport
@@ -83,7 +84,7 @@ class HttpSession:
         clock: Clock,
         allows: Callable[[Request], bool] = lambda request: True,
         transport: Transport | None = None,
-        look_up: LookUp | None = None,
+        look_up: LookUp = socket.getaddrinfo,
     ) -> None:
         self.device = device
         self._origin = origin
@@ -94,28 +95,20 @@ class HttpSession:
         self._socket: socket.socket | None = None
         self._trust = trust
         self._transport = transport
-        # Whoever brings a transport makes no connection by name: nothing is to be looked up for it.
-        self._look_up = look_up or (socket.getaddrinfo if transport is None else None)
+        self._look_up = look_up
         self._client = self._new_client()
 
     def _new_client(self) -> httpx.Client:
         limits = self._limits
-        self._is_shared = False
         return httpx.Client(
-            transport=self._transport or _transport(self._trust, limits.exchange_s),
+            transport=self._transport
+            or DialledTransport(
+                self._trust, unacknowledged_s=limits.exchange_s, clock=self._clock, look_up=self._look_up
+            ),
             timeout=httpx.Timeout(limits.exchange_s, connect=limits.connect_s),
             trust_env=False,
             follow_redirects=False,
         )
-
-    def _share_connect_time(self) -> None:
-        """Once for a client: how long it may try each address. Nothing is looked up while a connection is kept."""
-        if self._is_shared or self._look_up is None:
-            return
-        _, host, port = self._origin
-        share_s = share_of(self._limits.connect_s, host, port, look_up=self._look_up)
-        self._client.timeout = httpx.Timeout(self._limits.exchange_s, connect=share_s)
-        self._is_shared = True
 
     @property
     def has_cookie(self) -> bool:
@@ -148,7 +141,6 @@ class HttpSession:
         self._client = self._new_client()
 
     def _once(self, request: Request) -> Reply:
-        self._share_connect_time()
         proof = self._proof()
         outgoing = self._built(request, proof)
         asked_at = self._clock.now()
@@ -220,17 +212,3 @@ class HttpSession:
             yield has_run_out
         finally:
             timer.cancel()
-
-
-def _transport(trust: ssl.SSLContext, unacknowledged_s: float) -> httpx.HTTPTransport:
-    """One connection, that dies when the device does: in a partition nothing else would tell for many minutes."""
-    options: list[tuple[int, int, int]] = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-    user_timeout = getattr(socket, "TCP_USER_TIMEOUT", None)
-    if user_timeout is not None:
-        options.append((socket.IPPROTO_TCP, user_timeout, max(1, int(unacknowledged_s * 1000))))
-    return httpx.HTTPTransport(
-        verify=trust,
-        trust_env=False,
-        limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
-        socket_options=options,
-    )

@@ -50,8 +50,8 @@ class SshConnector:
     def __call__(self) -> SshLine:
         """An open shell. Raises ``Unreachable``, ``HostKeyRejected`` or ``AuthenticationFailed``.
 
-        Dialling, key exchange, log-in and opening the shell share the site's ``connect_timeout`` seconds; only the
-        look-up of a name is out of our hands.
+        Looking its name up, dialling, key exchange, log-in and opening the shell share the site's ``connect_timeout``
+        seconds.
         """
         expected = expected_of(self._device, self._site.known_hosts)
         deadline = self._clock.now() + self._site.connect_timeout
@@ -78,7 +78,13 @@ class SshConnector:
 
     def _dial(self, deadline: float) -> socket.socket:
         try:
-            return dial(address_of(self._device), self._device.port, self._left(deadline))
+            return dial(
+                address_of(self._device),
+                self._device.port,
+                self._left(deadline),
+                clock=self._clock,
+                connect=socket.create_connection,
+            )
         except (OSError, UnicodeError) as error:  # a name that cannot be encoded is a UnicodeError
             raise translate(error, stage=Stage.CONNECT, device=self._device.name) from error
 

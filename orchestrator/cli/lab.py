@@ -122,21 +122,24 @@ def reset(
     directory: Annotated[
         Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also beneath an unfinished run that nobody leads.")] = False,
 ) -> None:
     """Start the embedded simulated pair anew.
 
     New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
-    instances, whether or not it is up. Their shape stays; faults that it was given are forgotten.
+    instances, whether or not it is up. Their shape stays; faults that it was given are forgotten. It is refused beside
+    a simulated run that is unfinished, unless with --force.
 
     \b
     Examples:
       failover lab reset
+      failover lab reset --force
       failover lab reset --directory lab
     """
     from orchestrator.cli.resetting import reset_embedded, reset_lab
     from orchestrator.cli.wiring import tools as tools_of
 
     if directory is None:
-        reset_embedded(tools_of(context))
+        reset_embedded(tools_of(context), force=force)
     else:
-        reset_lab(tools_of(context), directory)
+        reset_lab(tools_of(context), directory, force=force)

@@ -51,8 +51,9 @@ def _wait_lines(step: Step) -> Iterator[str]:
 
 def _gate(what: str, after: float, rule: GuardBreak | Stall) -> str:
     choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
-    bound = f" (wait, decided beforehand: for {format_duration(rule.wait_at_most)} at most)"
-    return f"if {what} for {format_duration(after)}: {choices}{bound if 'wait' in rule.choices else ''}"
+    may_wait = "wait" in (*rule.choices, rule.unattended)
+    bound = f" (wait, decided beforehand: for {format_duration(rule.wait_at_most)} at most)" if may_wait else ""
+    return f"if {what} for {format_duration(after)}: {choices}{bound}"
 
 
 def _checks(word: str, checks: tuple[Check, ...]) -> Iterator[str]:

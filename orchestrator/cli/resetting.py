@@ -20,29 +20,33 @@ from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
+from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led
 from orchestrator.state import fold
 
 
-def reset_embedded(tools: Tools) -> None:
-    """Start the embedded pair anew. Raises ``DefinitionError`` while a run is under way."""
-    _see_no_run(tools)
+def reset_embedded(tools: Tools, *, force: bool = False) -> None:
+    """Start the embedded pair anew.
+
+    Raises ``DefinitionError`` while a run is under way, and beside an unfinished one, unless with ``force``.
+    """
+    _see_no_run(tools, force)
     _replace(tools.world_file, World(embedded_layout(), tools.clock))
     show("SIMULATED  the embedded pair is as new: ny active, nj standby")
     _tell_unfinished(tools)
 
 
-def reset_lab(tools: Tools, directory: Path) -> None:
+def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
     """Start the sites anew that a lab keeps in ``directory``, in the shape they have.
 
-    Raises ``DefinitionError`` when there are none, or while a run is under way; ``Unreachable`` for a damaged file.
+    Raises ``DefinitionError`` as ``reset_embedded``, or when there are none; ``Unreachable`` for a damaged file.
     """
     kept = {directory / name: anew for name, anew in _ANEW.items() if (directory / name).exists()}
     if not kept:
         raise DefinitionError(
             f"{directory} holds no simulated sites", hint="`failover lab up` makes them; name its --directory"
         )
-    _see_no_run(tools)
+    _see_no_run(tools, force)
     for path, anew in kept.items():
         fresh, what = anew(path, tools.clock)
         _replace(path, fresh)
@@ -50,20 +54,31 @@ def reset_lab(tools: Tools, directory: Path) -> None:
     _tell_unfinished(tools)
 
 
-def _see_no_run(tools: Tools) -> None:
+def _see_no_run(tools: Tools, force: bool) -> None:
     with closing(tools.journal()) as journal:
         for row in journal.runs():
             if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
                 raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
+        # Resumed on new sites it would wait for what it began on the old ones.
+        run = next(iter(_unfinished(journal)), None)
+        if run is not None and not force:
+            raise DefinitionError(
+                f"run {run} is unfinished, and would find the sites that it moved as new",
+                hint=f"end it with failover resume {run} or failover abort {run}; --force begins anew all the same",
+            )
+
+
+def _unfinished(journal: Journal) -> list[str]:
+    """The simulated runs that nobody leads and that are in the middle of something."""
+    return [run for run in sorted(set(claims(journal).values())) if fold(journal.records(run)).plan.simulated]
 
 
 def _tell_unfinished(tools: Tools) -> None:
     """Say which runs were in the middle of something: they read the sites before they do more, and find them as new."""
     with closing(tools.journal()) as journal:
-        for run in sorted(set(claims(journal).values())):
-            if fold(journal.records(run)).plan.simulated:
-                say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
-                say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")
+        for run in _unfinished(journal):
+            say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
+            say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")
 
 
 def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:

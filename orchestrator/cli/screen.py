@@ -145,8 +145,10 @@ def drain_text(run: Run, service: str, now: float) -> str:
         return f"{rest}, STALLED"
     if seen.rate is None or seen.eta is None:
         return f"{rest}, rate not known yet"
-    return f"{rest}, {seen.rate:,.0f}/s, about {_eta(seen.eta)} to go"
+    return f"{rest}, {seen.rate:,.0f}/s, {_eta(seen.eta)} to go"
 
 
 def _eta(seconds: float) -> str:
-    return f"{seconds:.0f}s" if seconds < 90 else f"{seconds / 60:.0f}min"
+    if seconds < 1:
+        return "less than 1s"
+    return f"about {seconds:.0f}s" if seconds < 90 else f"about {seconds / 60:.0f}min"

@@ -115,12 +115,17 @@ class Tools:
         """A folder of ours in the state directory. Raises ``JournalUnavailable``: also for a link, which is not
         followed."""
         path = self.state / name
+        if path.is_symlink():
+            raise JournalUnavailable(f"{path} is a link, which is not followed", hint="remove the link")
         try:
-            if path.is_symlink():
-                raise OSError(errno.ELOOP, "it is a link, which is not followed")
             path.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError as error:
+            raise JournalUnavailable(f"{path} is no directory", hint="move it away") from error
         except OSError as error:
-            raise JournalUnavailable(f"{path} cannot be written: {error.strerror}", hint="remove it") from error
+            raise JournalUnavailable(
+                f"{path} cannot be made: {error.strerror}",
+                hint=f"mend that, or set {STATE_VARIABLE} to another state directory",
+            ) from error
         return path
 
     def is_simulated(self, inventory: Inventory) -> bool:

@@ -35,7 +35,8 @@ def answer(
 ) -> Next:
     """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended.
 
-    ``waited_s``: the policy's choice was to wait, and its time of so many seconds is over.
+    ``waited_s``: what held so far was to wait, and its time of so many seconds is over. Where waiting is also what
+    holds unattended, the lane stops.
     """
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices and waited_s is None:
@@ -43,10 +44,12 @@ def answer(
         return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)
-    before = ""
+    choice, before = gate.unattended, ""
     if waited_s is not None:
-        before = f"it was waited for {format_duration(waited_s)}, as decided beforehand, and "
-    ruling = ev.Ruling(choice=gate.unattended, reason=f"{before}nobody could be asked", by="policy")
+        choice = "stop" if choice == "wait" else choice
+        decided = "as decided beforehand, " if chosen is not None else ""
+        before = f"it was waited for {format_duration(waited_s)}, {decided}and "
+    ruling = ev.Ruling(choice=choice, reason=f"{before}nobody could be asked", by="policy")
     return say(*follow(plan, lane, gate, ruling))
 
 

@@ -150,8 +150,10 @@ def _answer(
     attended: bool,
     meanwhile: Next,
 ) -> Next:
-    """A wait that was decided beforehand ends too: what does not get better goes on for no longer than the rule says."""
-    since = lane.waiting_since if plan.policy.on_gate.get(gate.gate) == "wait" else None
+    """A wait that was decided beforehand, or that holds because nobody is there, ends too: what does not get better
+    goes on for no longer than the rule says."""
+    is_waiting = plan.policy.on_gate.get(gate.gate, gate.unattended) == "wait"
+    since = lane.waiting_since if is_waiting else None
     is_over = since is not None and now - since >= rule.wait_at_most
     return answer(plan, lane, gate, attended, meanwhile, waited_s=rule.wait_at_most if is_over else None)
 

@@ -218,6 +218,7 @@ class Ages(NamedTuple):
     known: tuple[float, ...] = ()
     moved: tuple[float, ...] = ()
     broke: tuple[float, ...] = ()
+    waiting: tuple[float, ...] = ()
     goal: tuple[float, ...] = ()
     ended: tuple[float, ...] = ()
 
@@ -228,12 +229,16 @@ class Ages(NamedTuple):
             return cls()
         effect = (step.settle, step.within) if step.do is not None else ()
         each = step.for_each is not None
+        # Nothing is decided beforehand here, so that only what waits unattended is bounded by it.
+        rules = [rule for rule in (step.when_guard_breaks, step.when_stalled) if rule is not None]
+        waits = [rule.wait_at_most for rule in rules if rule.unattended == "wait"]
         return cls(
             stage=_passed(step.patience, *(() if each else effect)),
             step=_passed(step.timeout, step.delay if each else None),
             known=_passed(step.patience),
             moved=_passed(step.when_stalled.after if step.when_stalled else None),
             broke=_passed(step.when_guard_breaks.grace if step.when_guard_breaks else None),
+            waiting=_passed(*waits),
             goal=_passed(step.hold),
             ended=_passed(*effect) if each else (),
         )
@@ -280,7 +285,9 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         known_at=moment(lane.known_at, ages.known),
         moved_at=moment(lane.moved_at, ages.moved),
         guard_broke_at=None if lane.guard_broke_at is None else moment(lane.guard_broke_at, ages.broke),
-        waiting_since=None,  # it bounds what was decided beforehand, and nothing is
+        waiting_since=moment(lane.waiting_since, ages.waiting)
+        if ages.waiting and lane.waiting_since is not None
+        else None,
         goal_since=None if lane.goal_since is None else moment(lane.goal_since, ages.goal),
         # The lowest number is all that the next one is compared with.
         gauge=((moment(lane.gauge[-1][0], ages.known), min(number for _, number in lane.gauge)),)

@@ -44,6 +44,7 @@ HOMES: Mapping[str, Home] = {
     "platformdirs": Home(("orchestrator/cli/",), "where this machine keeps state is the command line's to know"),
     "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
+    "httpcore": Home(("adapters/http/transport.py",), "connections for httpx, by address"),
     "defusedxml": Home(("adapters/http/xmldoc.py",), "XML bodies, which come from a device"),
     "cryptography": Home(
         ("orchestrator/signing.py", "adapters/http/certificates.py"),

@@ -404,3 +404,29 @@ def test_a_state_directory_others_can_write(shell: Shell, monkeypatch: pytest.Mo
     monkeypatch.setenv("FAILOVER_STATE", str(shell.write("file", "")))
     with pytest.raises(JournalUnavailable, match="cannot be used"):
         make_tools()
+
+
+def test_a_folder_of_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Law: what is in its place, and what to do about that, is told of each cause in its own words. The control is
+    a folder that is there already."""
+    from orchestrator.cli.wiring import make_tools
+    from orchestrator.errors import JournalUnavailable
+
+    monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
+    tools = make_tools()
+    assert tools.folder("logs") == tools.folder("logs")
+    (tools.state / "link").symlink_to(tmp_path)
+    (tools.state / "file").touch()
+    found = {}
+    for name in ("link", "file", "gone/logs"):
+        with pytest.raises(JournalUnavailable) as caught:
+            tools.folder(name)
+        found[name] = (str(caught.value).removeprefix(f"{tools.state}/{name} "), caught.value.hint)
+    assert found == {
+        "link": ("is a link, which is not followed", "remove the link"),
+        "file": ("is no directory", "move it away"),
+        "gone/logs": (
+            "cannot be made: No such file or directory",
+            "mend that, or set FAILOVER_STATE to another state directory",
+        ),
+    }

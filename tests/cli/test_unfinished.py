@@ -104,12 +104,19 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
 
 
 def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
-    """Law: who starts a pair anew under an unfinished run is told of it, and the run finds out before anything more is
-    done. The control is a reset with no such run."""
+    """Law: a pair does not begin anew beneath an unfinished run, and the ways to end that one are named. Who insists is
+    told of it, and the run finds out before anything more is done. The control is a reset with no such run."""
     assert shell("lab", "reset").err == ""
     shell("controlled", "--vpn", VPN, "--yes")
-    run = shell.run_name()
-    reset = shell("lab", "reset")
+    run, roles = shell.run_name(), shell.roles()
+    refused = shell("lab", "reset")
+    assert (refused.code, refused.complaint) == (
+        2,
+        f"run {run} is unfinished, and would find the sites that it moved as new",
+    )
+    assert f"failover resume {run} or failover abort {run}; --force" in refused.err
+    assert shell.roles() == roles
+    reset = shell("lab", "reset", "--force")
     assert reset.code == 0
     assert reset.err.splitlines() == [
         f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new",

@@ -56,7 +56,11 @@ VARIANTS = [
         "escalated-unattended",
     ),
     ("a wait without an end", without(MOVE, STALL), "dead-end"),
-    ("unattended it waits", MOVE.replace("stop], unattended: stop", "stop], unattended: wait"), "waits-unattended"),
+    (
+        "unattended it retries",
+        MOVE.replace("[wait, stop], unattended: stop", "[retry, stop], unattended: retry"),
+        "waits-unattended",
+    ),
     (
         "clients come before the recovery is over",
         RETURN.replace("{connected: true, sync: true}", "{sync: true}"),

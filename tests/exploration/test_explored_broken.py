@@ -51,13 +51,13 @@ VARIANTS = [
     ("unattended it escalates", SMALL.replace("unattended: revert", "unattended: escalate"), "escalated-unattended"),
     (
         "a gate without a way out",
-        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait], unattended: wait"),
+        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [retry], unattended: retry"),
         "dead-end",
     ),
     ("a wait without an end", SMALL.replace(STALL, ""), "dead-end"),
     (
-        "unattended it waits",
-        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait, stop], unattended: wait"),
+        "unattended it retries",
+        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [retry, stop], unattended: retry"),
         "waits-unattended",
     ),
     ("transactions of an active source", SMALL.replace(ACTIVATE, ITEMS + ACTIVATE), "transaction-elsewhere"),
@@ -68,6 +68,13 @@ VARIANTS = [
     ),
     ("a change that must not be repeated is not read back", SMALL.replace(ACTIVATE, CLOSE + ACTIVATE), "sent-twice"),
 ]
+
+
+def test_a_wait_that_nobody_ends_has_an_end(walk) -> None:
+    """A gate that only waits, with nobody there: after ``wait_at_most`` the lane stops, and nothing is found."""
+    text = SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [wait], unattended: wait")
+    assert text != SMALL
+    assert not walk(text, 0).found
 
 
 @pytest.mark.parametrize(("text", "rule"), [one[1:] for one in VARIANTS], ids=[one[0] for one in VARIANTS])

@@ -56,6 +56,13 @@ def test_a_wait_on_the_screen() -> None:
     assert drain_text(a_run(), service, 2.0) == ""
 
 
+def test_the_last_second_of_a_wait() -> None:
+    """Law: what is about to end is not said to take no time."""
+    run = a_run((0.0, 800.0), (2.0, 4.0))
+    [service] = run.lanes
+    assert drain_text(run, service, 2.0) == "4 clients still connected, 398/s, less than 1s to go"
+
+
 def test_a_stalled_wait() -> None:
     """Law: the attention that it asks for names the same."""
     event = ev.Stalled(step="gone", gauge=4.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 
 import httpx
 import pytest
@@ -42,11 +41,10 @@ def session(
     device: object,
     proof: str = "Basic YTpi",
     *,
-    wire: Wire | None = None,
     origin: tuple[str, str, int] = ("http", "127.0.0.1", 8080),
     **more: object,
 ) -> tuple[HttpSession, Wire]:
-    wire = wire or Wire(device, VirtualClock())  # type: ignore[arg-type]
+    wire = Wire(device, VirtualClock())  # type: ignore[arg-type]
     made = HttpSession(
         "ny1",
         origin,
@@ -68,36 +66,6 @@ def test_the_target_goes_out_byte_for_byte() -> None:
     assert "content-type" not in wire.sent[0].headers
     spoken.exchange(WRITE)
     assert (wire.sent[1].headers["content-type"], wire.sent[1].body) == ("application/json", b"{}")
-
-
-@dataclass
-class Timed(Wire):
-    """Keeps how long each request may take to connect, seconds."""
-
-    connects: list[float] = field(default_factory=list)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self.connects.append(request.extensions["timeout"]["connect"])
-        return super().handle_request(request)
-
-
-def test_the_addresses_of_a_name_share_the_time() -> None:
-    """A name of four addresses, all of them dead, takes as long as a dead device: each has its part of the time. It is
-    looked up when a connection may have to be made, not for each exchange."""
-    asked: list[object] = []
-
-    def look_up(*question: object, **more: object) -> list[object]:
-        asked.append(question)
-        return [None] * (2 * len(asked))
-
-    wire = Timed(Device(), VirtualClock())
-    spoken, _ = session(Device(), wire=wire, look_up=look_up)
-    spoken.exchange(READ)
-    spoken.exchange(READ)
-    spoken.close()
-    spoken.exchange(READ)
-    assert wire.connects == [0.5, 0.5, 0.25]
-    assert asked == [("127.0.0.1", 8080)] * 2
 
 
 def test_a_transport_of_its_own_needs_no_name() -> None:

@@ -62,6 +62,12 @@ def foreign_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[
     return [one for one in changes_since(case, lane, world) if one[3] != "command"]
 
 
+def stranding_changes(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[Any]]:
+    """Those of them by which messages can be stranded without our help: clients are let in, or publishers no longer wait.
+    Who shuts clients out, waits again or turns proxied transfer on or off strands nothing."""
+    return [one for one in foreign_changes(case, lane, world) if one[2] in ("open", "async")]
+
+
 def is_async(both: Plain) -> bool:
     """Does a publisher hear that a message is safe before the mate has it? By the configuration of either link."""
     return not all(one["configured_sync"] for one in both.values())

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.amps.facts import LOSSLESS, foreign_changes, instances, is_async, is_foreign, is_made
+from proof.promises.amps.facts import (
+    LOSSLESS,
+    foreign_changes,
+    instances,
+    is_async,
+    is_foreign,
+    is_made,
+    stranding_changes,
+)
 from proof.promises.facts import Broken, Case, LaneFacts, Plain, changes_since
 
 _NEAR = 1e-6
@@ -36,6 +44,7 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
     yield from _where_clients_are(case, lane, world)
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
+    yield from _owned_by_the_source(case, lane, world)
 
 
 def _where_clients_are(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
@@ -84,15 +93,29 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promise 3: nothing, when it went well or back. What stands at an instance that is gone comes back with it; after
     an end that is well the source may be gone. Whoever refused has sent nothing (promise 4), so what is lost then is not
-    its doing: a link that is cut for good strands messages without anybody's help."""
+    its doing: a link that is cut for good strands messages without anybody's help. Nobody else is excused by it: who is
+    done has seen everything at the target before clients were let in there, and who turned back has left them where
+    they were. What publishers say at the target afterwards waits for the link, and is not lost.
+    """
     if case.runbook not in LOSSLESS or case.begun is None or lane.escalated is not None or lane.waived:
         return
     both, target = instances(lane, world), case.site("target")
     needed = (target,) if lane.outcome == "done" else tuple(both)
-    if foreign_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
+    if stranding_changes(case, lane, world) or any(both[site]["phase"] != "running" for site in needed):
         return
     if "lost" not in service:
         return  # nobody counts there
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
     if new > 0 and lane.outcome in ("done", "reverted"):
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
+
+
+def _owned_by_the_source(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
+    """Promise 3: who is done has told people that the source may be stopped; what it still owns of a queue would go
+    with it, and across a link that is cut nobody can ever hand it over."""
+    if case.runbook not in LOSSLESS or lane.outcome != "done" or lane.waived:
+        return
+    source = case.site("source")
+    owned = instances(lane, world)[source]["owned"]
+    if owned and not stranding_changes(case, lane, world):
+        yield Broken(3, f"{lane.service}: done, and {source} still owns {owned} queue messages")

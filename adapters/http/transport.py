@@ -1,0 +1,128 @@
+"""What carries the exchanges of one session: one connection at a time, made by ``orchestrator.dialling``.
+
+The transport of httpx looks a name up by itself, for as long as that takes. Here the library gets addresses, while the
+name stays what TLS checks and what the device is told. Exceptions leave as those of httpx.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import httpcore
+import httpx
+
+from orchestrator.clock import Clock
+from orchestrator.dialling import Address, LookUp, dial
+
+
+class DialledTransport(httpx.BaseTransport):
+    """``unacknowledged_s``: a connection dies when the device does; in a partition nothing else would tell for many
+    minutes."""
+
+    def __init__(self, trust: ssl.SSLContext, *, unacknowledged_s: float, clock: Clock, look_up: LookUp) -> None:
+        options: list[tuple[int, int, int]] = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+        user_timeout = getattr(socket, "TCP_USER_TIMEOUT", None)
+        if user_timeout is not None:
+            options.append((socket.IPPROTO_TCP, user_timeout, max(1, int(unacknowledged_s * 1000))))
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=trust,
+            max_connections=1,
+            max_keepalive_connections=1,
+            keepalive_expiry=30.0,
+            socket_options=options,
+            network_backend=_ByAddress(clock, look_up),
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        assert isinstance(request.stream, httpx.SyncByteStream)  # the client is no asynchronous one
+        url = httpcore.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        with _as_of_httpx():
+            answer = self._pool.handle_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=url,
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        return httpx.Response(
+            answer.status, headers=answer.headers, stream=_Body(answer), extensions=dict(answer.extensions)
+        )
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _ByAddress(httpcore.SyncBackend):
+    """Connects to the addresses of a name one after the other, instead of to the name."""
+
+    def __init__(self, clock: Clock, look_up: LookUp) -> None:
+        self._clock = clock
+        self._look_up = look_up
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        assert timeout is not None  # a session has limits
+
+        def connect(address: Address, within_s: float) -> httpcore.NetworkStream:
+            return super(_ByAddress, self).connect_tcp(*address, within_s, local_address, socket_options)
+
+        try:
+            return dial(
+                host,
+                port,
+                timeout,
+                clock=self._clock,
+                connect=connect,
+                failures=(httpcore.ConnectError, httpcore.ConnectTimeout),
+                look_up=self._look_up,
+            )
+        except (OSError, UnicodeError) as error:  # of the look-up
+            raise httpcore.ConnectError(str(error)) from error
+
+
+class _Body(httpx.SyncByteStream):
+    """An answer as it comes."""
+
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_of_httpx():
+            yield from self._answer.iter_stream()
+
+    def close(self) -> None:
+        with _as_of_httpx():
+            self._answer.close()
+
+
+# Each has a namesake in httpx, whose transports raise that one.
+EXCEPTIONS: tuple[type[Exception], ...] = (
+    *(httpcore.ConnectError, httpcore.ReadError, httpcore.WriteError, httpcore.NetworkError, httpcore.ProxyError),
+    *(httpcore.ConnectTimeout, httpcore.ReadTimeout, httpcore.WriteTimeout, httpcore.PoolTimeout),
+    *(httpcore.TimeoutException, httpcore.UnsupportedProtocol),
+    *(httpcore.LocalProtocolError, httpcore.RemoteProtocolError, httpcore.ProtocolError),
+)
+
+
+@contextmanager
+def _as_of_httpx() -> Iterator[None]:
+    try:
+        yield
+    except EXCEPTIONS as error:
+        raise getattr(httpx, type(error).__name__)(str(error)) from error

@@ -1,0 +1,127 @@
+"""Connections of HTTP: by address, in the name that was meant."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+
+import httpcore
+import pytest
+
+from adapters.http.options import HttpOptions, trust_of
+from adapters.http.server import HttpServer, Incoming, Outgoing
+from adapters.http.session import HttpSession, Limits, Request
+from adapters.http.transport import EXCEPTIONS
+from orchestrator.clock import SystemClock
+from orchestrator.errors import ConnectionLost, Unreachable
+
+pytestmark = pytest.mark.realtime
+
+READ = Request("GET", "/about", is_read=True)
+
+
+class Resolver:
+    """Knows one name; keeps what it was asked."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = addresses
+        self.asked: list[object] = []
+
+    def __call__(self, host: str, port: int, **more: object) -> list[tuple[object, ...]]:
+        self.asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in self.addresses]
+
+
+@pytest.fixture
+def server() -> Iterator[HttpServer]:
+    """Answers with the name by which it was asked; ``/drop`` is not answered."""
+
+    def answer(request: Incoming) -> Outgoing:
+        mishap = "drop" if request.target == "/drop" else None
+        return Outgoing(200, request.headers["host"].encode(), mishap=mishap)
+
+    made = HttpServer(answer)
+    made.start()
+    yield made
+    made.stop()
+
+
+def session(port: int, look_up: object, *, connect_s: float = 20.0) -> HttpSession:
+    return HttpSession(
+        "ny1",
+        ("http", "ny1.example", port),
+        proof=lambda: "Bearer t",
+        trust=trust_of(HttpOptions(scheme="http")),
+        limits=Limits(connect_s=connect_s, exchange_s=20.0),
+        clock=SystemClock(),
+        look_up=look_up,  # type: ignore[arg-type]
+    )
+
+
+def test_a_name_is_looked_up_once_for_a_connection(server: HttpServer) -> None:
+    """Not for each exchange, and not by the library a second time, which does not know the name; the device is told
+    the name, not the address. A new connection asks anew: the device may have moved."""
+    port, resolver = server.address[1], Resolver("127.0.0.1")
+    with closing(session(port, resolver)) as spoken:
+        assert [spoken.exchange(READ).text for _ in range(3)] == [f"ny1.example:{port}"] * 3
+        assert resolver.asked == ["ny1.example"]
+        spoken.close()
+        assert spoken.exchange(READ).status == 200
+    assert resolver.asked == ["ny1.example"] * 2
+
+
+def test_an_address_that_refuses_is_left_for_the_next(server: HttpServer) -> None:
+    """The server listens at one address of the two."""
+    with closing(session(server.address[1], Resolver("127.0.0.2", "127.0.0.1"))) as spoken:
+        assert spoken.exchange(READ).status == 200
+
+
+def test_nobody_at_any_address(server: HttpServer) -> None:
+    """Unreachable: nothing can have left."""
+    with (
+        closing(session(server.address[1], Resolver("127.0.0.2", "127.0.0.3"))) as spoken,
+        pytest.raises(Unreachable, match="Connection refused"),
+    ):
+        spoken.exchange(READ)
+
+
+def test_a_connection_that_breaks(server: HttpServer) -> None:
+    """The library's own exceptions stay inside, and what was sent may have been obeyed."""
+    with closing(session(server.address[1], Resolver("127.0.0.1"))) as spoken, pytest.raises(ConnectionLost):
+        spoken.exchange(Request("GET", "/drop", is_read=True))
+
+
+def test_a_resolver_that_never_answers() -> None:
+    """Unreachable within the time of a connection; the sentence names the host and the resolver."""
+
+    def look_up(*question: object, **more: object) -> list[tuple[object, ...]]:
+        threading.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    with (
+        closing(session(1, look_up, connect_s=0.05)) as spoken,
+        pytest.raises(Unreachable, match=r"resolver did not answer .* ny1\.example"),
+    ):
+        spoken.exchange(READ)
+
+
+def test_a_name_that_is_none() -> None:
+    """What the resolver says of it stands in the sentence."""
+
+    def look_up(*question: object, **more: object) -> list[tuple[object, ...]]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    with (
+        closing(session(1, look_up)) as spoken,
+        pytest.raises(Unreachable, match="Name or service not known"),
+    ):
+        spoken.exchange(READ)
+
+
+def test_all_exceptions_of_the_library_are_known() -> None:
+    """One that it grows would leave as it is. ``ConnectionNotAvailable`` stays within its pool."""
+    public = {getattr(httpcore, name) for name in httpcore.__all__}
+    found = {one for one in public if isinstance(one, type) and issubclass(one, Exception)}
+    assert found == {*EXCEPTIONS, httpcore.ConnectionNotAvailable}
