@@ -85,6 +85,8 @@ class SparkSettings:
             "spark.driver.defaultJavaOptions": _quoted(f"-Djava.io.tmpdir={scratch}"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.sql.catalogImplementation": "in-memory",
+            # Hadoop gives what it writes the modes of a umask of its own, 022; results are their owner's alone.
+            "spark.hadoop.fs.permissions.umask-mode": "077",
             "spark.ui.showConsoleProgress": "false",
             # Generated code is kept: a reconciliation has more than the 100 pieces that Spark keeps by itself.
             "spark.sql.codegen.cache.maxEntries": "1000",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.families import AMPS, family_of, only_for
-from orchestrator.cli.reconciling import FINDINGS, spark_installed
+from orchestrator.cli.reconciling import FINDINGS, parquet_installed
 from orchestrator.cli.snapshotting import Wanted, every_few_seconds, job_of, services_of, site_of, summary_of
-from orchestrator.cli.terminal import presentable, say, show, show_json
+from orchestrator.cli.terminal import presentable, say_unless, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
@@ -36,7 +36,7 @@ def take_snapshot_of_dumps(
     site = site_of(inventory, wanted)
     only_for(family_of(tools, site), AMPS, "--dumps")
     places = _places(dumps, services_of(inventory, wanted))
-    with spark_installed():
+    with parquet_installed():
         from pipeline.amps.collect import collect_dumps, dumps_of
         from pipeline.amps.instance import Instance
         from pipeline.moments import moment
@@ -44,7 +44,9 @@ def take_snapshot_of_dumps(
         made_at = None if dumped_at is None else moment(dumped_at, "--dumped-at")
         found = dumps_of({service: Instance.of_dumps(place) for service, place in places.items()}, made_at)
         job = job_of(tools, site, sorted(places), wanted.run, roles={})
-        manifest = collect_dumps(found, Path(out), job, tools.clock, observe=_say_progress(tools.clock))
+        manifest = collect_dumps(
+            found, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
+        )
     assert manifest.dumps is not None  # it was made of dumps
     _show(manifest, manifest.dumps, out, as_json=as_json)
     return FINDINGS if manifest.dumps.unread else 0
@@ -67,7 +69,7 @@ def _places(dumps: Sequence[str], services: Sequence[str]) -> dict[str, str]:
     return places
 
 
-def _say_progress(clock: Clock) -> Callable[[Progress], None]:
+def _say_progress(clock: Clock, say: Callable[[str], None]) -> Callable[[Progress], None]:
     seldom = every_few_seconds(clock)
 
     def observe(progress: Progress) -> None:

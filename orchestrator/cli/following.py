@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orchestrator.cli.reconciling import FINDINGS, spark_installed
 from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
-from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.cli.terminal import say, say_unless, show, show_json
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.errors import ComputationFailed
@@ -43,6 +43,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
 
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
+    tell = say_unless(as_json)
     with spark_installed():
         from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
@@ -59,10 +60,10 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 every_s=wish.every_s,
                 clock=clock,
                 stopping=asked_to_stop,
-                say=say,
+                say=tell,
             ):
                 if first is None and batch.state.batch >= 0:
-                    say(_goes_on(batch.state))
+                    tell(_goes_on(batch.state))
                 first, last = first or batch.state, batch.state
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)

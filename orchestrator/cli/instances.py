@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.cli.reconciling import code_for, spark_installed
 from orchestrator.cli.spark_options import SparkWish
-from orchestrator.cli.terminal import presentable, say, show_document, show_json
+from orchestrator.cli.terminal import presentable, say_unless, show_document, show_json
 from orchestrator.clock import Clock
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def journals_of(
         from pipeline.amps.narrate import journal_lines
         from pipeline.commands import run_journals
 
-        report = run_journals(left, right, skew_s, spark.settings(), out, clock, say)
+        report = run_journals(left, right, skew_s, spark.settings(), out, clock, say_unless(as_json))
         return _shown(report, journal_lines(report), as_json=as_json)
 
 
@@ -54,7 +54,7 @@ def sows_of(
 
         named = dict(parse_keys(one) for one in keys)
         sides = _side(left, named), _side(right, named)
-        report = run_sow(*sides, skew_s, spark.settings(), out, clock, say)
+        report = run_sow(*sides, skew_s, spark.settings(), out, clock, say_unless(as_json))
         return _shown(report, sow_lines(report), as_json=as_json)
 
 

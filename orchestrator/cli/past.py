@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from orchestrator.cli.reconciling import spark_installed
 from orchestrator.cli.spark_options import SparkWish
-from orchestrator.cli.terminal import presentable, say, show_document, show_json
+from orchestrator.cli.terminal import presentable, say_unless, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import OutputLost
 from orchestrator.reports.forecast import NAME, encoded
@@ -16,6 +16,7 @@ def history(
     tools: Tools, names: Sequence[str], spark: SparkWish, out: str | None, *, learn: bool, as_json: bool
 ) -> int:
     """Put the history together and print it. Returns 0, or 4 when a file could not be used."""
+    say = say_unless(as_json)
     with spark_installed():
         from pipeline.commands import run_history
         from pipeline.history.narrate import lines_of

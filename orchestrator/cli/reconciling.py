@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import cast
 
 from orchestrator.cli.spark_options import SparkWish
-from orchestrator.cli.terminal import presentable, say, show_document, show_json
+from orchestrator.cli.terminal import presentable, say_unless, show_document, show_json
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level, worst
 
 FINDINGS = 4
 # What the extra brings, by the names that are imported.
-_EXTRA = {"pyspark": "Spark", "py4j": "Spark", "pyarrow": "PyArrow"}
+_PARQUET = {"pyarrow": "PyArrow"}
+_SPARK = {"pyspark": "Spark", "py4j": "Spark", **_PARQUET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,27 @@ class AskWish:
     equal_duplicates: bool
 
 
+def spark_installed() -> AbstractContextManager[None]:
+    """Within this block, which runs Spark, a missing library of the extra is one sentence."""
+    return _installed(_SPARK, "install failover[spark]; it also needs Java 17 or newer")
+
+
+def parquet_installed() -> AbstractContextManager[None]:
+    """Within this block, which writes Parquet without Spark, a missing library of the extra is one sentence."""
+    return _installed(_PARQUET, "install failover[spark]; this needs no Java")
+
+
 @contextmanager
-def spark_installed() -> Iterator[None]:
-    """Within this block a missing library of the extra is one sentence."""
+def _installed(libraries: Mapping[str, str], hint: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
         lacking = (error.name or "").split(".")[0]
-        if lacking not in _EXTRA:
+        if lacking not in libraries:
             raise
-        names = dict.fromkeys(name for one, name in _EXTRA.items() if one == lacking or find_spec(one) is None)
+        names = dict.fromkeys(name for one, name in libraries.items() if one == lacking or find_spec(one) is None)
         raise DefinitionError(
-            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not installed",
-            hint="install failover[spark]; it also needs Java 17 or newer",
+            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not installed", hint=hint
         ) from error
 
 
@@ -68,7 +77,7 @@ def reconcile_exports(
             interval_s=wish.interval_s,
             equal_duplicates=wish.equal_duplicates,
         )
-        report = run_reconcile(left, right, ask, spark.settings(), out, clock, say)
+        report = run_reconcile(left, right, ask, spark.settings(), out, clock, say_unless(as_json))
     code = code_for(report.findings)
     if as_json:
         show_json({**report.model_dump(mode="json"), "exit_code": code})

@@ -162,9 +162,9 @@ def export(tools: Tools, name: str | None, output: Path | None) -> None:
 
 def export_parquet(tools: Tools, name: str | None, directory: Path, *, every: bool) -> None:
     """One Parquet file for each run: of the one that is named, or of all. What is there already is replaced."""
-    from orchestrator.cli.reconciling import spark_installed
+    from orchestrator.cli.reconciling import parquet_installed
 
-    with spark_installed(), closing(tools.journal()) as journal:
+    with parquet_installed(), closing(tools.journal()) as journal:
         from pipeline.runs import write_runs
 
         names = [row.run for row in journal.runs()] if every else [find_run(journal, name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.clock import SystemClock
 from orchestrator.counting import counted
 from proof.simulation.draw import draw
+from proof.simulation.effects import kind_of
 from proof.simulation.many import Failing, Figures, play_many
 from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
@@ -94,6 +96,7 @@ def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:
             "kinds": dict(figures.kinds),
             "faults": figures.faults,
             "processes_hit": dict(figures.hit),
+            "effects": _by_family(figures),
             "instants": figures.instants,
             "seconds": round(seconds, 1),
             "seeds_per_second": round(rate, 1),
@@ -110,11 +113,28 @@ def _lines(figures: Figures, rate: float) -> Iterator[str]:
     yield f"  kinds: {_counted(figures.kinds)}"
     yield f"  ends: {_counted(figures.ends)}"
     yield f"  gone wrong in the world: {figures.faults:,}; to processes: {_counted(figures.hit) or 'nothing'}"
+    yield f"  took effect besides: {_counted(_by_kind(figures)) or 'nothing'}"
     yield f"  instants at which a process could die: {figures.instants:,}"
     if figures.failing:
         yield f"  {len(figures.failing):,} of them broke a promise"
     else:
         yield "  no promise was broken"
+
+
+def _by_family(figures: Figures) -> dict[str, dict[str, int]]:
+    """What took effect besides faults of the world and of processes, in words."""
+    families = sorted({family for family, _ in figures.effects})
+    return {
+        one: {effect: count for (family, effect), count in sorted(figures.effects.items()) if family == one}
+        for one in families
+    }
+
+
+def _by_kind(figures: Figures) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for (_, effect), count in figures.effects.items():
+        found[kind_of(effect)] += count
+    return found
 
 
 def _counted(counter: dict[str, int]) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from orchestrator.cli.families import AMPS, family_of
-from orchestrator.cli.reconciling import spark_installed
-from orchestrator.cli.terminal import say, show, show_json
+from orchestrator.cli.reconciling import parquet_installed
+from orchestrator.cli.terminal import say_unless, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Browser, Endpoint, Held, Setting
@@ -43,7 +43,7 @@ def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, 
     goes on where it stopped."""
     site = site_of(inventory, wanted)
     services = services_of(inventory, wanted)
-    with spark_installed():
+    with parquet_installed():
         from pipeline.collect import collect
 
         adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
@@ -52,7 +52,9 @@ def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, 
             adapter.open()
             job = job_of(tools, site, services, wanted.run, _roles(adapter, services))
             source = _Device(browser, services, tools.clock)
-            manifest = collect(source, Path(out), job, tools.clock, observe=_say_progress(tools.clock))
+            manifest = collect(
+                source, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
+            )
     show_manifest(manifest, out, as_json=as_json)
     return manifest
 
@@ -200,7 +202,7 @@ def _endpoint(key: EndpointKey) -> Endpoint:
     return Endpoint(key.service, key.name, "queue" if key.kind == "queue" else "topic-endpoint")
 
 
-def _say_progress(clock: Clock) -> Callable[[Progress], None]:
+def _say_progress(clock: Clock, say: Callable[[str], None]) -> Callable[[Progress], None]:
     seldom = every_few_seconds(clock)
 
     def observe(progress: Progress) -> None:

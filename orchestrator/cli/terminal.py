@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from typing import Any, Protocol, TextIO
 
 from orchestrator.errors import OutputLost
@@ -65,6 +66,11 @@ def say(text: str) -> None:
         _write(sys.stderr, _folded(presentable(text), sys.stderr))
     except OSError:
         _forget(sys.stderr)
+
+
+def say_unless(as_json: bool) -> Callable[[str], None]:
+    """What a command tells its progress to: ``say``; with ``--json`` nobody, as its stderr has nothing but errors."""
+    return (lambda _: None) if as_json else say
 
 
 def show(text: str) -> None:

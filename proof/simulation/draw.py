@@ -11,9 +11,21 @@ from typing import Any
 
 from orchestrator.plan import Policy, Ruling, Waves
 from proof.simulation.amps.draw import AmpsDraw
+from proof.simulation.plans import readings_of
 from proof.simulation.scene import FamilyDraw, Scene
 from proof.simulation.solace.draw import SolaceDraw
-from proof.simulation.story import KINDS, Kind, Lag, Omission, Person, Story, Strike, StrikeKind, family_of
+from proof.simulation.story import (
+    KINDS,
+    Kind,
+    Lag,
+    Omission,
+    Person,
+    Story,
+    Strike,
+    StrikeKind,
+    family_of,
+    runbook_of,
+)
 
 _ENDLESS = frozenset({"retry", "wait"})  # decided beforehand, they have no end in a world that does not mend
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
@@ -26,15 +38,17 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("answer", 8),
 )
 _LOCKED_OUT = 0.03  # of all nights
+_UNTOLD = 0.08
+_FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
-_FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
+FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
 
 
 def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     """The story of ``seed``, of one of ``kinds``."""
     chance = Random(f"failover {seed}")
-    kind = chance.choices(kinds, [_FAMILIES[family_of(one)].weights[one] for one in kinds])[0]
-    family = _FAMILIES[family_of(kind)]
+    kind = chance.choices(kinds, [FAMILIES[family_of(one)].weights[one] for one in kinds])[0]
+    family = FAMILIES[family_of(kind)]
     scene = family.scene(chance, kind)
     story = Story(
         seed=seed,
@@ -45,7 +59,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
         prelude=scene.prelude,
         wait=scene.wait,
         faults=(*scene.faults, *_account(seed)),
-        omissions=_omissions(chance, family),
+        omissions=(*_omissions(chance, family), *_untold(seed, kind, family)),
         lags=_lags(chance, family, scene),
         person=_person(chance),
         policy=_policy(chance, family, scene),
@@ -58,7 +72,8 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
         **scene.more,
     )
     story = story.model_copy(update={"waves": _waves(chance, story.services)})
-    return story.model_copy(update={"strikes": _strikes(chance, story, family.calls)})
+    strikes = _strikes(chance, story, family.calls)
+    return story.model_copy(update={"strikes": (*strikes, *_elsewhere(story, strikes, family))})
 
 
 def _account(seed: int) -> tuple[str, ...]:
@@ -68,6 +83,28 @@ def _account(seed: int) -> tuple[str, ...]:
     if chance.random() >= _LOCKED_OUT:
         return ()
     return (f"any: wrong password{chance.choice(('', ' 1s', ' 6s', ' 25s'))}",)
+
+
+def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:
+    """Now and then something is not told that the runbook asks for, perhaps only once. Drawn apart, too."""
+    chance = Random(f"failover untold {seed}")
+    if chance.random() >= _UNTOLD:
+        return ()
+    asked = sorted({reading for reading, _ in family.omitted} & readings_of(runbook_of(kind)))
+    reading = chance.choice(asked)
+    field = chance.choice([field for one, field in family.omitted if one == reading])
+    times = chance.choice((1, 3, 1_000))
+    return (Omission(reading=reading, field=field, skip=chance.choice((0, 0, 0, 2)), times=times),)
+
+
+def _elsewhere(story: Story, strikes: Sequence[Strike], family: FamilyDraw) -> tuple[Strike, ...]:
+    """Where somebody is asked at the desk, somebody else may answer from another terminal. Drawn apart, too."""
+    chance = Random(f"failover other terminal {story.seed}")
+    if story.person is None or chance.random() >= _FROM_ELSEWHERE:
+        return ()
+    free = [at for at in range(1, 40) if all(one.at != at for one in strikes)]
+    choice = chance.choice([*_ANSWERS[1:], *(one for choices in family.choices.values() for one in choices)])
+    return (Strike(at=chance.choice(free), kind="answer", choice=choice),)
 
 
 def _waves(chance: Random, services: Sequence[str]) -> Waves | None:

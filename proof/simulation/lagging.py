@@ -6,22 +6,25 @@ one age, so that what is read later is never older than what was read before it.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import AdapterError
 from orchestrator.readings import Reading
+from proof.simulation.effects import shown_older
 from proof.simulation.story import Lag
 
 Answers = Mapping[str, Reading | Failure]
 
 
 class Lagging:
-    """What the sites of one night have shown, as far as some of them lag. Used by all processes together."""
+    """What the sites of one night have shown, as far as some of them lag. Used by all processes together; ``effects``
+    counts the readings that were another than they would have been."""
 
-    def __init__(self, lags: Sequence[Lag], clock: Clock) -> None:
+    def __init__(self, lags: Sequence[Lag], clock: Clock, effects: Counter[str]) -> None:
+        self._effects = effects
         self._seconds = {lag.site: lag.seconds for lag in lags}
         self._clock = clock
         self._kept: dict[tuple[str, str, str], list[tuple[float, Reading]]] = defaultdict(list)
@@ -36,10 +39,14 @@ class Lagging:
         if site not in self._seconds:
             return answers
         self._keep(site, reading, answers)
-        return {
+        seen = {
             service: answer if isinstance(answer, Failure) else self._kept[site, reading, service][0][1]
             for service, answer in answers.items()
         }
+        older = sum(one is not answers[service] and one != answers[service] for service, one in seen.items())
+        if older:
+            self._effects[shown_older(reading)] += older
+        return seen
 
     def before_change(self, site: str, adapter: Adapter) -> None:
         """Something is about to be changed at the site: what was true until then stays to be seen for a while."""

@@ -31,7 +31,7 @@ class Failing:
 @dataclass(slots=True)
 class Figures:
     """What came of some stories. ``hit``: what happened to processes, by kind; ``faults``: of the world, as given;
-    ``happened``: those that did happen, by family and text."""
+    ``happened``: those that did happen, by family and text; ``effects``: what took effect besides, likewise."""
 
     seeds: int = 0
     ends: Counter[str] = field(default_factory=Counter)
@@ -39,6 +39,7 @@ class Figures:
     hit: Counter[str] = field(default_factory=Counter)
     faults: int = 0
     happened: Counter[tuple[str, str]] = field(default_factory=Counter)
+    effects: Counter[tuple[str, str]] = field(default_factory=Counter)
     instants: int = 0
     failing: list[Failing] = field(default_factory=list)
 
@@ -50,6 +51,7 @@ class Figures:
         self.hit += other.hit
         self.faults += other.faults
         self.happened += other.happened
+        self.effects += other.effects
         self.instants += other.instants
         self.failing += other.failing
 
@@ -71,6 +73,8 @@ def play_seeds(seeds: Sequence[int], kinds: Sequence[Kind]) -> Figures:
             figures.hit += told.hit
             figures.faults += len(story.faults) + len(story.omissions) + len(story.lags)
             figures.happened.update((family_of(story.kind), fault) for fault in told.happened)
+            for effect, count in told.effects.items():
+                figures.effects[family_of(story.kind), effect] += count
             figures.instants += told.instants
             if told.broken:
                 figures.failing.append(Failing(seed, story.kind, told.broken))

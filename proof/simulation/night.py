@@ -24,6 +24,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
+from proof.simulation.elsewhere import Elsewhere
 from proof.simulation.lagging import Lagging
 from proof.simulation.plans import plain, plan_of
 from proof.simulation.process import (
@@ -53,7 +54,7 @@ _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
 @dataclass(slots=True)
 class Telling:
     """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
-    ``happened``: those faults of the world that did happen."""
+    ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``)."""
 
     story: Story
     outcome: str | None
@@ -62,6 +63,7 @@ class Telling:
     instants: int
     hit: Counter[str] = field(default_factory=Counter)
     happened: tuple[str, ...] = ()
+    effects: Counter[str] = field(default_factory=Counter)
 
 
 def play(story: Story, stores: Stores) -> Telling:
@@ -83,14 +85,16 @@ class Night:
         self._on_disk = story.on_disk
         self._store = stores.file() if story.on_disk else stores.memory()
         self._strikes = {(strike.near, strike.at): strike for strike in story.strikes}
-        self._omissions = Omissions(story.omissions)
-        self.lagging = Lagging(story.lags, self._clock)
+        self._effects: Counter[str] = Counter()
+        self._omissions = Omissions(story.omissions, self._effects)
+        self.lagging = Lagging(story.lags, self._clock, self._effects)
         self._instants = 0
         self._near: Counter[str] = Counter()
         self._living: list[Process] = []
         self._processes = 0
         self._last: Strike | None = None
         self._hit: Counter[str] = Counter()
+        self._elsewhere = Elsewhere(self._effects, self._hit)
         self._bugs: list[Broken] = []
 
     def close(self) -> None:
@@ -122,13 +126,14 @@ class Night:
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
         happened = tuple(self._stage.happened())
-        return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened)
+        return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects)
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more."""
         for seconds in self._stage.settling(_SETTLE_S):
             self._clock.advance(seconds)
         self._catch_up(self._store)
+        self._elsewhere.count([ruling for lane in self._judge.case.lanes.values() for _, ruling in lane.decided])
         self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
 
@@ -232,7 +237,7 @@ class Night:
             process.lease = lease
             self._living.append(process)
             person = self.story.person
-            desk = None if person is None else NightDesk(person, process.clock)
+            desk = None if person is None else NightDesk(person, process.clock, self, self._effects)
             fleet = InlineFleet(self._adapters(process), lease, process.clock, desk=desk)
             engine = Engine(journal, lease, writer, state, fleet, process.clock, by="ann", attended=desk is not None)
             return engine.run(abort=abort, policy=policy)
@@ -268,7 +273,6 @@ class Night:
         for key in (("", self._instants), (call, self._near[call])):
             strike = self._strikes.pop(key, None)
             if strike is not None:
-                self._hit[strike.kind] += 1
                 self._strike(process, strike, place)
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -293,9 +297,13 @@ class Night:
         self._judge.order(order, seen)
         self._judge.look(seen)
 
-    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]:
-        """What does the family leave out this time?"""
-        return self._omissions.omits(reading, model)
+    def told(self, reading: str, answer: Reading) -> Reading:
+        """The answer as this family gives it this time."""
+        return self._omissions.told(reading, answer)
+
+    def asked(self) -> bool:
+        """Somebody at the desk is asked. Does somebody elsewhere answer, who waited for that?"""
+        return self._elsewhere.hear(self._open(), self._put)
 
     def _look(self, *, count: bool = False) -> dict[str, Any]:
         return {**self._stage.look(count=count), "lags": self.lagging.most}
@@ -310,6 +318,8 @@ class Night:
     # What happens to a process
 
     def _strike(self, process: Process, strike: Strike, place: str) -> None:
+        if strike.kind != "answer":  # which may have to wait for a question
+            self._hit[strike.kind] += 1
         match strike.kind:
             case "kill":
                 self._kill(strike, place)
@@ -326,7 +336,7 @@ class Night:
             case "abort":
                 self._store.ask(RUN, {"kind": "abort", "by": "ann", "reason": "the night is over"})
             case "answer":
-                self._answer(strike.choice)
+                self._elsewhere.answer(strike.choice, self._open(), self._put)
             case "disk full" if self._on_disk and process.journal is not None:
                 self._last = strike
                 process.journal.fill_disk()
@@ -369,15 +379,9 @@ class Night:
         if open_services:
             self._bugs.append(Broken(5, "a second run of the same services could begin"))
 
-    def _answer(self, choice: str) -> None:
-        for service, lane in self._judge.case.lanes.items():
-            for (gate, item), _ in lane.gates.items():
-                wish = {
-                    "kind": "decide",
-                    "lane": service,
-                    "gate": gate,
-                    "choice": choice,
-                    "by": "eve",
-                    "reason": "told to",
-                }
-                self._store.ask(RUN, wish if item is None else {**wish, "item": item})
+    def _open(self) -> Mapping[str, Mapping[tuple[str, str | None], Mapping[str, Any]]]:
+        """The questions that are open, by lane."""
+        return {service: lane.gates for service, lane in self._judge.case.lanes.items()}
+
+    def _put(self, wish: Mapping[str, str]) -> None:
+        self._store.ask(RUN, wish)

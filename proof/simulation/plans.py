@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,22 @@ def _hurried(step: Step) -> Step:
 @cache
 def _plain_runbook(name: str, *, haste: bool) -> dict[str, Any]:
     return runbook(name, haste=haste).model_dump(mode="json")
+
+
+@cache
+def readings_of(name: str) -> frozenset[str]:
+    """The readings that a shipped runbook takes."""
+    return frozenset(_named(_plain_runbook(name, haste=False)))
+
+
+def _named(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("reading"), str):
+            yield part["reading"]
+        part = list(part.values())
+    if isinstance(part, list):
+        for one in part:
+            yield from _named(one)
 
 
 def plain(plan: ev.Plan, story: Story) -> dict[str, Any]:

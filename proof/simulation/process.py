@@ -7,6 +7,7 @@ answer for a device, or change what is written.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -20,10 +21,12 @@ from orchestrator.lease import Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
 from orchestrator.tables import METADATA
+from proof.simulation.effects import AT_THE_DESK, answered, left_out
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Omission, Person
 
 _EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
+_HEARD_S = 1.5  # how long a question stays on the screen once somebody elsewhere has answered it
 _LONGEST_S = 5 * 3_600.0  # the slowest bridge that is drawn, with the longest queue, takes more than an hour
 
 
@@ -44,7 +47,9 @@ class Onlooker(Protocol):
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
-    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]: ...
+    def told(self, reading: str, answer: Reading) -> Reading: ...
+
+    def asked(self) -> bool: ...
 
     @property
     def lagging(self) -> Lagging: ...
@@ -201,8 +206,7 @@ class NightAdapter:
         """The answer as this family gives it: some leave out what others tell."""
         if isinstance(answer, Failure):
             return answer
-        left_out = self._onlooker.omits(reading, type(answer))
-        return answer.model_copy(update=dict.fromkeys(left_out)) if left_out else answer
+        return self._onlooker.told(reading, answer)
 
 
 class _WatchedPermit:
@@ -217,39 +221,60 @@ class _WatchedPermit:
 
 
 class Omissions:
-    """Counts what a family leaves out."""
+    """What a family leaves out; ``effects`` counts what would have been told otherwise."""
 
-    def __init__(self, omissions: Sequence[Omission]) -> None:
-        self._by_name = {(one.reading, one.field): [one.skip, one.times] for one in omissions}
+    def __init__(self, omissions: Sequence[Omission], effects: Counter[str]) -> None:
+        self._effects = effects
+        self._left = [(one, [one.skip, one.times]) for one in omissions]
 
-    def omits(self, reading: str, model: type[Reading]) -> Sequence[str]:
-        """Which fields of the reading's model are left out this time?"""
-        return [field for field in model.model_fields if self._omits(reading, field)] if self._by_name else ()
+    def told(self, reading: str, answer: Reading) -> Reading:
+        """What is left of the answer this time."""
+        for omission, left in self._left:
+            if omission.reading == reading and self._is_due(left):
+                answer = self._without(answer, omission)
+        return answer
 
-    def _omits(self, reading: str, field: str) -> bool:
-        left = self._by_name.get((reading, field))
-        if left is None:
-            return False
+    @staticmethod
+    def _is_due(left: list[int]) -> bool:
         if left[0]:
             left[0] -= 1
             return False
         left[1] -= 1
         return left[1] >= 0
 
+    def _without(self, answer: Reading, omission: Omission) -> Reading:
+        name, _, inner = omission.field.partition(".")
+        if name not in type(answer).model_fields:
+            return answer  # a kept story may leave out what has no field of its own
+        value = getattr(answer, name)
+        if inner:
+            is_known = any(getattr(one, inner) is not None for one in value)
+            value = tuple(one.model_copy(update={inner: None}) for one in value)
+        else:
+            is_known, value = value is not None, None
+        if is_known:
+            self._effects[left_out(omission.reading, omission.field)] += 1
+        return answer.model_copy(update={name: value})
+
 
 class NightDesk:
-    """A person who answers in turn, rightly, wrongly or late, and is then gone."""
+    """A person who answers in turn, rightly, wrongly or late, and is then gone; ``effects`` counts what was said."""
 
-    def __init__(self, person: Person, clock: OffsetClock) -> None:
+    def __init__(self, person: Person, clock: OffsetClock, onlooker: Onlooker, effects: Counter[str]) -> None:
+        self._onlooker = onlooker
+        self._effects = effects
         self._left = list(person.answers)
         self._thinks = person.thinks
         self._clock = clock
 
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        if self._onlooker.asked():
+            self._clock.sleep(_HEARD_S)
         if not self._left:
             return None
         self._clock.sleep(self._thinks)
         choice = self._left.pop(0)
         if choice == "first":
             choice = gate.choices[0]
+        self._effects[answered(AT_THE_DESK, choice, gate.choices, is_late=self._thinks > 0)] += 1
         return ev.Ruling.model_construct(choice=cast("Choice", choice), reason="as agreed on the call", by="ann")

@@ -59,7 +59,8 @@ class Strike(_Strict):
       meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first one wakes up.
     - ``race``: another one tries to take the run, and to begin a second one, right now.
     - ``step``: the machine sleeps for ``seconds``.
-    - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere.
+    - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere;
+      if there is none, the next one that somebody at the desk is asked.
     - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
     """
 
@@ -75,7 +76,8 @@ class Strike(_Strict):
 
 
 class Omission(_Strict):
-    """A family's quirk: it does not tell ``field`` of ``reading``, ``times`` times after the first ``skip``."""
+    """A family's quirk: it does not tell ``field`` of ``reading``, ``times`` times after the first ``skip``; a field like
+    ``nodes.clients`` is left out of each of the reading's ``nodes``."""
 
     reading: str
     field: str

@@ -9,6 +9,7 @@ import pytest
 
 from proof.mutants import MUTANTS, broken_by
 from proof.simulation.draw import draw
+from proof.simulation.effects import EFFECTS, kind_of
 from proof.simulation.night import play
 from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
@@ -36,6 +37,25 @@ def test_for_people(shell: Shell) -> None:
     assert ended.code == 0
     assert ended.out.startswith("SIMULATED  2 nights")
     assert "no promise was broken" in ended.out
+
+
+def test_what_took_effect(shell: Shell) -> None:
+    """Law: what was left out of readings, shown late or answered is counted where it happened, for machines by family,
+    and a person reads the same sums; a night in which nothing of that happens says so."""
+    nights = ("simulate", "--seeds", "60", "--kind", "restore")
+    effects = shell(*nights, "--json").result["effects"]
+    assert set(effects) == {"solace"}
+    told = next(line for line in shell(*nights).out.splitlines() if "took effect besides" in line)
+    for kind in EFFECTS:
+        count = sum(times for effect, times in effects["solace"].items() if kind_of(effect) == kind)
+        assert (f"{kind} {count:,}" in told) is (count > 0)
+    assert "left out of readings" in told
+    assert "shown as it was before" in told
+    quiet = next(
+        seed for seed in range(100) if draw(seed, ("suspend",)).troubles == 0 and not draw(seed, ("suspend",)).person
+    )
+    alone = shell("simulate", "--seeds", "1", "--from", str(quiet), "--kind", "suspend")
+    assert "took effect besides: nothing" in alone.out
 
 
 @pytest.fixture

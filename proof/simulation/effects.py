@@ -1,0 +1,43 @@
+"""What takes effect in a night besides the faults of its world, in words that are counted.
+
+Each is a text, ``<what>: <of which>``. What is drawn and met nothing is not counted: a field of a reading that nobody
+took, a lag during which nothing changed, somebody who was not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LEFT_OUT = "left out of readings"
+OLDER = "shown as it was before"
+AT_THE_DESK = "answered at the desk"
+FROM_ELSEWHERE = "answered from elsewhere"
+DECIDED = "decided from elsewhere"
+EFFECTS = (LEFT_OUT, OLDER, AT_THE_DESK, FROM_ELSEWHERE, DECIDED)
+
+
+def left_out(reading: str, field: str) -> str:
+    """A field that the device knew, and did not tell."""
+    return f"{LEFT_OUT}: {field} of {reading}"
+
+
+def shown_older(reading: str) -> str:
+    """A value that is not true any more."""
+    return f"{OLDER}: {reading}"
+
+
+def answered(where: str, choice: str, offered: Sequence[str], *, is_late: bool = False) -> str:
+    """An answer of somebody to an open question: rightly or wrongly, at once or after a while."""
+    return (
+        f"{where}: {'what was offered' if choice in offered else 'what was not offered'}{', late' if is_late else ''}"
+    )
+
+
+def decided(choice: str) -> str:
+    """An answer from elsewhere that was taken."""
+    return f"{DECIDED}: {choice}"
+
+
+def kind_of(effect: str) -> str:
+    """One of ``EFFECTS``."""
+    return effect.partition(":")[0]
