@@ -106,6 +106,11 @@ class LanePreview:
                     return check.text
         return ""
 
+    @property
+    def is_refused(self) -> bool:
+        """Is something read as it must not be? What could not be read may yet be."""
+        return any(check.holds is False and not check.later for step in self.steps for check in step.checks)
+
 
 def preview(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> list[LanePreview]:
     """Read once what can be read, and lay the runbook out for every service of ``plan``."""

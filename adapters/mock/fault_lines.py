@@ -30,7 +30,8 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class When:
     """What sets a fault off: something that happens, to ``about`` (a message VPN, an instance; None for any).
 
-    ``after``: seconds until the fault then happens; for ``at``, counted from when it was given.
+    ``after``: seconds until the fault then happens; for ``at``, counted from when it was given. One of an answer hits
+    the first that fits once they are over.
     """
 
     phase: str
@@ -175,6 +176,8 @@ _ANSWER_SHAPES: Sequence[tuple[str, Callable[[Groups], AnswerFault | None]]] = (
 
 
 def _cannot_wait(when: When, what: object) -> str:
-    if isinstance(what, AnswerFault) and (when.phase == "at" or when.after):
-        return "a fault of an answer cannot wait; it hits the answer that sets it off"
+    if isinstance(what, AnswerFault) and when.phase == "at":
+        return (
+            "a fault of an answer waits for what is asked, not for a moment; any +3s hits what is asked from then on"
+        )
     return ""

@@ -35,6 +35,7 @@ class _Armed(Generic[StateFaultT]):
     fault: Fault[StateFaultT]
     given_at: float
     fired_at: float | None = None
+    due_at: float | None = None  # of an answer: what set it off began its wait
 
 
 class FaultScript(ABC, Generic[StateFaultT, AskedT]):
@@ -95,13 +96,15 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
 
     def dump(self) -> list[Any]:
         """Plain data for the world's file."""
-        return [[armed.fault.text, armed.given_at, armed.fired_at] for armed in self._armed]
+        return [[armed.fault.text, armed.given_at, armed.fired_at, armed.due_at] for armed in self._armed]
 
     def restore(self, data: Any) -> None:
         """Take over what ``dump`` wrote. Raises ValueError, TypeError or ``DefinitionError`` when it was not."""
         self._armed = [
-            _Armed(self._grammar.fault(str(text)), float(given), None if fired is None else float(fired))
-            for text, given, fired in data
+            _Armed(
+                self._grammar.fault(str(text)), float(given), *(None if one is None else float(one) for one in more)
+            )
+            for text, given, *more in data
         ]
 
     def _plan(self, index: int, about: str | None) -> None:
@@ -110,7 +113,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
     def _hit(self, armed: _Armed[StateFaultT], asked: AskedT) -> str | None:
         """What a fault hits because of ``asked`` ("" for everything); None when it does not fit, or is over.
 
-        A fault hits once; one of an answer that lasts, for so long.
+        A fault hits once; one of an answer that lasts, for so long, and one that waits, not before it is due.
         """
         what, now = armed.fault.what, self._stage.moment
         lasts = what.lasts if isinstance(what, AnswerFault) else None
@@ -119,9 +122,17 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         if isinstance(what, AnswerFault) and not self._can_go_wrong(what, asked):
             return None
         about = self._trigger(armed.fault.when, asked)
-        if about is not None and armed.fired_at is None:
+        if about is None or (isinstance(what, AnswerFault) and not self._is_due(armed)):
+            return None
+        if armed.fired_at is None:
             armed.fired_at = now
         return about
+
+    def _is_due(self, armed: _Armed[StateFaultT]) -> bool:
+        """Is the wait over that the first answer began?"""
+        if armed.due_at is None:
+            armed.due_at = self._stage.moment + armed.fault.when.after
+        return self._stage.moment >= armed.due_at
 
     # What a world adds
 

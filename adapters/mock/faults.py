@@ -29,7 +29,8 @@ WHEN is one of
   login                          the first session with a site
   any                            the first thing asked of any site
   at 3s                          so long after the fault was given
-  A state fault may wait: drain +2s: bridge down. Without a VPN the first that fits is hit.
+  A fault may wait: drain +2s: bridge down. One of an answer then hits the first that fits after it: any +5s: wrong
+  password. Without a VPN the first that fits is hit.
 
 WHAT is a state fault
   bridge down [5s]               the replication link is cut
@@ -144,7 +145,7 @@ def _misfit(when: When, what: StateFault | AnswerFault) -> str:
 FAULTS: Grammar[StateFault] = Grammar(
     help=GRAMMAR,
     phases=_PHASES,
-    about=r"(?!\+)\S(?:.*?\S)?",  # the name of a message VPN may have blanks in it
+    about=r"(?!\+)\S(?:.*?\S)??",  # the name of a message VPN may have blanks in it
     shapes=(
         (rf"(?P<bridge>bridge down|stall|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_bridge),
         (rf"(?P<kind>spool full|unreachable|ha split) (?P<site>{NAME}){LASTS}", _of_site),

@@ -76,10 +76,16 @@ class Numbers:
 
     def discard(self, start: int, stop: int) -> None:
         """Make none of these numbers a member."""
+        if not self._starts or stop <= self._starts[0]:
+            return
         first, last = self._touched(start, stop)
         if first >= last or start >= stop:
             return
         left, right = self._starts[first], self._stops[last - 1]
+        if first + 1 == last and start <= left and stop < right:  # the first ones of a run: mostly so
+            self._starts[first] = stop
+            self.count -= stop - left
+            return
         starts, stops = [left], [start]
         if left >= start:
             starts, stops = [], []
@@ -99,6 +105,8 @@ class Numbers:
 
     def missing(self, start: int, stop: int) -> list[Run]:
         """These numbers without the members."""
+        if not self._stops or start >= self._stops[-1]:  # later than all members: nearly always so
+            return [(start, stop)] if start < stop else []
         found: list[Run] = []
         for low, high in self.within(start, stop):
             if start < low:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import get_args
 
 from orchestrator import events as ev
@@ -50,9 +50,27 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     return code
 
 
-def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
-    """The plan before the one question: direction, what was found, and the commands in order."""
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The plan before the one question. ``code`` is not 0 where there is nothing to ask: a run cannot begin, and would
+    end with that exit code."""
+
+    lines: tuple[str, ...]
+    code: int
+
+
+def brief(tools: Tools, plan: ev.Plan) -> Brief:
+    """Direction, what was found, and the commands in order; at the end whether a run can begin.
+
+    What could not be read is no reason not to ask: a run reads it again.
+    """
     lanes = with_forecast(tools, plan, take_preview(tools, plan))
+    held = _held(tools, plan)
+    code = _LOCKED if held else _REFUSED if all(lane.is_refused for lane in lanes) else 0
+    return Brief(tuple(_brief(tools, plan, lanes, held)), code)
+
+
+def _brief(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
     yield from _headline(plan, "the plan")
     yield from _checked(tools, plan)
     for lane in lanes[:_LANES_IN_FULL]:
@@ -61,7 +79,7 @@ def brief(tools: Tools, plan: ev.Plan) -> Iterator[str]:
         yield f"  and {counted(len(lanes) - _LANES_IN_FULL, 'more service')}, the same steps"
     yield ""
     refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
-    yield from _conclusion(_held(tools, plan), refusing)
+    yield from _conclusion(held, refusing)
 
 
 def question(plan: ev.Plan) -> str:
@@ -160,6 +178,8 @@ def _sign(check: CheckNow) -> str:
 def _conclusion(held: Mapping[str, str], refusing: Mapping[str, str]) -> Iterator[str]:
     for service, run in held.items():
         yield f"{service} belongs to run {run}, which is not at its end: a run started now would be locked out."
+    for run in dict.fromkeys(held.values()):
+        yield f"See it with `failover runs show {run}`; `failover resume {run}` or `failover abort {run}` ends it."
     if refusing:
         yield f"A run started now would refuse: {', '.join(refusing)}"
     elif not held:

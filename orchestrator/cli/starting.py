@@ -77,13 +77,17 @@ def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:
 
 
 def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
-    """Show the plan and ask once; without a terminal, refuse."""
+    """Show the plan and ask once; where a run cannot begin there is nothing to ask. Without a terminal, refuse."""
     from orchestrator.cli.preview import brief, question
 
     if not is_attended() or as_json:
         raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
-    for line in brief(tools, plan):
+    shown = brief(tools, plan)
+    for line in shown.lines:
         say(line)
+    if shown.code:
+        say("not started; nothing was changed")
+        raise typer.Exit(shown.code)
     try:
         agreed = typer.confirm(question(plan), default=False, err=True)
     except (typer.Abort, KeyboardInterrupt):

@@ -59,14 +59,15 @@ def show_survey(
         raise DefinitionError(f"no pair is called {only!r}", hint=f"the inventory has: {known}")
     looks = _looks(tools, inventory, pairs)
     simulated = tools.is_simulated(inventory)
-    rows: Rows = ()
+    code = 4  # stopped before the first look
     with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
         for rows in looks:
-            paper.put(rows, tools.clock.now())
+            code = 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
+            paper.put(rows, tools.clock.now(), code)
             if every_s is None:
                 break
             tools.clock.sleep(every_s)
-    return 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
+    return code
 
 
 def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[Rows]:
@@ -168,10 +169,10 @@ class _Paper:
         if self._live is not None:
             self._live.stop()
 
-    def put(self, rows: Rows, at: float) -> None:
-        """Show one look, taken at that time."""
+    def put(self, rows: Rows, at: float, code: int) -> None:
+        """Show one look, taken at that time; ``code`` is the exit code if it is the last."""
         if self._as_json:
-            show_json({"simulated": self._simulated, "at": iso(at), "services": rows})
+            show_json({"simulated": self._simulated, "at": iso(at), "services": rows, "exit_code": code})
             return
         lines = ["SIMULATED"] if self._simulated else []
         if self._redraws:

@@ -60,6 +60,20 @@ def _after_revert(report: RunReport) -> str:
 
 
 def _after_refusal(report: RunReport, lane: LaneReport) -> str:
+    family, _, kind = report.runbook.partition("/")
+    is_closed = [lane.lets_clients_in.get(site) is False for site in (report.source, report.target)]
+    if family == "amps" and kind.startswith(("controlled", "failback")) and is_closed[0]:
+        if is_closed[1]:
+            return (
+                "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
+                "(`failover runs list`), go on with it or call it off; otherwise somebody must decide which one is to "
+                "serve."
+            )
+        return (
+            f"Nothing was changed. {report.source} lets no client in. If {report.target} does (`failover status`), its "
+            f"clients move to {report.source} with: `failover failback --service {_word(lane.service)} --to "
+            f"{report.source}` (with the same inventory)."
+        )
     roles = lane.roles.get(report.source), lane.roles.get(report.target)
     if roles == (Role.STANDBY, Role.ACTIVE):
         return (

@@ -16,6 +16,7 @@ from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.readings import Reachability, ReplicationStatus, Role
+from orchestrator.readings_amps import Transports
 from orchestrator.runbook import Progress
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
@@ -89,6 +90,7 @@ class LaneReport(_Strict):
     still on its way. ``drained_messages``: how many were in the replication queue when the wait began;
     None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
+    ``lets_clients_in``: AMPS: what each site was last seen to do; one that was not seen to do either is not in it.
     ``no_active_site_since``: set while, as far as is known, nobody serves. ``undecided``: the gate whose items it
     stopped at because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
     end.
@@ -105,6 +107,7 @@ class LaneReport(_Strict):
     at_risk_messages: int | None
     actions_sent: int
     roles: Mapping[str, Role] = Field(default_factory=dict)
+    lets_clients_in: Mapping[str, bool] = Field(default_factory=dict)
     no_active_site_since: str | None = None
     undecided: str | None = None
     can_turn_back: bool = False
@@ -192,6 +195,7 @@ class _LaneStory:
         self.actions = 0
         self.drained: int | None = None
         self.roles: dict[str, Role] = {}
+        self.lets_clients_in: dict[str, bool] = {}
         self.outage: float | None = None
         self._began: dict[str, float] = {}
         self._waits_for: Progress | None = None
@@ -252,6 +256,13 @@ class _LaneStory:
         for seen in event.seen:
             if isinstance(seen.value, ReplicationStatus | Reachability) and seen.value.role is not None:
                 self._has_role(self._plan.site_name(seen.on), seen.value.role, at)
+            elif isinstance(seen.value, Transports):
+                self._has_transports(self._plan.site_name(seen.on), seen.value)
+
+    def _has_transports(self, site: str, seen: Transports) -> None:
+        self.lets_clients_in.pop(site, None)
+        if seen.open or seen.closed:
+            self.lets_clients_in[site] = bool(seen.open)
 
     def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)
@@ -341,6 +352,7 @@ def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneRepo
         at_risk_messages=lane.escalated_at_risk,
         actions_sent=story.actions,
         roles=story.roles,
+        lets_clients_in=story.lets_clients_in,
         no_active_site_since=None if story.dark_since is None else iso(story.dark_since),
         undecided=_undecided(plan, lane),
         can_turn_back=on_the_way in ("ready", "running"),

@@ -37,7 +37,8 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("abort", 8),
     ("answer", 8),
 )
-_LOCKED_OUT = 0.03  # of all nights
+_LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all nights; later, only who opens a session anew is met
+_LOCKED_FOR = ("", " 1s", " 6s", " 25s")
 _UNTOLD = 0.08
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
@@ -77,12 +78,15 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 
 
 def _account(seed: int) -> tuple[str, ...]:
-    """Now and then an account is not accepted, once or for a while. Drawn apart from the rest, so that it is one thing
-    more in a night, and not another night."""
-    chance = Random(f"failover account {seed}")
-    if chance.random() >= _LOCKED_OUT:
-        return ()
-    return (f"any: wrong password{chance.choice(('', ' 1s', ' 6s', ' 25s'))}",)
+    """Now and then an account is not accepted, once or for a while: by the first who is asked, or in the middle of the
+    run. Drawn apart from the rest, so that it is one thing more in a night, and not another night."""
+    first, later = Random(f"failover account {seed}"), Random(f"failover account later {seed}")
+    faults = []
+    if first.random() < _LOCKED_OUT:
+        faults.append(f"any: wrong password{first.choice(_LOCKED_FOR)}")
+    if later.random() < _LOCKED_OUT_LATER:
+        faults.append(f"any {later.choice(('+1s', '+4s', '+8s', '+20s'))}: wrong password{later.choice(_LOCKED_FOR)}")
+    return tuple(faults)
 
 
 def _untold(seed: int, kind: Kind, family: FamilyDraw) -> tuple[Omission, ...]:

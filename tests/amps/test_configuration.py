@@ -102,7 +102,7 @@ def test_exclusions_that_exclude_nothing_are_told_apart() -> None:
     )
     entry = a.destinations[0].topics[0]
     assert (entry.excluded, entry.unknown_exclusions, entry.void_exclusions) == (
-        {Check.SOW},
+        frozenset({Check.SOW}),
         ("replicat",),
         ("queue",),
     )

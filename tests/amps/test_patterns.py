@@ -83,7 +83,7 @@ def test_overlap_is_decided_or_unknown(one: str, two: str, expected: bool | None
 
 def test_a_dotted_name_is_taken_for_the_name_it_spells() -> None:
     """The assumption ``dotted_names``: orders.v1 stands for one topic, though as an expression it matches more."""
-    assert compile_pattern("orders.v1").names == {"orders.v1"}
+    assert compile_pattern("orders.v1").names == frozenset({"orders.v1"})
     assert compile_pattern("orders.v1").matches("orders-v1") is True
     assert compile_pattern("orders.v1", dotted_names=False).names is None
     assert compile_pattern("..").names is None

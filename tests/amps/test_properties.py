@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import ne
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,7 +38,7 @@ def shapes(draw: st.DrawFn) -> list[Shape]:
     size = draw(st.integers(2, 4))
     found = []
     for me in range(size):
-        mates = draw(st.sets(st.integers(0, size - 1).filter(lambda other, me=me: other != me)))  # type: ignore[misc]
+        mates = draw(st.sets(st.integers(0, size - 1).filter(partial(ne, me))))
         found.append(
             {
                 "group": draw(st.sampled_from(["G", "H", None])),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from operator import ne
 from types import FrameType, SimpleNamespace
 from typing import Any
 
@@ -28,7 +30,7 @@ def fabrics(draw: st.DrawFn) -> list[dict[str, Any]]:
     size = draw(st.integers(2, 4))
     found = []
     for me in range(size):
-        mates = draw(st.sets(st.integers(0, size - 1).filter(lambda other, me=me: other != me)))  # type: ignore[misc]
+        mates = draw(st.sets(st.integers(0, size - 1).filter(partial(ne, me))))
         found.append(
             {
                 "log": tuple(draw(st.sets(st.sampled_from([*TOPICS, "^u", ".*"]), max_size=2))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import ne
 from types import SimpleNamespace
 from typing import Any
 
@@ -121,7 +123,7 @@ def fabrics(draw: st.DrawFn) -> list[tuple[bool, bool, dict[int, tuple[str, bool
             draw(st.booleans()),
             draw(
                 st.dictionaries(
-                    st.integers(0, size - 1).filter(lambda other, me=me: other != me),  # type: ignore[misc]
+                    st.integers(0, size - 1).filter(partial(ne, me)),
                     st.tuples(exclusions, st.booleans()),
                 )
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 from hypothesis import given
@@ -28,7 +30,7 @@ SECOND = {"id": "3", "name": "amps-ws", "type": "tcp", "is_enabled": "1"}
         ("set_proxied_transfer", {"state": "disabled"}, "queues/JOBS%21json/disable_proxied_transfer"),
     ],
 )
-def test_the_path_of_every_change(action: str, args: dict[str, str], path: str) -> None:
+def test_the_path_of_every_change(action: str, args: dict[str, Any], path: str) -> None:
     """Ids come from the instance's own lists, escaped; the replication transport and the links in are left alone."""
     stage = Stage()
     result = apply(stage.adapter(), action, **args)

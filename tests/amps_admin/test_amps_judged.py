@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -36,7 +37,7 @@ def simulated(folder: Path, way: Way) -> WorldPair:
 
 WAYS: dict[str, Callable[[Path], Leading]] = {
     "scripted": scripted,
-    **{way: lambda folder, way=way: simulated(folder, way) for way in get_args(Way)},
+    **{way: partial(simulated, way=way) for way in get_args(Way)},
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.http.server import Outgoing
 from orchestrator.events import Outcome
+from orchestrator.reports.advice import advice
 from orchestrator.reports.report import RunReport
 from tests.amps_admin.leading import SERVICE
 from tests.amps_admin.pair import AmpsPair
@@ -58,6 +59,16 @@ def test_a_planned_move_opens_a_closed_target(tmp_path: Path) -> None:
     pair.at(150, consumers_move)
     assert ended(pair.lead("amps/controlled")) == (Outcome.DONE, "")
     assert pair.heard == [CLOSE_NY, OPEN_NJ, DOWN_NJ]
+
+
+def test_what_has_moved_already_is_refused(pair: AmpsPair) -> None:
+    """Nothing is sent, and the report names the way back: the source was seen to let no client in."""
+    assert ended(pair.lead("amps/controlled"))[0] is Outcome.DONE
+    heard = list(pair.heard)
+    report = pair.lead("amps/controlled")
+    assert (ended(report)[0], pair.heard) == (Outcome.REFUSED, heard)
+    assert report.lanes[0].lets_clients_in == {"ny": False}
+    assert "`failover failback --service orders --to ny`" in advice(report, report.lanes[0])
 
 
 @pytest.mark.parametrize("site", ["ny", "nj"])

@@ -69,7 +69,7 @@ def staged(pair: WorldPair) -> Iterator[WorldPair]:
 
 def sent(pair: WorldPair) -> list[str]:
     """What was done to the instances since the story began."""
-    return pair.commands[pair.begun :]  # type: ignore[attr-defined,no-any-return]
+    return pair.commands[pair.begun :]  # type: ignore[attr-defined]
 
 
 def clean(pair: WorldPair) -> bool:

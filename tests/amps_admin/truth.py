@@ -82,7 +82,7 @@ class Truth:
         return site not in self.away and self._known[site][0] == "open"
 
     def _is_connected(self, site: str) -> bool:
-        return self.instances[site].one("replication")["is_connected"] == "1"
+        return bool(self.instances[site].one("replication")["is_connected"] == "1")
 
     def _instance(self, site: str) -> dict[str, Any]:
         one, is_away = self.instances[site], site in self.away

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+def logged(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """All that libraries and we log, at the level at which they say most."""
     caplog.set_level(logging.DEBUG)
     for name in ("paramiko", "httpx", "httpcore", "asyncio"):

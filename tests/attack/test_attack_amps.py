@@ -57,7 +57,8 @@ def everything(spoil: Callable[[Incoming, bytes], bytes], *, names: tuple[str, .
                 assert repr(answer)
     for name, spec in AmpsAdminAdapter.actions.items():
         [(argument, one)] = spec.arguments.items()
-        assert apply(stage.settled(), name, **{argument: one.choices[0]}).effect in Effect
+        arguments: dict[str, Any] = {argument: one.choices[0]}
+        assert apply(stage.settled(), name, **arguments).effect in Effect
 
 
 @given(data=st.data())
@@ -78,7 +79,7 @@ def test_any_damage_to_an_instances_answers_is_read_or_a_failure(data: st.DataOb
 
 
 NODES = ("uptime", "timestamp", "transaction_log", "transports", "replication", "queues", "clients")
-MONSTROUS = [
+MONSTROUS: list[object] = [
     *("9" * 5_000, "9" * 400, "-1", "1e999", "-1e999", "nan", f"{'9' * 5_000} 00:00:00", f"{'9' * 400} 00:00:00"),
     *("99999999T999999Z", "00010101T000000Z", "\ud800", "\x00", "../..", "..", "", [], {}, None, True, -1, 10**20),
 ]

@@ -94,11 +94,12 @@ def test_json_leaves_stderr_to_errors(shell: Shell) -> None:
 
 
 def test_a_finding_is_its_own_exit_code(shell: Shell) -> None:
-    """Law: `status` ends with 4 as soon as one pair is not as it should be, and says which."""
-    assert shell("status").code == 0
+    """Law: `status` ends with 4 as soon as one pair is not as it should be, and says which; its JSON has the code."""
+    good = shell("status", "--json")
+    assert (good.code, good.values[0]["exit_code"]) == (0, 0)
     _undecided(shell, ())
     ended = shell("status", "--json")
-    assert ended.code == 4
+    assert (ended.code, ended.values[0]["exit_code"]) == (4, 4)
     verdicts = {row["service"]: row["verdict"] for row in ended.values[0]["services"]}
     assert verdicts[VPN] == "no active site"
     assert "no active site" in shell("status").out

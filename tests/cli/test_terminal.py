@@ -58,6 +58,33 @@ def test_not_started(bench: Bench, answer: str) -> None:
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0  # no fault was given
 
 
+def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
+    """Law: a service that belongs to an unfinished run, or stands as it must not, is said to do so, with what to do;
+    nobody is asked whether to move it. Nothing is recorded of it."""
+    assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
+    [moved] = bench.here("runs", "list").out.splitlines()
+    terminal = bench.terminal(*MOVE, "--from", "ny")
+    assert terminal.end() == 3
+    assert "A run started now would refuse: V" in terminal.words
+    assert terminal.text.rstrip().endswith("not started; nothing was changed")
+    assert "[y/N]" not in terminal.text
+    assert bench.here("runs", "list").out.splitlines() == [moved]
+
+
+def test_what_is_locked_out_is_not_asked(bench: Bench) -> None:
+    """Law: the same beside an unfinished run: exit code 8, and its name with the ways on."""
+    paused = bench.terminal(*MOVE, *HASTY, "--fault", "drain: bridge down")
+    paused.until("DECISION NEEDED")
+    [run] = [word for word in bench.here("runs", "list").out.split() if word.startswith("20")][:1]
+    terminal = bench.terminal(*MOVE, "--from", "ny")
+    assert terminal.end() == 8
+    assert f"V belongs to run {run}, which is not at its end" in terminal.words
+    assert f"failover abort {run}" in terminal.words
+    assert "[y/N]" not in terminal.text
+    paused.type("\x03")
+    paused.type("\x03")
+
+
 def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
     """Law: on a terminal each prepared transaction is asked about; what is no answer is asked again."""
     transactions = tuple(TransactionLayout(xid=f"1-0{number}-01") for number in (1, 2))

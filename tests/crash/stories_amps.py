@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from adapters.mock.amps.adapter import AMPS_WORLDS
 from orchestrator import events as ev
@@ -34,7 +35,7 @@ DEAD: Mapping[str, Choice] = {"unfenced": "attest"}
 LOST: Mapping[str, Choice] = {**DEAD, "data-loss": "accept"}
 
 
-def near(folder: Path, **how: bool) -> WorldPair:
+def near(folder: Path, **how: Any) -> WorldPair:
     """Sync links; New York serves."""
     pair = WorldPair(folder, "in process", **how)
     pair.wait(20)

@@ -180,6 +180,12 @@ def end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
+def end_all(processes: list[subprocess.Popen[str]]) -> None:
+    """Those that were started by the end of a test."""
+    for process in processes:
+        end(process)
+
+
 @pytest.fixture
 def net(tmp_path: Path) -> Iterator[Callable[..., Net]]:
     """Makes the three namespaces with both sites served, or skips the test with the reason."""
@@ -197,7 +203,7 @@ def net(tmp_path: Path) -> Iterator[Callable[..., Net]]:
                 stack.close()
                 pytest.skip(f"no network namespaces here: {' '.join(error.cmd[:4])}: {error.stderr.strip()}")
             made.serve(stack)
-            stack.callback(lambda: [end(process) for process in made.started])
+            stack.callback(end_all, made.started)
             return made
 
         yield make

@@ -75,7 +75,8 @@ ANSWERS = {
     "senseless output": r"garbage reply",
     "a refusal": r"\brefuse\b",
     "late effect": r"\blate \d",
-    "authentication failure": r"wrong password",
+    "authentication failure": r"any: wrong password",
+    "authentication failure in the middle of a run": r"any \+.*: wrong password",
 }
 NAMED = {
     "solace": ANSWERS

@@ -22,6 +22,8 @@ def test_what_changes_is_seen(shell: Shell) -> None:
     ended = shell("status", "--watch", "--interval", "10s", "--json")
     verdicts = [row["verdict"] for look in ended.values for row in look["services"] if row["service"] == VPN]
     assert (verdicts[0], verdicts[-1], ended.code) == ("ok", "no active site", 4)
+    codes = [look["exit_code"] for look in ended.values]
+    assert (codes[0], codes[-1]) == (0, 4)
 
 
 def test_on_paper_each_look_has_its_time(shell: Shell) -> None:

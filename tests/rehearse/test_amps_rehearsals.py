@@ -114,8 +114,13 @@ def test_what_nobody_says_is_named(desk: Desk) -> None:
 def test_offline_nothing_is_looked_at(desk: Desk) -> None:
     """Law: not one request leaves, and that is said."""
     asked: list[str] = []
+
+    def reaches() -> bool:
+        asked.append("somebody")
+        return True
+
     for wire in desk.pair.wires.values():
-        wire.reaches = lambda: bool(asked.append("somebody")) or True
+        wire.reaches = reaches
     copy = facts(desk, "--offline")
     assert (copy["read"], asked) == ([], [])
     assert facts(desk)["read"] == ["ny", "nj"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_fence_plans_are_acted() -> None:
     assert copy.fence[1].attest == "the command drop-vlan of the fence plan would be run here"
 
 
-def test_the_copy_is_an_inventory(tmp_path) -> None:
+def test_the_copy_is_an_inventory(tmp_path: Path) -> None:
     """Law: what is written is read back as it was, without an error."""
     copy = copied_inventory(cast("Trading_VPN"), "memory:x")
     path = tmp_path / "inventory.yaml"

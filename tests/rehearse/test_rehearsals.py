@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -276,9 +277,9 @@ def test_a_thinking_person_is_not_hurried() -> None:
 
 
 @pytest.mark.realtime
-def test_at_a_terminal(make_bench) -> None:
+def test_at_a_terminal(make_bench: Callable[..., Bench]) -> None:
     """Law: the real screens and questions; the debriefing says what was decided by whom, and after how long."""
-    bench: Bench = make_bench(vpns=(VpnLayout("V"),))
+    bench = make_bench(vpns=(VpnLayout("V"),))
     terminal = bench.terminal(
         *("rehearse", "controlled", "--vpn", "V", "--drill", "bridge-lost", "--fast", "--seed", "3", "--yes")
     )
@@ -295,9 +296,9 @@ def test_at_a_terminal(make_bench) -> None:
 
 
 @pytest.mark.realtime
-def test_in_real_time(make_bench) -> None:
+def test_in_real_time(make_bench: Callable[..., Bench]) -> None:
     """Law: without --fast it takes as long as the real thing, also with nobody there."""
-    bench: Bench = make_bench(vpns=(VpnLayout("V"),))
+    bench = make_bench(vpns=(VpnLayout("V"),))
     ended = bench.run("rehearse", "controlled", "--vpn", "V", "--seed", "3", "--json")
     assert ended.code == 0
     result = ended.result

@@ -139,6 +139,29 @@ def test_it_says_the_right_thing(case: str, words: str) -> None:
     assert words in advised(LANES[case])
 
 
+MOVED_AMPS = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False})
+WAY_BACK = "`failover failback --service orders --to ny`"
+
+
+@pytest.mark.parametrize("runbook", ["amps/controlled", "amps/controlled-async", "amps/failback"])
+def test_an_instance_that_has_moved_already(runbook: str) -> None:
+    """Law: AMPS: a source that lets no client in was moved before, and the command that moves it back is named. Where
+    neither does that is said, and no move; where the source was not seen to be closed nothing is guessed."""
+    assert WAY_BACK in advised(MOVED_AMPS, runbook=runbook)
+    assert_can_be_typed(advised(MOVED_AMPS, runbook=runbook))
+    neither = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False, "nj": False})
+    assert "NEITHER INSTANCE" in advised(neither, runbook=runbook)
+    assert WAY_BACK not in advised(neither, runbook=runbook)
+    for known in ({}, {"ny": True}, {"nj": True}):
+        unknown = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in=known)
+        assert "failover failback" not in advised(unknown, runbook=runbook)
+
+
+def test_what_was_lost_is_not_moved_back() -> None:
+    """Law: after a loss the way back begins with a restore; a source that is closed is no reason to name another."""
+    assert "failover failback" not in advised(MOVED_AMPS, runbook="amps/uncontrolled")
+
+
 def test_no_way_back_is_offered_where_there_is_none() -> None:
     """Law: past the point of no return nobody is sent to `abort`."""
     assert "abort" not in advised(LANES["stopped past the point of no return"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,10 +76,10 @@ def test_a_fitting_one_is_accepted() -> None:
         ({"services": (service("a"), service("b", failover_at=NOW - 9_000))}, {}, 0, "evidence-moment"),
     ],
 )
-def test_any_other_is_refused(changes: dict[str, object], wanted: dict[str, object], later: float, code: str) -> None:
+def test_any_other_is_refused(changes: dict[str, Any], wanted: dict[str, object], later: float, code: str) -> None:
     """Of another run, other sites, a simulation, another fail-over, stale, silent or unfavourable on one service: each
     alone is an objection."""
-    changed = Return(**{**{name: getattr(WANTED, name) for name in WANTED.__slots__}, **wanted})  # type: ignore[arg-type]
+    changed = Return(**{**{name: getattr(WANTED, name) for name in WANTED.__slots__}, **wanted})
     assert [one.code for one in objections(report(**changes), changed, now=NOW + later)] == [code]
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adapters.mock.appliance import Refused
+from adapters.mock.fault_lines import AnswerFault
+from adapters.mock.faults import parse_faults
 from adapters.mock.mischief import Seen
+from adapters.mock.world import World
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError, Unreachable
 
 Build = Callable[..., Any]
@@ -177,6 +182,45 @@ def test_a_fault_of_an_answer_is_for_whoever_speaks_for_the_node(stage: Build) -
     assert ask(read).kind == ask(read).kind == "garbage reply"
     here.wait(2)
     assert ask(read) is None
+
+
+def test_a_fault_of_an_answer_may_wait(stage: Build) -> None:
+    """+2s: the first that fits begins the wait, and the first that fits after it is hit, as long as the fault lasts."""
+    here = stage()
+    here.fault("any +2s: wrong password 3s", "demote +2s: refuse")
+    ask, login = here.world.answer_fault, Seen("login", "ny")
+    here.wait(5)
+    assert here.world.happened() == ()
+    assert ask(login) is None
+    here.wait(1.9)
+    assert ask(login) is None
+    here.wait(5)
+    assert ask(login).kind == "wrong password"
+    assert here.world.happened() == ("any +2s: wrong password 3s",)
+    here.wait(2.9)
+    assert ask(login).kind == "wrong password"
+    here.wait(0.2)
+    assert ask(login) is None
+    here.role("ny", "standby")
+    here.role("ny", "active")
+    here.wait(2)
+    with pytest.raises(Refused):
+        here.role("ny", "standby")
+    here.role("ny", "standby")
+
+
+def test_a_wait_goes_on_in_a_world_that_was_kept(stage: Build, tmp_path: Path) -> None:
+    """What had begun to wait is hit at the same moment by who loads the world from its file."""
+    path, clock, login = tmp_path / "world.json", VirtualClock(), Seen("login", "ny")
+    world = World(stage().world.layout, clock, path=path)
+    world.afflict(parse_faults(["any +20s: wrong password"]))
+    assert world.answer_fault(login) is None
+    world.save()
+    loaded = World.load(path, clock)
+    clock.advance(19)
+    assert loaded.answer_fault(login) is None
+    clock.advance(2)
+    assert loaded.answer_fault(login) == AnswerFault("wrong password")
 
 
 def test_a_login_is_refused_only_at_login(stage: Build) -> None:

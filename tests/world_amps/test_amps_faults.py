@@ -57,7 +57,7 @@ def test_a_line_is_a_fault(text: str, when: When, what: object) -> None:
         "at 3s: lose reply",
         "reads: late 3s",
         "at 3: kill A",
-        "reads +1s: refuse",
+        "at 1s: refuse",
     ],
 )
 def test_what_is_no_fault_is_refused_with_the_grammar(text: str) -> None:

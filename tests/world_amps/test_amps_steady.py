@@ -244,7 +244,7 @@ def test_what_a_lost_consumer_had_is_not_steady(stage: Build) -> None:
 
 def test_journals_that_are_about_to_be_removed_are_not_steady(stage: Build) -> None:
     """Who has not read them then cannot read them any more."""
-    kept = {"retention": 60.0, "journal_messages": 100}
+    kept: dict[str, Any] = {"retention": 60.0, "journal_messages": 100}
     one = stage(instance("A", "B", **kept), instance("B", "A"))
     one.wait(25)
     assert is_steady(one, {})

@@ -117,7 +117,9 @@ class FabricLedger:
 
     def deliver(self, reader: str, publisher: str, runs: Iterable[Run]) -> None:
         """A reader received these."""
-        self.readers.setdefault(reader, Receipts()).deliver(publisher, runs)
+        if reader not in self.readers:
+            self.readers[reader] = Receipts()
+        self.readers[reader].deliver(publisher, runs)
 
     def note_open(self, moment: float, instances: tuple[str, ...]) -> None:
         """From ``moment`` on clients can publish at exactly these."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.mock.amps.instance import Fetching, Instance
-from adapters.mock.amps.journal import Entry, runs_above
+from adapters.mock.amps.journal import Entry
 from adapters.mock.amps.layout import BootstrapLayout, InstanceLayout, names_topic
 
 if TYPE_CHECKING:
@@ -135,23 +135,23 @@ def _fetch_log(
             continue
         own = part.path and part.path[0] == instance.name
         path = () if own else (*part.path, state.source)
-        _keep(instance, layout, replace(part, path=path))
+        _keep(fabric, instance, replace(part, path=path))
         if part.end < entry.end:
             return -1
     return room
 
 
-def _keep(instance: Instance, layout: InstanceLayout, entry: Entry) -> None:
+def _keep(fabric: Fabric, instance: Instance, entry: Entry) -> None:
     """Write what of a fetched entry an earlier try did not bring; the SOW changes only if no snapshot of it that has the
     entry was fetched."""
     fetched_end = entry.end
-    run = runs_above(entry, instance.highest.get(entry.publisher, 0))
-    if run is None:
+    known = instance.highest.get(entry.publisher, 0)
+    if entry.stop - 1 <= known:
         return
-    entry = replace(entry, first=run[0], stop=run[1])
+    entry, keeping = entry.above(known), fabric.keeping(instance.name, entry.topic)
     instance.journal.append(entry)
-    instance.highest[entry.publisher] = max(instance.highest.get(entry.publisher, 0), entry.stop - 1)
-    instance.persisted_of[entry.publisher] = instance.highest[entry.publisher]
-    instance.to_queues(entry, layout)
+    instance.highest[entry.publisher] = entry.stop - 1
+    instance.persisted_of[entry.publisher] = entry.stop - 1
+    instance.to_queues(entry, keeping)
     if fetched_end > instance.fetching.snapshot:
-        instance.to_sow(entry, layout)
+        instance.to_sow(entry, keeping)

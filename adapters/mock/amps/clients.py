@@ -64,19 +64,23 @@ class Consumer(Client):
 
 def settle(fabric: Fabric, client: Client, layout: ClientLayout, taking: Container[str]) -> bool:
     """Leave a server that is gone, find one of those ``taking`` clients; is the client served now?"""
-    if client.at is not None and client.at not in taking:
+    if client.at not in taking:
         disconnect(fabric, client, layout.name)
-    if client.at is None and fabric.now >= client.try_at:
-        client.at = next((one for one in layout.servers if one in taking), None)
-        client.try_at = fabric.now + fabric.layout.client_reconnect
-        if client.at is not None:
-            client.id = fabric.next_client_id()
-            client.connected_at = fabric.now
-            if isinstance(client, Publisher):
-                client.sent = client.acked
-            if isinstance(client, Subscriber):
-                client.position = None
+        if fabric.now >= client.try_at:
+            _connect(fabric, client, layout, taking)
     return client.at is not None and fabric.instances[client.at].serves
+
+
+def _connect(fabric: Fabric, client: Client, layout: ClientLayout, taking: Container[str]) -> None:
+    client.at = next((one for one in layout.servers if one in taking), None)
+    client.try_at = fabric.now + fabric.layout.client_reconnect
+    if client.at is not None:
+        client.id = fabric.next_client_id()
+        client.connected_at = fabric.now
+        if isinstance(client, Publisher):
+            client.sent = client.acked
+        if isinstance(client, Subscriber):
+            client.position = None
 
 
 def disconnect(fabric: Fabric, client: Client, name: str) -> None:
@@ -104,9 +108,10 @@ def publish(fabric: Fabric, layout: PublisherLayout, client: Publisher, passed: 
         client.acked = persisted
         client.sent = max(client.sent, persisted)
     client.fraction += layout.rate * passed
-    produced = min(int(client.fraction), max(0, layout.store - (client.next - 1 - client.acked)))
-    client.fraction -= int(client.fraction)
-    client.next += produced
+    due = int(client.fraction)
+    if due:
+        client.fraction -= due
+        client.next += min(due, max(0, layout.store - (client.next - 1 - client.acked)))
     if client.sent + 1 < client.next:
         entry = Entry(0, layout.name, client.sent + 1, client.next, layout.topic, (), fabric.now, keys=layout.keys)
         fabric.write(instance, entry)
@@ -120,6 +125,8 @@ def read(fabric: Fabric, layout: SubscriberLayout, client: Subscriber) -> None:
     if client.position is None:
         client.position = _begin(instance, layout, client)
     end = instance.persisted if layout.fully_durable else instance.journal.next
+    if end <= client.position:
+        return
     for entry in instance.journal.between(client.position, end):
         if entry.topic == layout.topic:
             first = max(entry.first, client.last.get(entry.publisher, 0) + 1)
@@ -127,7 +134,7 @@ def read(fabric: Fabric, layout: SubscriberLayout, client: Subscriber) -> None:
                 fabric.ledger.deliver(layout.name, entry.publisher, [(first, entry.stop)])
                 client.last[entry.publisher] = entry.stop - 1
             client.bookmark = (entry.publisher, entry.stop - 1)
-    client.position = max(client.position, end)
+    client.position = end
 
 
 def _begin(instance: Instance, layout: SubscriberLayout, client: Subscriber) -> int:
@@ -156,7 +163,7 @@ def consume(fabric: Fabric, layout: ConsumerLayout, client: Consumer, passed: fl
     client.fraction += layout.rate * passed
     room = int(client.fraction)
     client.fraction -= room
-    for publisher in list(queue.held):
+    for publisher in [publisher for publisher, held in queue.held.items() if held.count]:
         ready = queue.ready(publisher, fabric.owned_within_reach(instance.name, layout.queue, publisher))
         for start, stop in ready:
             stop = min(stop, start + room)

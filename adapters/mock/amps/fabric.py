@@ -6,14 +6,16 @@ runbook expects. Everything that can stand in the world's file is in ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from adapters.mock.amps import bootstrap, clients, replication, rest, sharing
 from adapters.mock.amps.account import FabricLedger, FabricTally, StreamTally
 from adapters.mock.amps.clients import Client, Consumer, Publisher, Subscriber
 from adapters.mock.amps.instance import Instance
 from adapters.mock.amps.journal import Entry, Journal
+from adapters.mock.amps.keeping import NOWHERE, Keeping, keepings_of
 from adapters.mock.amps.layout import FabricLayout, InstanceLayout
 from adapters.mock.numbers import Numbers
 
@@ -50,12 +52,14 @@ class Fabric:
         self.layout = layout
         self.now = now
         self._described = {one.name: one for one in layout.instances}
+        self._keepings = {one.name: keepings_of(one) for one in layout.instances}
         self._doors = {one.name: _doors(one, is_replication=False) for one in layout.instances}
         self._is_published_to = any(one.rate > 0 for one in layout.publishers)
         self._entrances = {one.name: _doors(one, is_replication=True) for one in layout.instances}
         self.state = state if state is not None else self._first_state()
         self.instances = self.state.instances
         self.ledger = self.state.ledger
+        self.pairs = self._pairs()
 
     def _first_state(self) -> State:
         """Every instance as if it had run before time starts, with nothing in its log."""
@@ -72,6 +76,17 @@ class Fabric:
         state.consumers = {one.name: Consumer() for one in self.layout.consumers}
         return state
 
+    def _pairs(self) -> Sequence[tuple[Instance, Instance]]:
+        """Every two instances that a link could ever connect."""
+        linked = {
+            (one.name, to) for one in self.layout.instances for link in one.destinations for to in link.addresses
+        }
+        return [
+            (one, other)
+            for one, other in combinations(self.instances.values(), 2)
+            if {(one.name, other.name), (other.name, one.name)} & linked
+        ]
+
     # What the parts ask
 
     def described(self, instance: str) -> InstanceLayout:
@@ -81,6 +96,10 @@ class Fabric:
     def group_of(self, instance: str) -> str:
         """The group of an instance."""
         return self._described[instance].group_name
+
+    def keeping(self, instance: str, topic: str) -> Keeping:
+        """Where an instance puts the messages of a topic."""
+        return self._keepings[instance].get(topic, NOWHERE)
 
     def can_link(self, source: str, destination: str) -> bool:
         """Could a connection for replication stand between these now?"""
@@ -115,15 +134,13 @@ class Fabric:
         """Can a client connect there?"""
         instance = self.instances[name]
         early = instance.phase == "recovering" and self.layout.assume.clients_before_recovery
-        return (instance.serves or early) and instance.lets_in(self._doors[name])
+        return (instance.phase == "running" or early) and instance.lets_in(self._doors[name])
 
-    def owned_within_reach(self, name: str, queue: str, publisher: str) -> list[Numbers]:
+    def owned_within_reach(self, name: str, queue: str, publisher: str) -> Iterator[Numbers]:
         """What other instances own that can be reached from here."""
-        return [
-            other.queues[queue].owned.get(publisher, Numbers())
-            for other in self.instances.values()
-            if other.name != name and queue in other.queues and self.are_connected(name, other.name)
-        ]
+        for other in self.instances.values():
+            if other.name != name and queue in other.queues and self.are_connected(name, other.name):
+                yield other.queues[queue].owned.get(publisher, Numbers())
 
     def consumes(self, instance: str, queue: str) -> bool:
         """Does a client that is connected there take from this queue?"""
@@ -135,9 +152,9 @@ class Fabric:
         return self.state.clients_so_far
 
     def write(self, instance: Instance, entry: Entry) -> None:
-        """Let an instance write down what arrived there just now."""
+        """Let an instance write down what arrived there just now; ``entry`` is its own from now on."""
         arrived = entry if entry.at == self.now else replace(entry, at=self.now)
-        instance.take(arrived, self._described[instance.name])
+        instance.take(arrived, self.keeping(instance.name, entry.topic))
 
     def clients_at(self, name: str) -> list[tuple[str, Client]]:
         """Name and connection of every application that is connected there."""
@@ -157,14 +174,20 @@ class Fabric:
             if instance.serves:
                 replication.run_links(self, instance, passed)
         sharing.share_queues(self, passed)
-        taking = [name for name in self.instances if self.takes_clients(name)]
+        taking = self._taking()
         self._run_clients(passed, taking)
-        self.note_open()
+        self._note_open(taking)
 
     def note_open(self) -> None:
         """Let the account know at which instances clients can publish from now on."""
-        taking = (name for name in self.instances if self.instances[name].serves and self.takes_clients(name))
-        self.ledger.note_open(self.now, tuple(taking))
+        self._note_open(self._taking())
+
+    def _note_open(self, taking: Sequence[str]) -> None:
+        self.ledger.note_open(self.now, tuple([name for name in taking if self.instances[name].serves]))
+
+    def _taking(self) -> Sequence[str]:
+        """The instances at which a client can connect."""
+        return [name for name in self.instances if self.takes_clients(name)]
 
     def is_quiet(self) -> bool:
         """Would nothing move until something happens from outside?"""

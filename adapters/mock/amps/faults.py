@@ -25,7 +25,8 @@ WHEN is one of
   reads [INSTANCE]               the first look at statistics
   any [INSTANCE]                 the first request of any kind
   at 3s                          so long after the fault was given
-  A state fault may wait: disable orders-ny +2s: kill orders-ny
+  A fault may wait: disable orders-ny +2s: kill orders-ny. One of an answer then hits the first that fits after it:
+  any +5s: wrong password
 
 WHAT is a state fault
   link A B down [5s]             nothing passes between these two instances

@@ -8,11 +8,12 @@ looks at another instance.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from adapters.mock.amps.figures import Sample
-from adapters.mock.amps.journal import Entry, Journal, runs_above
+from adapters.mock.amps.journal import Entry, Journal
+from adapters.mock.amps.keeping import Keeping
 from adapters.mock.amps.layout import InstanceLayout
 from adapters.mock.amps.link import Link
 from adapters.mock.amps.queue import Queue
@@ -24,10 +25,11 @@ _LINES_KEPT = 400
 _SAMPLES_KEPT = 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """What one entry of the log wrote into a SOW: the present value of all keys that no later one has touched. Messages
-    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``."""
+    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``. Nobody changes one: keys and
+    instances share it. Not frozen, which would make it at four times the cost, for nearly every entry that arrives."""
 
     publisher: str
     stop: int
@@ -168,35 +170,34 @@ class Instance:
 
     # Messages
 
-    def take(self, entry: Entry, layout: InstanceLayout) -> None:
-        """Write what is new of ``entry``. What has a number at or below its publisher's highest is discarded, from a
-        client or from another instance (DOC:9152)."""
-        run = runs_above(entry, self.highest.get(entry.publisher, 0))
-        if run is None:
+    def take(self, entry: Entry, keeping: Keeping) -> None:
+        """Write what is new of ``entry``, which nobody else may keep. What has a number at or below its publisher's
+        highest is discarded, from a client or from another instance (DOC:9152)."""
+        known = self.highest.get(entry.publisher, 0)
+        if entry.stop - 1 <= known:
             return
-        self.highest[entry.publisher] = run[1] - 1
-        fresh = entry if run == (entry.first, entry.stop) else replace(entry, first=run[0], stop=run[1])
-        if layout.logs(entry.topic):
+        self.highest[entry.publisher] = entry.stop - 1
+        fresh = entry.above(known)
+        if keeping.logged:
             self.journal.append(fresh)
         else:
-            self.persisted_of[entry.publisher] = run[1] - 1
-        self.to_sow(fresh, layout)
-        self.to_queues(fresh, layout)
+            self.persisted_of[entry.publisher] = entry.stop - 1
+        self.to_sow(fresh, keeping)
+        self.to_queues(fresh, keeping)
 
-    def to_sow(self, entry: Entry, layout: InstanceLayout) -> None:
+    def to_sow(self, entry: Entry, keeping: Keeping) -> None:
         """Let the entry change the SOW, if its topic has one."""
-        topic = layout.topic(entry.topic)
-        if topic is not None and topic.keys:
-            self._apply(entry, topic.id)
+        if keeping.sow is not None:
+            self._apply(entry, keeping.sow)
 
-    def to_queues(self, entry: Entry, layout: InstanceLayout) -> None:
+    def to_queues(self, entry: Entry, keeping: Keeping) -> None:
         """Put the messages into the queues over their topic."""
-        origin = entry.path[0] if entry.path else self.name
-        for one in layout.queues:
-            if one.topic == entry.topic:
-                owner = {"LocalQueue": self.name, "GroupLocalQueue": one.initial_owner}.get(one.kind, origin)
-                queue = self.queues.setdefault(one.name, Queue())
-                queue.arrive(entry.publisher, entry.first, entry.stop, owned=owner == self.name)
+        for name, owner in keeping.queues:
+            if name not in self.queues:
+                self.queues[name] = Queue()
+            if owner is None:
+                owner = entry.path[0] if entry.path else self.name
+            self.queues[name].arrive(entry.publisher, entry.first, entry.stop, owned=owner == self.name)
 
     def _apply(self, entry: Entry, topic_id: str) -> None:
         records = self.sow.setdefault(topic_id, {})
@@ -225,7 +226,8 @@ class Instance:
         if end <= self.persisted:
             return
         for entry in self.journal.between(self.persisted, end):
-            self.persisted_of[entry.publisher] = max(self.persisted_of.get(entry.publisher, 0), entry.stop - 1)
+            if entry.stop > self.persisted_of.get(entry.publisher, 0):
+                self.persisted_of[entry.publisher] = entry.stop - 1
         self.persisted = end
 
     def held(self, publisher: str) -> Numbers:

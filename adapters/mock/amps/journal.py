@@ -8,16 +8,17 @@ Nothing here knows of links or time.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
 from typing import Literal
 
-from adapters.mock.numbers import Numbers, Run
+from adapters.mock.numbers import Numbers
 
 _position = attrgetter("position")
 _TOGETHER_S = 1.0  # neighbours written within this are one entry
+_NEAR = 4  # entries from the end: nearly everybody who reads is there
 
 
 @dataclass(slots=True)
@@ -55,9 +56,9 @@ class Entry:
         first = self.first + start - self.position
         return self._copied(start, first, first + end - start, self.path, self.at)
 
-    def standing_at(self, position: int) -> Entry:
-        """The same messages elsewhere in a log."""
-        return self._copied(position, self.first, self.stop, self.path, self.at)
+    def above(self, number: int) -> Entry:
+        """Its messages with a higher number; all of them, as it is, where they have."""
+        return self if self.first > number else self.part(self.position + number + 1 - self.first, self.end)
 
     def passed_on(self, by: str, at: float) -> Entry:
         """The same messages as they arrive at another instance."""
@@ -110,11 +111,12 @@ class JournalFile:
         """How many messages are in it."""
         return self.entries[-1].end - self.entries[0].position if self.entries else 0
 
-    def entry_of(self, position: int) -> int:
-        """The index of the entry in which ``position`` is, or of the first one."""
-        if self.entries[-1].position <= position:
-            return len(self.entries) - 1
-        return max(0, bisect_right(self.entries, position, key=_position) - 1)
+    def since(self, position: int) -> list[Entry]:
+        """Its entries from the one on in which ``position`` is, or from the first."""
+        entries = self.entries
+        near = len(entries) - _NEAR
+        low = near if near > 0 and entries[near].position <= position else 0
+        return entries[max(0, bisect_right(entries, position, low, key=_position) - 1) :]
 
 
 def journal_name(number: int, *, compressed: bool) -> str:
@@ -155,42 +157,45 @@ class Journal:
         return entries[-1].at if entries else None
 
     def append(self, entry: Entry) -> None:
-        """Write ``entry`` at the end, whatever its position was elsewhere."""
+        """Write ``entry`` at the end, whatever its position was; it is the log's own from now on."""
         last = self.files[-1]
-        if last.messages >= self.file_messages:
+        if last.entries and self.next - last.entries[0].position >= self.file_messages:
             last = JournalFile(last.number + 1)
             self.files.append(last)
         if last.entries and entry.continues(last.entries[-1]):
             last.entries[-1].stop = entry.stop
         else:
-            last.entries.append(entry.standing_at(self.next))
-        self.next += entry.count
+            entry.position = self.next
+            last.entries.append(entry)
+        self.next += entry.stop - entry.first
 
     def between(self, start: int, end: int) -> Sequence[Entry]:
         """What stands from ``start`` up to ``end``, entries cut where they reach beyond; what is removed is skipped."""
-        if start >= self.next:
+        if start >= end:
             return ()  # as for most links and readers at most steps: they have everything
-        found: list[Entry] = []
-        for file in self.files[self._file_of(start) :]:
-            found += file.entries[file.entry_of(start) :]
-            if file.entries[-1].end >= end:
-                break
-        if found[-1].position >= end:
+        found = self.since(start)
+        if not found:
+            return ()
+        if end < self.next and found[-1].end > end:
             del found[bisect_left(found, end, key=_position) :]
+            if found and found[-1].end > end:
+                found[-1] = found[-1].part(found[-1].position, end)
         if found and found[0].position < start:
             found[0] = found[0].part(start, found[0].end)
-        if found and found[-1].end > end:
-            found[-1] = found[-1].part(found[-1].position, end)
         return found
 
-    def since(self, start: int) -> Iterator[Entry]:
-        """What stands from ``start`` on, one by one; the first may begin before it."""
+    def since(self, start: int) -> list[Entry]:
+        """What stands from ``start`` on; the first entry may begin before it."""
         if start >= self.next:
-            return
-        at = self._file_of(start)
-        yield from self.files[at].entries[self.files[at].entry_of(start) :]
+            return []
+        last = self.files[-1]
+        if last.entries[0].position <= start:
+            return last.since(start)
+        at = max(0, bisect_right(self.files, start, key=_begin) - 1)
+        found = self.files[at].since(start)
         for file in self.files[at + 1 :]:
-            yield from file.entries
+            found += file.entries
+        return found
 
     def all(self) -> Sequence[Entry]:
         """Everything still there."""
@@ -228,13 +233,6 @@ class Journal:
             count += 1
         return count
 
-    def _file_of(self, position: int) -> int:
-        if self.files[-1].entries[0].position <= position:
-            return len(self.files) - 1  # nearly everybody is near the end
-        return max(0, bisect_right(self.files, position, key=lambda one: one.entries[0].position) - 1)
 
-
-def runs_above(entry: Entry, highest: int) -> Run | None:
-    """The messages of ``entry`` with a number above ``highest``."""
-    first = max(entry.first, highest + 1)
-    return (first, entry.stop) if first < entry.stop else None
+def _begin(file: JournalFile) -> int:
+    return file.entries[0].position

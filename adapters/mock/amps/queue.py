@@ -81,7 +81,8 @@ class Queue:
 
     def acknowledge(self, publisher: str, runs: Iterable[Run]) -> None:
         """Messages are done with, wherever they were consumed."""
-        held, acked, owned = (numbers_of(one, publisher) for one in (self.held, self.acked, self.owned))
+        held, acked = numbers_of(self.held, publisher), numbers_of(self.acked, publisher)
+        owned = numbers_of(self.owned, publisher)
         before = held.count
         for run in runs:
             acked.add(*run)

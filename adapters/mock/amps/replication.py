@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 def run_links(fabric: Fabric, source: Instance, passed: float) -> None:
     """Let all links out of a serving instance do what they do in ``passed`` seconds."""
-    layout, acked = fabric.described(source.name), []
+    layout, persisted = fabric.described(source.name), source.journal.next
     for described in layout.destinations:
         link = source.links[described.name]
         if link.to is not None and not fabric.can_link(source.name, link.to):
             lose(fabric, source, described, link)
         if link.to is None and fabric.now >= link.try_at:
             _connect(fabric, layout, source, described, link)
-        _skip(fabric, source, described, link)
+        if link.acked < source.journal.next:
+            _skip(fabric, source, described, link)
         if link.to is not None:
             _carry(fabric, source, described, link, passed)
-        if is_sync(described, link):
-            acked.append(link.acked)
-    source.persist(min(acked, default=source.journal.next))
+        if link.acked < persisted and is_sync(described, link):
+            persisted = link.acked
+    source.persist(persisted)
 
 
 def linked(layout: InstanceLayout, source: Instance) -> list[tuple[DestinationLayout, Link]]:
@@ -144,11 +145,10 @@ def _first_missing(
 
 def _skip(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link) -> None:
     """What is not for the destination needs no acknowledgement."""
-    if link.acked < source.journal.next:
-        owed = _first_owed(fabric, source, described, link)
-        position = source.journal.next if owed is None else owed.position
-        if link.acked < position:
-            link.skip(position)
+    owed = _first_owed(fabric, source, described, link)
+    position = source.journal.next if owed is None else owed.position
+    if link.acked < position:
+        link.skip(position)
 
 
 def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link: Link, passed: float) -> None:
@@ -162,7 +162,8 @@ def _carry(fabric: Fabric, source: Instance, described: DestinationLayout, link:
         link.delivered = max(link.delivered, end)
     _send(fabric, source, described, link, passed)
     if fabric.now >= link.ack_at:
-        link.acked = max(link.acked, _acknowledged(fabric, source, described, link))
+        if link.acked < link.delivered:
+            link.acked = _acknowledged(fabric, source, described, link)
         link.ack_at = fabric.now + fabric.layout.ack_interval
     if link.replay_end is not None and link.acked >= link.replay_end:
         link.replay_end = None
@@ -201,16 +202,19 @@ def _send(fabric: Fabric, source: Instance, described: DestinationLayout, link: 
     link.fraction += fabric.carry_rate(source.name, link.to) * passed
     room = int(link.fraction)
     link.fraction -= room
-    start = link.sent
-    for entry in source.journal.between(link.sent, source.journal.next):
+    start, end = link.sent, source.journal.next
+    if start >= end:
+        return
+    for entry in source.journal.between(start, end):
         if not is_routed(entry, described, link.to, fabric.group_of):
             link.sent = entry.end
             continue
-        taken = min(room, entry.count)
+        count = entry.count
+        taken = min(room, count)
         link.sent = entry.position + taken
         link.messages_out += taken
         room -= taken
-        if taken < entry.count:
+        if taken < count:
             break
     if link.sent > start:
         link.flying.append((fabric.now + fabric.layout.latency, link.sent))

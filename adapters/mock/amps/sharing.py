@@ -6,7 +6,7 @@ Sources: facts/amps.md section 9.1. When acknowledgements arrive and which messa
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import permutations
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,14 @@ _TRANSFERS_A_TICK = 200  # messages of one queue that an owner hands over at mos
 def share_queues(fabric: Fabric, passed: float) -> None:
     """Let all connected instances do so; ``passed`` seconds after they last could."""
     is_heard = fabric.layout.assume.queue_acks == "at_once" or _is_due(fabric, passed)
-    for one, other in combinations(fabric.instances.values(), 2):
+    for one, other in fabric.pairs:
         if one.queues and fabric.are_connected(one.name, other.name):
-            for queue in (name for name in one.queues if name in other.queues):
-                if is_heard:
-                    one.queues[queue].hear(other.queues[queue])
-                    other.queues[queue].hear(one.queues[queue])
-                _hand_over(fabric, one, other, queue)
+            for name, queue in one.queues.items():
+                if name in other.queues:
+                    if is_heard:
+                        queue.hear(other.queues[name])
+                        other.queues[name].hear(queue)
+                    _hand_over(fabric, one, other, name)
 
 
 def is_unshared(fabric: Fabric) -> bool:
@@ -52,11 +53,11 @@ def _is_due(fabric: Fabric, passed: float) -> bool:
 
 def _hand_over(fabric: Fabric, one: Instance, other: Instance, queue: str) -> None:
     # Both are judged before anything moves, or a message would come back in the same moment.
-    granted = [
-        (owner, asker) for owner, asker in ((one, other), (other, one)) if _is_granted(fabric, owner, asker, queue)
-    ]
-    for owner, asker in granted:
-        owner.queues[queue].give(asker.queues[queue], _TRANSFERS_A_TICK)
+    gives, gets = _is_granted(fabric, one, other, queue), _is_granted(fabric, other, one, queue)
+    if gives:
+        one.queues[queue].give(other.queues[queue], _TRANSFERS_A_TICK)
+    if gets:
+        other.queues[queue].give(one.queues[queue], _TRANSFERS_A_TICK)
 
 
 def _is_granted(fabric: Fabric, owner: Instance, asker: Instance, queue: str) -> bool:
