@@ -82,7 +82,7 @@ _first_event = lru_cache(maxsize=16)(ev.event_from_json)
 
 def record_of(run: str, link: Link) -> ev.Record:
     """A link as a record. Raises ``JournalCorrupt``."""
-    return ev.Record(run=run, seq=link.seq, at=link.at, lane=link.lane, event=read_event(run, link))
+    return ev.Record(run, link.seq, link.at, link.lane, read_event(run, link))
 
 
 def parse_line(line: Mapping[str, Any]) -> ev.Record:

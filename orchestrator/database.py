@@ -8,10 +8,11 @@ is spoken to through its driver.
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from operator import itemgetter
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import sqlalchemy as sa
 
@@ -55,41 +56,45 @@ class Database:
         self.reader = self.engine.execution_options(reading=True)
         self._kind = self.engine.url.drivername
         self.is_embedded = self.engine.dialect.name == "sqlite"
+        self._idle: deque[sa.PoolProxiedConnection] = deque()
 
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
+    def close(self) -> None:
+        """End all connections that nobody uses now."""
+        while self._idle:
+            self._idle.pop().close()
+        self.engine.dispose()
+
+    def reading(self) -> AbstractContextManager[Transaction]:
         """Only for questions. It takes no lock; in an embedded database all answers are of one moment."""
-        if not self.is_embedded:
-            with self.reader.connect() as connection:
-                yield _Watched(self, connection)
-            return
-        with closing(self.engine.raw_connection()) as lent:
-            driver = cast("sqlite3.Connection", lent.driver_connection)
-            driver.execute("BEGIN")
-            try:
-                yield _Direct(self, driver)
-            finally:
-                driver.rollback()
+        return _Direct(self, begin="BEGIN", end="ROLLBACK") if self.is_embedded else self._asking()
+
+    def writing(self, kept: sa.PoolProxiedConnection | None = None) -> AbstractContextManager[Transaction]:
+        """What is raised in it takes everything back. ``kept``: one that was lent and is to be used; None: any."""
+        return (
+            _Direct(self, begin="BEGIN IMMEDIATE", end="COMMIT", kept=kept) if self.is_embedded else self._changing()
+        )
 
     @contextmanager
-    def writing(self, kept: sa.Connection | None = None) -> Iterator[Transaction]:
-        """What is raised in it takes everything back. ``kept``: a connection to use; None: one is lent."""
-        if kept is None:
-            with self.engine.connect() as connection, self.writing(connection) as transaction:
-                yield transaction
-            return
-        if not self.is_embedded:
-            with kept.begin():
-                yield _Watched(self, kept)
-            return
-        driver = cast("sqlite3.Connection", kept.connection.driver_connection)
-        driver.execute("BEGIN IMMEDIATE")
+    def _asking(self) -> Iterator[Transaction]:
+        with self.reader.connect() as connection:
+            yield _Watched(self, connection)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Transaction]:
+        with self.engine.begin() as connection:
+            yield _Watched(self, connection)
+
+    def lend(self) -> sa.PoolProxiedConnection:
+        """A connection to an embedded database, to be given back: SQLAlchemy's own lending and checking of what was
+        lent takes longer than most transactions. Any thread may ask."""
         try:
-            yield _Direct(self, driver)
-            driver.execute("COMMIT")
-        except BaseException:
-            driver.rollback()  # nothing, where SQLite has taken everything back by itself
-            raise
+            return self._idle.pop()
+        except IndexError:
+            return self.engine.raw_connection()
+
+    def give_back(self, lent: sa.PoolProxiedConnection) -> None:
+        """It has no transaction any more, and is for the next one who asks."""
+        self._idle.append(lent)
 
     def prepare(self, statement: Statement, values: Values) -> _Prepared:
         """The statement as this database has it; it is always given the same values by name."""
@@ -119,10 +124,35 @@ def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
 
 
 class _Direct:
-    """Through SQLite's driver."""
+    """A transaction through SQLite's driver. ``kept``: the connection to use; None: one is lent by the database."""
 
-    def __init__(self, database: Database, driver: sqlite3.Connection) -> None:
-        self._database, self._driver = database, driver
+    def __init__(
+        self, database: Database, *, begin: str, end: str, kept: sa.PoolProxiedConnection | None = None
+    ) -> None:
+        self._database, self._kept = database, kept
+        self._begin, self._end = begin, end
+
+    def __enter__(self) -> Self:
+        self._lent = self._database.lend() if self._kept is None else self._kept
+        self._driver = cast("sqlite3.Connection", self._lent.driver_connection)
+        try:
+            self._driver.execute(self._begin)
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        try:
+            if kind is None:
+                self._driver.execute(self._end)
+        finally:
+            self._driver.rollback()  # nothing, where it has ended, or SQLite has taken everything back by itself
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._kept is None:
+            self._database.give_back(self._lent)
 
     def run(self, statement: Statement, rows: Sequence[Values]) -> int:
         prepared = self._database.prepare(statement, rows[0])

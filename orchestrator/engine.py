@@ -293,11 +293,8 @@ class Engine:
         self._observer_failures.clear()
         if not draft.events and not draft.taken:
             return
-        first = self._writer.seq + 1
-        records = [
-            ev.Record(run=self._writer.run, seq=first + offset, at=draft.at, lane=lane, event=event)
-            for offset, (lane, event) in enumerate(draft.events)
-        ]
+        run, first, at = self._writer.run, self._writer.seq + 1, draft.at
+        records = [ev.Record(run, seq, at, lane, event) for seq, (lane, event) in enumerate(draft.events, first)]
         self._writer = self._journal.append(self._writer, draft.at, draft.events, taken=draft.taken)
         self.run_state.lanes.update(draft.lanes)
         for record in records:

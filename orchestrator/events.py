@@ -363,12 +363,13 @@ Event = Annotated[
     Field(discriminator="kind"),
 ]
 
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+_EVENTS = TypeAdapter(Event).validator
 
 
 def event_from_json(text: str | bytes) -> Event:
     """The event a journal line holds. Raises ``pydantic.ValidationError``."""
-    return _EVENTS.validate_json(text)
+    event: Event = _EVENTS.validate_json(text)
+    return event
 
 
 class Record(NamedTuple):

@@ -209,6 +209,8 @@ class InlineFleet:
         done: list[Completion] = []
         for side, desk in self._desks.items():
             jobs, self._jobs[side] = self._jobs[side], []
+            if not jobs:
+                continue
             probes, acts = _probes_first(jobs)
             for reading, rounds in probes.items():
                 done.extend(desk.observe(reading, rounds))

@@ -15,8 +15,12 @@ from pathlib import Path
 def holder_name(pid: int | None = None) -> str:
     """This process, or ``pid``, one that it started: ``host:pid``, and what tells it from another one that gets the
     same number later."""
-    number = os.getpid() if pid is None else pid
-    return f"{socket.gethostname()}:{number} {_identity(number)}".strip()
+    own = os.getpid()
+    number = own if pid is None else pid
+    place = _place(own)
+    started = _own_start(own) if number == own else _stat(number)[1]
+    identity = f"{place}/{started}" if place else ""
+    return f"{socket.gethostname()}:{number} {identity}".strip()
 
 
 def holder_is_dead(holder: str) -> bool:
@@ -41,20 +45,25 @@ def holder_is_dead(holder: str) -> bool:
     return False
 
 
-def _identity(pid: int) -> str:
-    """Where a process of ours is known by its number, and since when: ``boot/namespace/start``, or empty."""
-    place = _place(os.getpid())
-    return f"{place}/{_stat(pid)[1]}" if place else ""
-
-
-@lru_cache(maxsize=1)  # none of it changes; a process that was forked off has another number
-def _place(pid: int) -> str:
+@lru_cache(maxsize=1)
+def _place(own: int) -> str:
     """Where the numbers of processes that this one sees count: ``boot/namespace``, or empty."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return ""
+
+
+@lru_cache(maxsize=1)
+def _own_start(own: int) -> str:
+    """Since when this process runs, or empty."""
+    return _stat(own)[1]
+
+
+# Neither changes for a process. One that was forked off is another one, and may have a number that was ours once.
+os.register_at_fork(after_in_child=_place.cache_clear)
+os.register_at_fork(after_in_child=_own_start.cache_clear)
 
 
 def _stat(pid: int) -> tuple[str, str]:

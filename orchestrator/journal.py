@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -55,19 +55,24 @@ class RunRow:
     expires_at: float
 
 
-@contextmanager
-def mapped_errors(doing: str) -> Iterator[None]:
+class mapped_errors:
     """Turn the database's errors into ``JournalUnavailable``; ``doing`` completes 'the journal could not …'."""
-    try:
-        yield
-    except (sa.exc.DBAPIError, sqlite3.Error) as error:
-        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-        raise JournalUnavailable(
-            f"the journal could not {doing}: {str(cause).strip()}",
-            hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
-        ) from error
-    except sa.exc.SQLAlchemyError as error:
-        raise JournalUnavailable(f"the journal could not {doing}: {error}") from error
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
+            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+            raise JournalUnavailable(
+                f"the journal could not {self._doing}: {str(cause).strip()}",
+                hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
+            ) from error
+        if isinstance(error, sa.exc.SQLAlchemyError):
+            raise JournalUnavailable(f"the journal could not {self._doing}: {error}") from error
 
 
 class Journal:
@@ -80,7 +85,7 @@ class Journal:
         with mapped_errors("be opened"):
             self.database = Database(url)
         self.engine, self.reader = self.database.engine, self.database.reader
-        self._writing: sa.Connection | None = None
+        self._writing: sa.PoolProxiedConnection | None = None
 
     @classmethod
     def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Self:
@@ -90,9 +95,9 @@ class Journal:
     def close(self) -> None:
         """End all connections."""
         if self._writing is not None:
-            self._writing.close()
+            self.database.give_back(self._writing)
             self._writing = None
-        self.engine.dispose()
+        self.database.close()
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -153,10 +158,10 @@ class Journal:
             if taken:
                 commit.run(sql.TAKE_REQUEST, [{"b_number": number} for number in taken])
 
-    def _kept(self) -> sa.Connection | None:
+    def _kept(self) -> sa.PoolProxiedConnection | None:
         """Where to write: the connection to a file is kept; one to a server may be lost, and is lent."""
         if self._writing is None and self.database.is_embedded:
-            self._writing = self.engine.connect()
+            self._writing = self.database.lend()
         return self._writing
 
     def _chain(

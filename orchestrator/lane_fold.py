@@ -23,7 +23,7 @@ GAUGE_SAMPLES = 12
 def _with(lane: Lane, **changes: Any) -> Lane:
     """``dataclasses.replace`` without going through ``__init__``: the hottest line of a run of a thousand lanes."""
     changed = object.__new__(Lane)
-    changed.__dict__.update(lane.__dict__, **changes)
+    object.__setattr__(changed, "__dict__", lane.__dict__ | changes)
     return changed
 
 
@@ -142,17 +142,15 @@ def _requirements_met(lane: Lane, event: ev.RequirementsMet, at: float) -> Lane:
 def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
     if event.mark != lane.mark or lane.ended:
         return lane
-    asked = min(one.asked_at for one in event.seen)
+    asked = min([one.asked_at for one in event.seen])
     known = lane.known_at if any(one.failure for one in event.seen) else asked
-    lane = _with(lane, seen=event.seen, seen_mark=event.mark, seen_at=asked, known_at=known)
-    if event.gauge is None:
-        return lane
-    # Lower than all the last ones, or a depth that only wavers would pass for progress.
-    fell = not lane.gauge or event.gauge < min(number for _, number in lane.gauge)
-    samples = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
-    if not fell:
-        return _with(lane, gauge=samples)
-    return _with(lane, gauge=samples, moved_at=at, stalled=False, waiting_since=None)
+    changes: dict[str, Any] = {"seen": event.seen, "seen_mark": event.mark, "seen_at": asked, "known_at": known}
+    if event.gauge is not None:
+        changes["gauge"] = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
+        # Lower than all the last ones, or a depth that only wavers would pass for progress.
+        if not lane.gauge or event.gauge < min([number for _, number in lane.gauge]):
+            changes |= {"moved_at": at, "stalled": False, "waiting_since": None}
+    return _with(lane, **changes)
 
 
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:

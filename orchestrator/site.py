@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -359,6 +360,9 @@ class Inventory(_Strict):
         return self
 
 
+@lru_cache(
+    maxsize=256
+)  # asked for every device of every service of a run, and an address takes long to tell from a name
 def is_this_machine(host: str) -> bool:
     """Does ``host``, a name or an address, stay on this machine?"""
     if host == "localhost":

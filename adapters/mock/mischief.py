@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, assert_never
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
 from adapters.mock.fault_lines import AnswerFault, When
 from adapters.mock.fault_script import FaultScript
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from adapters.mock.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """Something asked of a site. ``name``: the reading (replication, replication_queue, transactions, redundancy) or
     the action (set_role, complete_transaction, delete_transaction); ``vpns``: the message VPNs it is about.
     """
@@ -26,7 +25,7 @@ class Seen:
     site: str
     name: str = ""
     vpns: Sequence[str] = ()
-    args: Mapping[str, str] = field(default_factory=dict)
+    args: Mapping[str, str] = MappingProxyType({})
 
 
 class Mischief(FaultScript[StateFault, Seen]):
@@ -134,11 +133,10 @@ def _phase(vpn: Vpn, seen: Seen) -> str | None:
     if side is None:
         return None
     left = vpn.last_active == side.name
-    between = all(one.role == "standby" for one in vpn.sides.values())
     match seen.kind, seen.name, seen.args.get("role"):
-        case "read", "replication_queue", _ if between and left:
+        case "read", "replication_queue", _ if left and _is_between(vpn):
             return "drain"
-        case "read", "transactions", _ if between and left:
+        case "read", "transactions", _ if left and _is_between(vpn):
             return "transactions"
         case "command", "set_role", "standby" if side.role == "active":
             return "demote"
@@ -151,6 +149,11 @@ def _phase(vpn: Vpn, seen: Seen) -> str | None:
         case "command", "set_backbone" | "set_interface", _:
             return "fence" if seen.args.get("state") == "down" else "unfence"
     return None
+
+
+def _is_between(vpn: Vpn) -> bool:
+    """Has neither site the activity?"""
+    return all(side.role == "standby" for side in vpn.sides.values())
 
 
 def _until(now: float, lasts: float | None) -> float:

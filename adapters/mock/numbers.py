@@ -190,9 +190,9 @@ class Runs:
         for start, stop in self._runs:
             if at >= last:
                 break
-            piece = overlap((start, stop), (start + first - at, start + last - at))
-            if piece is not None:
-                found.append(piece)
+            low, high = start + max(0, first - at), min(stop, start + last - at)
+            if low < high:
+                found.append((low, high))
             at += stop - start
         return found
 

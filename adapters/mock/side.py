@@ -159,8 +159,11 @@ class Conditions:
 
     def next_end(self, now: float) -> float:
         """When the next of them ends, after ``now``."""
-        ends = (self.cut_until, self.stalled_until, self.slow_until)
-        return min((end for end in ends if end > now), default=FOREVER)
+        soonest = FOREVER
+        for end in (self.cut_until, self.stalled_until, self.slow_until):
+            if now < end < soonest:
+                soonest = end
+        return soonest
 
 
 def load_runs(data: Any) -> list[Run]:

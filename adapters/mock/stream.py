@@ -99,7 +99,8 @@ class Stream:
         if self.next_number > before:
             self._stamp(before, start)
         self._carry(carried)
-        self._settle_asked(asked)
+        if asked:
+            self._settle_asked(asked)
         self._consume(start, stop)
         self._propagate(stop)
 
@@ -136,12 +137,11 @@ class Stream:
         self._carried -= whole
         return whole
 
-    def _publish(self, passed: float, carried: int) -> Runs:
+    def _publish(self, passed: float, carried: int) -> list[Run]:
         """Spool and queue what the publisher sends; returns what waits for the mate before it is acknowledged."""
         side = self.rates.inlet
-        asked = Runs()
         if side is None or not self.rates.feed:
-            return asked
+            return []
         self._fed += self.rates.feed * passed
         wanted = int(self._fed)
         self._fed -= wanted
@@ -157,16 +157,15 @@ class Stream:
         side.spool.extend(sent)
         if not side.admin_up:
             self.acknowledge(sent)
-            return asked
+            return []
         queued = sent.slice(0, room)
         side.discarded += max(0, sent.count - room)
         side.queue.extend(queued)
         if not (side.eligible and self.layout.sync_every):
             self.acknowledge(sent)
-            return asked
+            return []
         self.acknowledge(sent.slice(room, sent.count))
-        asked.extend(queued)
-        return asked
+        return queued
 
     def _carry(self, carried: int) -> None:
         """Move messages over the bridge: they arrive at the mate first, and leave the queue once acknowledged."""
@@ -177,18 +176,18 @@ class Stream:
         left = side.queue.count - gone
         ahead = min(left, self.world.window, int(self.rates.carry * self.world.link_latency))
         lead = max(side.lead - gone, ahead)
-        arrived = side.queue.slice(side.lead, gone + lead)
+        if gone + lead > side.lead:
+            self.mate(side).spool.extend(side.queue.slice(side.lead, gone + lead))
         side.lead = lead
-        self.mate(side).spool.extend(arrived)
         popped = side.queue.pop(gone)
-        if self.layout.sync_every and self.rates.inlet is side:
+        if popped and self.layout.sync_every and self.rates.inlet is side:
             self.acknowledge(popped)
         side.high_water = max(side.high_water, side.queue.count)
 
-    def _settle_asked(self, asked: Runs) -> None:
+    def _settle_asked(self, runs: list[Run]) -> None:
         """Of the messages just sent, those still queued: asynchronous ones are safe, synchronous ones wait."""
-        side, every = self.rates.inlet, self.layout.sync_every
-        if side is None or not asked:
+        side, every, asked = self.rates.inlet, self.layout.sync_every, Runs(runs)
+        if side is None:
             return
         still = min(asked.count, side.queue.count)
         for start, stop in asked.slice(asked.count - still, asked.count):
@@ -228,7 +227,8 @@ class Stream:
         mate = self.mate(side)
         quiet = now - self.consumed_at >= self.world.ack_after
         told = side.acks.count if quiet else side.acks.count // self.world.ack_batch * self.world.ack_batch
-        mate.early.extend(side.acks.pop(told))
+        if told:
+            mate.early.extend(side.acks.pop(told))
         if mate.early:
             mate.early = mate.spool.remove(mate.early)
 

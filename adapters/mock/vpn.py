@@ -118,8 +118,9 @@ class Vpn:
 
     def _next_event(self) -> float:
         event = min(self.conditions.next_end(self.at), self._crossing())
-        dues = (self.publisher.due, self.consumer.due, self.reconcile_at)
-        for moment in (*dues, *(side.bridge_due for side in self.sides.values())):
+        dues = [self.publisher.due, self.consumer.due, self.reconcile_at]
+        dues += [side.bridge_due for side in self.sides.values()]
+        for moment in dues:
             if moment is not None and moment < event:
                 event = moment
         return event

@@ -21,9 +21,9 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import is_led
-from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build
+from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build, run_and_report
 from orchestrator.reports.words import sentence
-from orchestrator.state import Run, fold
+from orchestrator.state import Run
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
@@ -69,8 +69,7 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
     """The report of one run."""
     with closing(tools.journal()) as journal:
         name = find_run(journal, name)
-        report = build(journal.records(name))
-        state = fold(journal.records(name))
+        state, report = run_and_report(journal.records(name))
         row = journal.row(name)
     led = is_led(row, tools.clock.now())
     questions = tuple(_questions(name, state))

@@ -27,6 +27,9 @@ class Verdict:
     final: bool = False
 
 
+_HOLDS = Verdict(True)
+
+
 def observe(lane: Lane, checks: Sequence[Check], gauge: Progress | None = None) -> Observe:
     asks = dict.fromkeys((check.on, check.reading) for check in checks)
     if gauge is not None:
@@ -55,7 +58,7 @@ def judge(plan: ev.Plan, lane: Lane, checks: Sequence[Check]) -> Verdict:
             return verdict
         if verdict.holds is None and (unknown is None or verdict.final):
             unknown = verdict
-    return unknown or Verdict(True)
+    return unknown or _HOLDS
 
 
 def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
@@ -69,7 +72,7 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
         return Verdict(None, f"{site}: {check.reading} is unknown: {text}", final)
     holds = matches(seen.value, check.where)
     if holds:
-        return Verdict(True)
+        return _HOLDS
     found = describe(seen.value, list(check.where))
     return Verdict(holds, f"{site}: {check.say} ({found})" if check.say else f"{site}: {found}")
 

@@ -304,6 +304,11 @@ def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | 
 
 def build(records: Iterable[ev.Record]) -> RunReport:
     """The report of the run whose ``records`` these are, from ``run.created`` on."""
+    return run_and_report(records)[1]
+
+
+def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
+    """The state that ``records`` lead to, and the report of them: for whoever wants both of one and the same moment."""
     stream = iter(records)
     first = next(stream)
     run = state.begin(first)
@@ -318,7 +323,7 @@ def build(records: Iterable[ev.Record]) -> RunReport:
         else:
             approval.take(record.event, record.at)
     ended = run.last_at if run.status in ("finished", "paused") else None
-    return RunReport(
+    report = RunReport(
         run=first.run,
         runbook=plan.runbook.runbook,
         source=plan.source,
@@ -336,6 +341,7 @@ def build(records: Iterable[ev.Record]) -> RunReport:
         approval=approval.report,
         resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
     )
+    return run, report
 
 
 def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneReport:

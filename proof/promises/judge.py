@@ -70,4 +70,6 @@ class Judge:
         self._find(*judge_world(self._rules, self.case, world), *judge_end(self._rules, self.case, world))
 
     def _find(self, *broken: Broken) -> None:
-        self.broken.extend(one for one in dict.fromkeys(broken) if one not in self.broken)
+        for one in broken:
+            if one not in self.broken:
+                self.broken.append(one)

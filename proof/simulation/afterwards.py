@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.chain import follow_exported, parse_line, record_of
 from orchestrator.errors import JournalCorrupt
 from orchestrator.journal import Journal
-from orchestrator.reports.report import build
+from orchestrator.reports.report import run_and_report
 from orchestrator.state import Run, fold
 from proof.promises import Broken
 
@@ -27,11 +27,10 @@ def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Ite
         yield Broken(11, str(error))
         return
     records = [record_of(run, link) for link in links]
-    recorded = fold(records)
+    recorded, report = run_and_report(records)
     # Another process may have found nothing left to do, and said so.
     if not _is_same(recorded if believed.seq == len(records) else fold(records[: believed.seq]), believed):
         yield Broken(12, "the record folds to something else than the process believed")
-    report = build(records)
     wanted = 6 if recorded.outcome is None else _EXIT_CODES[recorded.outcome]
     if report.exit_code != wanted:
         yield Broken(12, f"the record says {recorded.outcome}, the report exit code {report.exit_code}")

@@ -129,10 +129,9 @@ class Night:
         return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects)
 
     def _look_back(self, run: Run) -> None:
-        """The verdict on a run that nobody leads any more."""
+        """The verdict on a run that nobody leads any more, and of which the judge has heard everything."""
         for seconds in self._stage.settling(_SETTLE_S):
             self._clock.advance(seconds)
-        self._catch_up(self._store)
         self._elsewhere.count([ruling for lane in self._judge.case.lanes.values() for _, ruling in lane.decided])
         self._judge.end(self._look(count=True))
         self._bugs += record_findings(self._store, RUN, run, self.story.seed)
@@ -166,7 +165,7 @@ class Night:
             except (LeaseHeld, LeaseLost):
                 self._clock.advance(_DEAD_LEASE_S)
                 run = self._ended()
-            is_begun = is_begun or self._has_begun()
+            is_begun = is_begun or run is not None or self._has_begun()
             if run is not None:
                 if run.outcome not in (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK) and run.status != "paused":
                     return run

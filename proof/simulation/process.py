@@ -123,9 +123,10 @@ class NightJournal(Journal):
     def leave(self) -> None:
         """The process is gone; the store stays."""
         if self._writing is not None:
-            if self.path is not None:
+            if self.path is None:
+                self.database.give_back(self._writing)
+            else:
                 self._writing.invalidate()  # or the next process would find this one's limits
-            self._writing.close()
             self._writing = None
 
     def _write(
@@ -140,11 +141,11 @@ class NightJournal(Journal):
 
     def fill_disk(self) -> None:
         """From now on the database cannot grow, as far as this process is concerned."""
-        connection = self._kept()
-        assert connection is not None  # it is a file
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-        connection.rollback()
+        kept = self._kept()
+        assert kept is not None  # it is a file
+        with closing(kept.cursor()) as cursor:
+            (pages,) = cursor.execute("PRAGMA page_count").fetchone()
+            cursor.execute(f"PRAGMA max_page_count={pages}")
 
     def bury(self, run: str) -> None:
         """What the next process on that machine finds out by itself: the holder of the lease is dead."""

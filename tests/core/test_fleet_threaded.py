@@ -166,12 +166,13 @@ def test_what_has_not_begun_when_the_fleet_closes_is_never_sent(threaded: Thread
 def test_one_question_at_a_time(pair: ScriptedPair) -> None:
     """Questions are put one after the other, and devices are read meanwhile."""
     clock = SystemClock()
-    may_answer = threading.Event()
+    is_asked, may_answer = threading.Event(), threading.Event()
     asked: list[str] = []
 
     class Desk:
         def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
             asked.append(lane)
+            is_asked.set()
             assert may_answer.wait(20)
             return None
 
@@ -179,6 +180,7 @@ def test_one_question_at_a_time(pair: ScriptedPair) -> None:
     fleet.submit([Ask(MANY[0], GATE), Ask(MANY[1], GATE), observe(MANY[2])])
     (reading,) = gather(fleet, 1, clock)
     assert isinstance(reading, Observation)
+    assert is_asked.wait(20)  # the devices may be quicker
     assert asked == [MANY[0]]
     may_answer.set()
     assert [answer.lane for answer in gather(fleet, 2, clock)] == MANY[:2]

@@ -19,7 +19,7 @@ from orchestrator.tables import CLAIMS, INBOX, METADATA
 def database(url: str) -> Iterator[Database]:
     made = Database(url)
     yield made
-    made.engine.dispose()
+    made.close()
 
 
 def claim(*services: str) -> list[dict[str, str]]:
@@ -45,14 +45,14 @@ def test_one_or_many_rows(database: Database) -> None:
 @pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt])
 def test_whatever_is_raised_takes_everything_back(database: Database, raised: type[BaseException]) -> None:
     """On a lent connection and on one that is kept; the database can be used again at once."""
-    with database.engine.connect() as kept:
-        for connection in (None, kept):
-            with pytest.raises(raised), database.writing(connection) as commit:
-                commit.run(sql.ADD_CLAIMS, claim("a"))
-                raise raised
-            assert claimed(database) == []
-        with database.writing(kept) as commit:
+    kept = database.lend() if database.is_embedded else None
+    for connection in (None, kept):
+        with pytest.raises(raised), database.writing(connection) as commit:
             commit.run(sql.ADD_CLAIMS, claim("a"))
+            raise raised
+        assert claimed(database) == []
+    with database.writing(kept) as commit:
+        commit.run(sql.ADD_CLAIMS, claim("a"))
     assert claimed(database) == ["a"]
 
 
@@ -85,7 +85,25 @@ def test_an_embedded_database_answers_of_one_moment(tmp_path: Path) -> None:
         assert not other.is_alive()
         assert read.ask(sql.CLAIMED, {}) == []
     assert claimed(database) == ["a"]
-    database.engine.dispose()
+    database.close()
+
+
+def test_whoever_asks_meanwhile_has_a_connection_of_his_own(tmp_path: Path) -> None:
+    """A connection is lent to one at a time, whatever became of its transaction, and is closed with the database."""
+    database = Database(f"sqlite:///{tmp_path / 'journal.sqlite'}")
+    with database.writing() as commit, database.reading() as read:
+        commit.run(sql.ADD_CLAIMS, claim("a"))
+        assert read.ask(sql.CLAIMED, {}) == []
+    with pytest.raises(ValueError, match="in the middle"), database.reading() as read:
+        raise ValueError("in the middle")
+    lent = [database.lend() for _ in range(3)]
+    assert len({id(one.driver_connection) for one in lent}) == 3
+    assert not any(one.driver_connection.in_transaction for one in lent if one.driver_connection is not None)
+    for one in lent:
+        database.give_back(one)
+    assert claimed(database) == ["a"]
+    database.close()
+    assert database.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
 def test_tables_that_are_lacking_are_made(url: str, database: Database) -> None:
@@ -98,4 +116,4 @@ def test_tables_that_are_lacking_are_made(url: str, database: Database) -> None:
     assert set(found.get_table_names()) == set(METADATA.tables)
     assert [index["column_names"] for index in found.get_indexes(INBOX.name)] == [["run"]]
     assert claimed(again) == ["a"]
-    again.engine.dispose()
+    again.close()

@@ -356,6 +356,21 @@ def test_a_living_holder_is_not_dead() -> None:
 
 
 @pytest.mark.realtime
+def test_a_forked_process_is_known_by_a_start_of_its_own() -> None:
+    """What a process knows of itself is not true of one that it forked off."""
+    holder_name()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, holder_name().encode())
+        os._exit(0)
+    os.close(writing)
+    told = os.read(reading, 4096).decode()
+    os.close(reading)
+    assert told == holder_name(child)
+    os.waitpid(child, 0)
+
+
 def test_a_dead_holder_is_dead_at_once() -> None:
     """A process killed on this machine is known to be dead, also while its parent has not noticed; nobody waits."""
     process, holder = other_holder()

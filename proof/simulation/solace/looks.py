@@ -9,7 +9,7 @@ from adapters.mock.world import World
 
 
 def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:
-    """What is true now; with ``count``, also what became of the messages. See ``proof.promises`` for the shape.
+    """What is true now, in the shape of ``proof.promises``; with ``count``, also what became of what was on its way.
 
     ``outside``: effects of what is no device of the world. A door is open where both of its leaves are.
     """
@@ -44,12 +44,12 @@ def _service(world: World, name: str, outside: Sequence[list[Any]], count: bool)
             *([key.site, key.action, dict(key.args), counted.effects] for key, counted in ledger.commands.items()),
             *outside,
         ],
-        "transactions": {
-            site: {xid: held.state for xid, held in side.transactions.items()} for site, side in vpn.sides.items()
-        },
         "manager_due": vpn.reconcile_at is not None,
     }
     if count:
+        seen["transactions"] = {
+            site: {xid: held.state for xid, held in side.transactions.items()} for site, side in vpn.sides.items()
+        }
         tally = vpn.tally()
         seen["lost"] = tally.lost
         received = [key.action for key, counted in ledger.commands.items() for _ in range(counted.received)]
