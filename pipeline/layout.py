@@ -23,7 +23,7 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from pipeline.manifest import DataFile
 from pipeline.places import Place
-from pipeline.rows import DIGEST_BYTES
+from pipeline.rows import DIGEST_BYTES, NOT_REPLICATED
 
 MICROS = 1_000_000
 _READERS = 8
@@ -88,10 +88,12 @@ def day_of(spooled_at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``."""
+    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``, and
+    whether any row may be of a message that is not replicated."""
 
     undigested: int
     numbers: tuple[int, int]
+    has_local: bool
 
 
 def check_files(place: Place, files: Sequence[DataFile]) -> list[Footer]:
@@ -126,7 +128,7 @@ def _checked(place: Place, file: DataFile) -> Footer:
         raise DefinitionError(
             f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name
         )
-    return Footer(empty.get("digest", 0), _numbers(metadata))
+    return Footer(empty.get("digest", 0), _numbers(metadata), _has_local(metadata))
 
 
 def _wrong_column(found: pa.Schema) -> str | None:
@@ -164,12 +166,29 @@ def _empty_values(metadata: pq.FileMetaData) -> dict[str, int]:
 
 def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:
     """Lowest and highest ``sequence``; of a group without statistics it may be any."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    columns = [column for group in groups for column in map(group.column, range(group.num_columns))]
-    told = [one.statistics for one in columns if one.path_in_schema == "sequence"]
+    told = [one.statistics for one in _chunks(metadata, "sequence")]
     if not all(one is not None and one.has_min_max for one in told):
         return _ANY
     return min((one.min for one in told), default=0), max((one.max for one in told), default=0)
+
+
+def _has_local(metadata: pq.FileMetaData) -> bool:
+    """May ``replicated`` say of any row that it is not? A group without statistics may have any value."""
+    return any(_may_have(chunk, NOT_REPLICATED) for chunk in _chunks(metadata, "replicated"))
+
+
+def _may_have(chunk: pq.ColumnChunkMetaData, value: str) -> bool:
+    told = chunk.statistics
+    if told is None or not told.has_min_max:
+        return told is None or not told.has_null_count or told.null_count < chunk.num_values
+    return bool(told.min <= value <= told.max)
+
+
+def _chunks(metadata: pq.FileMetaData, name: str) -> list[pq.ColumnChunkMetaData]:
+    """A column's part of each group of rows."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [column for group in groups for column in map(group.column, range(group.num_columns))]
+    return [column for column in columns if column.path_in_schema == name]
 
 
 def _first_line(error: BaseException) -> str:

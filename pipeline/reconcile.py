@@ -76,11 +76,14 @@ class _Reconciliation:
 
     def run(self) -> Outcome:
         self._say("comparing fingerprints of both sides")
-        with_digests = self._left.has_digests and self._right.has_digests
+        known = {
+            "with_digests": self._left.has_digests and self._right.has_digests,
+            "with_local": self._left.has_local or self._right.has_local,
+        }
         rows = self._left.manifest.messages + self._right.manifest.messages
         pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
         left, right = (self._prepared(side.rows(self._spark), buckets.READ) for side in (self._left, self._right))
-        table = self._hold(buckets.table_of_buckets(left, right, pieces, with_digests=with_digests))
+        table = self._hold(buckets.table_of_buckets(left, right, pieces, **known))
         tallies = {self._key(row): Tally.of(row) for row in self._endpoints(table)}
         work = self._plan(tallies)
         differences: DataFrame | None = None

@@ -57,13 +57,15 @@ _NAMES = pa.schema([pa.field(name, pa.string()) for name in KEY])
 @dataclass(frozen=True, slots=True)
 class Side:
     """One export. ``fingerprint`` is what a report names its manifest by; ``undigested`` counts the messages whose
-    content could not be read; ``numbers`` has the lowest and highest number in each file, by its path."""
+    content could not be read; ``numbers`` has the lowest and highest number in each file, by its path; ``has_local``: may
+    any message be one that is not replicated?"""
 
     place: Place
     manifest: Manifest
     fingerprint: str
     undigested: int
     numbers: Mapping[str, Range]
+    has_local: bool
 
     @classmethod
     def open(cls, name: str) -> Side:
@@ -72,7 +74,8 @@ class Side:
         manifest, fingerprint = read_manifest(place)
         footers = check_files(place, manifest.files)
         numbers = {file.path: footer.numbers for file, footer in zip(manifest.files, footers, strict=True)}
-        return cls(place, manifest, fingerprint, sum(footer.undigested for footer in footers), numbers)
+        undigested = sum(footer.undigested for footer in footers)
+        return cls(place, manifest, fingerprint, undigested, numbers, any(footer.has_local for footer in footers))
 
     @property
     def has_digests(self) -> bool:

@@ -117,7 +117,9 @@ def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -
     sides = [Side.open(str(side)) for side in write_small(two, tmp_path)]
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
-        table = buckets.table_of_buckets(*rows_of_both(spark, *sides, buckets.READ, 4), 2, with_digests=True)
+        table = buckets.table_of_buckets(
+            *rows_of_both(spark, *sides, buckets.READ, 4), 2, with_digests=True, with_local=True
+        )
         ranges = [(number * 10, number * 10 + 5) for number in range(RANGES_MAX)]
         wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
         # Each side in several readings.

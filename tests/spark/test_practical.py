@@ -229,12 +229,38 @@ def empty_row() -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
+@pytest.mark.parametrize(
+    ("states", "statistics", "has_local"),
+    [
+        (["replicated", "pending-replication"], True, False),
+        ([None, None], True, False),
+        ([None, "replicated"], True, False),
+        (["replicated", "not-replicated"], True, True),
+        (["replicated", "replicated", "replicated", "not-replicated"], True, True),
+        (["local", "replicated"], True, True),  # what a writer of another version may put around it
+        (["replicated", "replicated"], False, True),
+    ],
+)
+def test_messages_that_are_not_replicated_are_never_overlooked(
+    tmp_path: Path, states: list[str | None], statistics: bool, has_local: bool
+) -> None:
+    """Law: only statistics of every group of rows show that no message is local to its site; without any, one may be."""
+    table = pa.concat_tables([empty_row()] * len(states)).set_column(
+        SCHEMA.get_field_index("replicated"), "replicated", pa.array(states, pa.string())
+    )
+    pq.write_table(table, tmp_path / "some.parquet", row_group_size=2, write_statistics=statistics)
+    file = DataFile(path="some.parquet", rows=len(states), bytes=(tmp_path / "some.parquet").stat().st_size)
+    [footer] = check_files(Place.of(str(tmp_path)), [file])
+    assert footer.has_local is has_local
+
+
 def test_bad_parquet_is_named(tmp_path: Path) -> None:
     """A missing column, another type, an empty value, another number of rows, half a file, no file: each is said with
     the file and the column, before anything runs."""
     good = empty_row()
     place = Place.of(str(tmp_path))
-    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [Footer(undigested=1, numbers=(1, 1))]
+    footer = Footer(undigested=1, numbers=(1, 1), has_local=False)
+    assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [footer]
     index = SCHEMA.get_field_index("sequence")
     wrong = {
         "column sequence is missing": good.remove_column(index),
