@@ -8,7 +8,7 @@ from tests.proof.histories import SERVICE, SOURCE, Controls, History, vpn_world
 
 COMMON = Controls("common")
 # An action that no family's rules know, so that only the common ones speak.
-_STEPS = tuple({"id": name, "expect": [{}]} for name in ("move", "a", "b"))
+_STEPS: tuple[dict[str, Any], ...] = tuple({"id": name, "expect": [{}]} for name in ("move", "a", "b"))
 
 
 def _run(**plan: Any) -> History:
