@@ -6,9 +6,9 @@ changing command, and ``ReadOnly`` hands on the reading half of an adapter alone
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
@@ -21,6 +21,7 @@ from orchestrator.readings import (
     DeviceHealth,
     QueueDepth,
     Reading,
+    Role,
     Transaction,
     Transactions,
     Where,
@@ -28,12 +29,13 @@ from orchestrator.readings import (
     matches,
 )
 from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
+from orchestrator.standing import lets_clients_in, role_in
 from orchestrator.state import Lane
 
 Purpose = Literal["read", "change"]
 # Where in its step something has its place: among the preconditions, the work itself, or the proof of it.
 Phase = Literal["before", "work", "proof"]
-
+Told = TypeVar("Told")
 
 _BOTH: tuple[Side, ...] = ("source", "target")
 
@@ -92,10 +94,12 @@ class StepPreview:
 
 @dataclass(frozen=True, slots=True)
 class LanePreview:
-    """What a run would do for one service, judged now."""
+    """What a run would do for one service, judged now. ``roles`` and ``lets_clients_in``: by site, as far as is read."""
 
     service: str
     steps: tuple[StepPreview, ...]
+    roles: Mapping[str, Role]
+    lets_clients_in: Mapping[str, bool]
 
     @property
     def would_refuse(self) -> str:
@@ -179,7 +183,12 @@ class _Layout:
         for step in self.plan.runbook.steps:
             steps.append(self._step(step, changed))
             changed = changed or step.changes
-        return LanePreview(self.service.service, tuple(steps))
+        return LanePreview(self.service.service, tuple(steps), self._told(role_in), self._told(lets_clients_in))
+
+    def _told(self, look: Callable[[ev.Seen], Told | None]) -> dict[str, Told]:
+        """What readings tell of each site; the last word counts."""
+        found = ((self.plan.site_name(seen.on), look(seen)) for seen in self.service.seen)
+        return {site: told for site, told in found if told is not None}
 
     def _step(self, step: Step, changed: bool) -> StepPreview:
         if not changed and any(judge_one(self.plan, self.service, check).holds is False for check in step.only_if):

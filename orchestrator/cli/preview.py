@@ -16,6 +16,7 @@ from orchestrator.counting import counted
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
+from orchestrator.reports.advice import after_refusal
 from orchestrator.runbook import format_duration
 
 _LANES_IN_FULL = 5
@@ -34,8 +35,7 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     """The dry run's result on stdout. Returns the exit code a run started now would end with, if that is known."""
     lanes = with_forecast(tools, plan, take_preview(tools, plan))
     held = _held(tools, plan)
-    refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
-    code = _LOCKED if held else _REFUSED if refusing else 0
+    code = _LOCKED if held else _REFUSED if any(lane.would_refuse for lane in lanes) else 0
     if as_json:
         show_json({"result": _result(plan, lanes, held, code) | {"last_checks": list(_ages(tools, plan))}})
         return code
@@ -45,7 +45,7 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
         for line in _whole(lane):
             show(line)
     show("")
-    for line in _conclusion(held, refusing):
+    for line in _conclusion(plan, lanes, held):
         show(line)
     return code
 
@@ -78,8 +78,7 @@ def _brief(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapp
     if len(lanes) > _LANES_IN_FULL:
         yield f"  and {counted(len(lanes) - _LANES_IN_FULL, 'more service')}, the same steps"
     yield ""
-    refusing = {lane.service: lane.would_refuse for lane in lanes if lane.would_refuse}
-    yield from _conclusion(held, refusing)
+    yield from _conclusion(plan, lanes, held)
 
 
 def question(plan: ev.Plan) -> str:
@@ -175,12 +174,23 @@ def _sign(check: CheckNow) -> str:
     return {True: "ok", False: "NO", None: "?"}[check.holds]
 
 
-def _conclusion(held: Mapping[str, str], refusing: Mapping[str, str]) -> Iterator[str]:
+def _conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
+    """Can a run begin? It stands last, for what is above may have left the screen."""
     for service, run in held.items():
         yield f"{service} belongs to run {run}, which is not at its end: a run started now would be locked out."
     for run in dict.fromkeys(held.values()):
         yield f"See it with `failover runs show {run}`; `failover resume {run}` or `failover abort {run}` ends it."
+    refusing = [lane for lane in lanes if lane.would_refuse]
     if refusing:
-        yield f"A run started now would refuse: {', '.join(refusing)}"
+        yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
+        for lane in refusing[:_LANES_IN_FULL]:
+            yield f"  {lane.service}: {lane.would_refuse}"
+            if lane.is_refused and lane.service not in held:
+                yield f"    what to do: {_advice(plan, lane)}"
     elif not held:
         yield "Everything that can be checked now holds."
+
+
+def _advice(plan: ev.Plan, lane: LanePreview) -> str:
+    runbook = plan.runbook.runbook
+    return after_refusal(runbook, lane.service, plan.source, plan.target, lane.roles, lane.lets_clients_in)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchestrator import events as ev
 from orchestrator.counting import counted
 from orchestrator.readings import Role
@@ -16,7 +18,8 @@ def advice(report: RunReport, lane: LaneReport) -> str:
         case ev.Outcome.DONE:
             return _after_success(report, lane)
         case ev.Outcome.REFUSED:
-            return _after_refusal(report, lane)
+            sites = report.source, report.target
+            return after_refusal(report.runbook, lane.service, *sites, lane.roles, lane.lets_clients_in)
         case ev.Outcome.REVERTED:
             return _after_revert(report)
         case ev.Outcome.ESCALATED:
@@ -59,9 +62,17 @@ def _after_revert(report: RunReport) -> str:
     return f"{report.source} is active again and nothing was lost. {again}"
 
 
-def _after_refusal(report: RunReport, lane: LaneReport) -> str:
-    family, _, kind = report.runbook.partition("/")
-    is_closed = [lane.lets_clients_in.get(site) is False for site in (report.source, report.target)]
+def after_refusal(
+    runbook: str,
+    service: str,
+    source: str,
+    target: str,
+    roles: Mapping[str, Role],
+    lets_clients_in: Mapping[str, bool],
+) -> str:
+    """What to do where ``runbook`` did not begin with a service, or would not: by how its sites were seen to stand."""
+    family, _, kind = runbook.partition("/")
+    is_closed = [lets_clients_in.get(site) is False for site in (source, target)]
     if family == "amps" and kind.startswith(("controlled", "failback")) and is_closed[0]:
         if is_closed[1]:
             return (
@@ -70,22 +81,21 @@ def _after_refusal(report: RunReport, lane: LaneReport) -> str:
                 "serve."
             )
         return (
-            f"Nothing was changed. {report.source} lets no client in. If {report.target} does (`failover status`), its "
-            f"clients move to {report.source} with: `failover failback --service {_word(lane.service)} --to "
-            f"{report.source}` (with the same inventory)."
+            f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
+            f"to {source} with: `failover failback --service {_word(service)} --to {source}` (with the same inventory)."
         )
-    roles = lane.roles.get(report.source), lane.roles.get(report.target)
-    if roles == (Role.STANDBY, Role.ACTIVE):
+    standing = roles.get(source), roles.get(target)
+    if standing == (Role.STANDBY, Role.ACTIVE):
         return (
-            f"Nothing was changed. {report.target} is active already. To move activity to {report.source}, run: "
-            f"`failover controlled --vpn {_word(lane.service)} --from {report.target}` (with the same inventory)."
+            f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
+            f"`failover controlled --vpn {_word(service)} --from {target}` (with the same inventory)."
         )
-    if roles == (Role.STANDBY, Role.STANDBY):
+    if standing == (Role.STANDBY, Role.STANDBY):
         return (
             "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way (`failover runs list`), "
             "go on with it or call it off; otherwise somebody must decide which site is to serve."
         )
-    if roles == (Role.ACTIVE, Role.ACTIVE):
+    if standing == (Role.ACTIVE, Role.ACTIVE):
         return (
             "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. Somebody must decide which one "
             "gives up activity before anything can be moved."

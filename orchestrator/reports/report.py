@@ -15,9 +15,10 @@ from orchestrator import state
 from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
-from orchestrator.readings import Reachability, ReplicationStatus, Role
+from orchestrator.readings import Role
 from orchestrator.readings_amps import Transports
 from orchestrator.runbook import Progress
+from orchestrator.standing import lets_clients_in, role_in
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -254,15 +255,13 @@ class _LaneStory:
         if is_depth and event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
-            if isinstance(seen.value, ReplicationStatus | Reachability) and seen.value.role is not None:
-                self._has_role(self._plan.site_name(seen.on), seen.value.role, at)
-            elif isinstance(seen.value, Transports):
-                self._has_transports(self._plan.site_name(seen.on), seen.value)
-
-    def _has_transports(self, site: str, seen: Transports) -> None:
-        self.lets_clients_in.pop(site, None)
-        if seen.open or seen.closed:
-            self.lets_clients_in[site] = bool(seen.open)
+            site, role, is_open = self._plan.site_name(seen.on), role_in(seen), lets_clients_in(seen)
+            if role is not None:
+                self._has_role(site, role, at)
+            if isinstance(seen.value, Transports):
+                self.lets_clients_in.pop(site, None)  # it may not tell any more
+            if is_open is not None:
+                self.lets_clients_in[site] = is_open
 
     def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)

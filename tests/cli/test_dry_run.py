@@ -101,7 +101,10 @@ def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     run = shell("controlled", "--vpn", VPN, "--yes", "--json")
     assert run.code == 3
     assert lane["would_refuse"] == run.result["lanes"][0]["reason"]
-    assert "A run started now would refuse: Trading_VPN" in shell("controlled", "--vpn", VPN, "--dry-run").out
+    assert shell("controlled", "--vpn", VPN, "--dry-run").out.endswith(
+        f"\nA run started now would refuse: {VPN}\n  {VPN}: {lane['would_refuse']}\n"
+        "    what to do: Nothing was changed. Mend the cause, look with `failover status`, and run it again.\n"
+    )
 
 
 def test_an_unreadable_answer_is_not_a_good_one(shell: Shell) -> None:

@@ -1,0 +1,18 @@
+"""What a reading tells of where a service stands: who is active, and who lets clients in."""
+
+from __future__ import annotations
+
+from orchestrator import events as ev
+from orchestrator.readings import Reachability, ReplicationStatus, Role
+from orchestrator.readings_amps import Transports
+
+
+def role_in(seen: ev.Seen) -> Role | None:
+    """The role that a site has by this reading; None if the reading does not tell."""
+    return seen.value.role if isinstance(seen.value, ReplicationStatus | Reachability) else None
+
+
+def lets_clients_in(seen: ev.Seen) -> bool | None:
+    """AMPS: are there doors for clients, and is one of them open? None if the reading does not tell."""
+    doors = seen.value
+    return bool(doors.open) if isinstance(doors, Transports) and (doors.open or doors.closed) else None
