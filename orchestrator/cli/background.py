@@ -73,7 +73,7 @@ def _log_file(tools: Tools, run: str) -> Path:
     try:
         path = tools.folder("logs") / f"{run}.log"
     except JournalUnavailable as error:
-        raise JournalUnavailable(str(error), hint=hint) from error
+        raise JournalUnavailable(str(error), hint=f"{error.hint}; {hint}") from error
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
     except OSError as error:

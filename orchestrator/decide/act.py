@@ -85,11 +85,14 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
     age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
+    may_land = last.effect is Effect.DOUBTFUL and age < task.limits.settle
     if verdict.holds:
-        if last.effect is Effect.DOUBTFUL and age < task.limits.settle and not _was_otherwise(plan, lane, task, last):
+        if may_land and not _was_otherwise(plan, lane, task, last):
             return again(lane, request, now, task.limits.settle - age)
         return say(*_proven(lane, task, last))
     if verdict.holds is None:
+        if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
+            return again(lane, request, now, task.limits.settle - age if verdict.final else None)
         return patience(lane, task.limits, verdict, request, now, task.undo)
     if last.effect is Effect.REJECTED:
         why = f"{plan.site_name(task.do.on)} refused: {last.detail}"

@@ -19,7 +19,7 @@ TEXTS: tuple[tuple[str, ...], ...] = (
     ("runs", "verify"),
     ("resume",),
     ("abort",),
-    ("lab", "reset"),
+    ("lab", "reset", "--force"),
 )
 
 

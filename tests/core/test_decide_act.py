@@ -171,6 +171,18 @@ def test_an_old_reading_does_not_resolve_a_doubt() -> None:
     assert (kinds(move), asked(move)) == ([], [("source", "replication")])
 
 
+@pytest.mark.parametrize("kind", ["AuthenticationFailed", "Unreachable"])
+def test_nobody_gives_up_on_a_command_that_may_still_be_on_its_way(kind: str) -> None:
+    """Promise 4: what cannot be read does not fail a step in doubt before ``settle`` (2s): the command could land after
+    the opposite that would be sent then. Nor are devices asked all the time where asking cannot help."""
+    lane = replace(proving(Effect.DOUBTFUL), known_at=T0 - 600)
+    unknown = see(lane, unread("source", "replication", kind=kind))
+    move = decide(PLAN, unknown, T0, attended=False)
+    assert (kinds(move), wait_of(move, T0) == 2.0) == ([], kind == "AuthenticationFailed")
+    settled = see(lane, unread("source", "replication", T0 + 2, kind=kind), at=T0 + 2)
+    assert kinds(decide(PLAN, settled, T0 + 2, attended=False)) == ["step.failed"]
+
+
 def test_a_resolved_doubt_is_sent_again_as_another_attempt() -> None:
     """Only after the doubt is resolved the action is intended again, after a pause, counted as attempt 2."""
     lane = see(proving(Effect.DOUBTFUL, at=T0), role("source", "active", T0 + 2), at=T0 + 2)
