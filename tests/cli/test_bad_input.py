@@ -294,6 +294,21 @@ def test_a_journal_that_is_somewhere_else(shell: Shell, monkeypatch: pytest.Monk
         assert "er2" not in ended.err
 
 
+def test_an_emergency_beside_a_record_that_was_edited(shell: Shell) -> None:
+    """Law: a site that is lost is not waited for because the record of some other run does not prove itself: what was
+    last known of the site is a note, and then says so."""
+    shell("controlled", "--vpn", "Risk_VPN", "--yes")
+    edited = shell.run_name()
+    with sqlite3.connect(shell.state / "journal.sqlite") as journal:
+        journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 1", (edited,))
+    journal.close()
+    lost = ("--failed", "ny", "--attest", "x", "--fault", "at 0s: node ny/NY_Appliance1 down")
+    moved = shell("uncontrolled", "--vpn", VPN, *lost, "--yes")
+    assert moved.code == 0, moved.err
+    note = f"last known of {VPN} at ny: unknown; run {edited}: record 1 is not what was written"
+    assert shell("runs", "list", "--json").values[0]["notes"] == [note]
+
+
 def test_a_record_that_was_edited(shell: Shell) -> None:
     """Law: a run whose record does not prove itself is not gone on with; the others stay usable, and are listed."""
     shell("controlled", "--vpn", VPN, "--yes")
