@@ -29,8 +29,8 @@ def kept_ports(directory: Path) -> dict[str, int]:
     try:
         kept = json.loads((directory / _PORTS_FILE).read_text(encoding="utf-8"))
         return {name: port for name, port in kept.items() if _is_free(port)}
-    except (OSError, ValueError, AttributeError, TypeError):  # none, or a file that is not ours: then any port will do
-        return {}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}  # no file, or none of ours: then any port will do
 
 
 def _is_free(port: int) -> bool:

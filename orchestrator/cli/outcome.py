@@ -80,7 +80,11 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool) -> Iterator[s
     reason = f": {lane.reason}" if lane.reason else ""
     yield f"  {lane.service}: {lane.outcome or _position(report, lane)}{reason}"
     if lane.no_active_site_since is not None:
-        yield f"    NO SITE IS ACTIVE since {lane.no_active_site_since}"
+        unknown = " or ".join(site for site in (report.source, report.target) if site not in lane.roles)
+        perhaps, unless = (
+            ("PERHAPS ", f": what became of the command to {unknown} is not known") if unknown else ("", "")
+        )
+        yield f"    {perhaps}NO SITE IS ACTIVE since {lane.no_active_site_since}{unless}"
     if lane.outage_seconds is not None:
         drained = "" if lane.drained_messages is None else f"; {counted(lane.drained_messages, 'message')} drained"
         if lane.outcome is not ev.Outcome.DONE:

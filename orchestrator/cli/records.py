@@ -107,7 +107,9 @@ def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
         for gate in lane.gates:
             item = f" --item {gate.item}" if gate.item else ""
             it = named(run.plan.runbook.runbook, lane.service)
-            answer = f"failover decide {'|'.join(gate.choices)} --gate {gate.gate}{item} {it} --run {name} --reason '…'"
+            answer = (
+                f"failover decide {'|'.join(gate.choices)} --gate {gate.gate}{item} {it} --run {name} --reason '…'"
+            )
             yield OpenQuestion(
                 service=lane.service,
                 gate=gate.gate,

@@ -139,6 +139,11 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
         return " It is past the point of no return: the only way is forward."
+    if lane.no_active_site_since is not None and report.target not in lane.roles:
+        return (
+            f" Once {report.target} can be read it is known whether it took over; if not, activity can still be given "
+            f"back to {report.source}: `failover abort {report.run}`."
+        )
     return f" Or give activity back to {report.source}: `failover abort {report.run}`."
 
 

@@ -74,6 +74,9 @@ LANES = {
     "escalated": a_lane(ev.Outcome.ESCALATED, at_risk_messages=1_234),
     "escalated, number unknown": a_lane(ev.Outcome.ESCALATED),
     "stopped": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True),
+    "stopped, activation in doubt": a_lane(
+        ev.Outcome.NEEDS_OPERATOR, can_turn_back=True, roles={"ny": S}, no_active_site_since="2026-11-20T03:05:09Z"
+    ),
     "stopped for decisions": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True, undecided="xa"),
     "stopped past the point of no return": a_lane(ev.Outcome.NEEDS_OPERATOR),
     "stuck": a_lane(ev.Outcome.STUCK),
@@ -120,8 +123,8 @@ def test_done_needs_nothing(runbook: str) -> None:
     ],
 )
 def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[str]) -> None:
-    """Law: after a fail-over of a lost site, after its restore, and after a move that leaves its target without a mate, the
-    next command of the way back is named."""
+    """Law: after a fail-over of a lost site, after its restore, and after a move that leaves its target without a mate,
+    the next command of the way back is named."""
     text = advised(a_lane(ev.Outcome.DONE), runbook=runbook)
     assert [command for command in commands if command not in text] == []
     assert_can_be_typed(text)
@@ -139,6 +142,7 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
         ("escalated", "1,234 messages may be held by ny alone"),
         ("escalated, number unknown", "An unknown number of messages may be held by ny alone"),
         ("stopped", f"`failover abort {RUN}`"),
+        ("stopped, activation in doubt", "Once nj can be read it is known whether it took over; if not,"),
         ("stopped for decisions", f"`failover resume {RUN} --xa FILE`"),
         ("stopped past the point of no return", "the only way is forward"),
         ("stuck", f"`failover resume {RUN}`"),
