@@ -15,6 +15,7 @@ from adapters.http.server import HttpServer, Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.http.transport import EXCEPTIONS
 from orchestrator.clock import SystemClock
+from orchestrator.dialling import LookUp
 from orchestrator.errors import ConnectionLost, Unreachable
 
 pytestmark = pytest.mark.realtime
@@ -39,8 +40,7 @@ def server() -> Iterator[HttpServer]:
     """Answers with the name by which it was asked; ``/drop`` is not answered."""
 
     def answer(request: Incoming) -> Outgoing:
-        mishap = "drop" if request.target == "/drop" else None
-        return Outgoing(200, request.headers["host"].encode(), mishap=mishap)
+        return Outgoing(200, request.headers["host"].encode(), mishap="drop" if request.target == "/drop" else None)
 
     made = HttpServer(answer)
     made.start()
@@ -48,7 +48,7 @@ def server() -> Iterator[HttpServer]:
     made.stop()
 
 
-def session(port: int, look_up: object, *, connect_s: float = 20.0) -> HttpSession:
+def session(port: int, look_up: LookUp, *, connect_s: float = 20.0) -> HttpSession:
     return HttpSession(
         "ny1",
         ("http", "ny1.example", port),
@@ -56,7 +56,7 @@ def session(port: int, look_up: object, *, connect_s: float = 20.0) -> HttpSessi
         trust=trust_of(HttpOptions(scheme="http")),
         limits=Limits(connect_s=connect_s, exchange_s=20.0),
         clock=SystemClock(),
-        look_up=look_up,  # type: ignore[arg-type]
+        look_up=look_up,
     )
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import Forbidden, NotObeyed, Unreachable
-from tests.solace.stage import Permits, adapter_of, apply, node
+from tests.seam import Permits, apply
+from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import Obeyed
 
 XID = "0021B028-00-01"
@@ -85,7 +86,7 @@ def test_nothing_to_do_asks_nothing():
 def test_the_permit_is_asked_right_before_the_one_line_that_changes():
     """Behind all doors, and once for each change."""
     device = node()
-    permits = Permits(device)
+    permits = Permits(heard=lambda: device.heard)
     apply(adapter_of(device), "set_role", DEMOTE, Call("b", {"role": "standby"}), permit=permits)
     assert permits.checks == 2
     assert permits.heard_at[0][-1] == "message-vpn Trading_VPN"

@@ -8,9 +8,10 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import AuthenticationFailed, HostKeyRejected, NotServing, Unreachable, UnreadableReply
 from orchestrator.readings import DeviceHealth
+from tests.seam import apply
 from tests.solace import layouts
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, message_spool, redundancy
-from tests.solace.stage import adapter_of, apply, node
+from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import ScriptedDevice
 
 REPLICATION = "show message-vpn a replication"

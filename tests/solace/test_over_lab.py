@@ -29,7 +29,7 @@ from orchestrator.loader import load_inventory
 from orchestrator.readings import DeviceHealth, QueueDepth, ReplicationStatus, Role, TransactionState
 from orchestrator.redact import SecretStore
 from orchestrator.site import Site
-from tests.solace.stage import Permits, apply
+from tests.seam import Permits, apply
 
 pytestmark = pytest.mark.realtime
 
