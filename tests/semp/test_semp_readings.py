@@ -23,7 +23,8 @@ from orchestrator.readings import (
     TransactionState,
 )
 from tests.semp import v1_replies as v1
-from tests.semp.stage import MONITOR, Broker, Reply, Scripted, adapter_of, no, ok, scripted
+from tests.semp.stage import MONITOR, Answer, Broker, Reply, Scripted, adapter_of, no, ok, scripted
+from tests.semp.wire import Wire
 
 VPN, VPNS = f"GET {MONITOR}msgVpns/a", f"GET {MONITOR}msgVpns"
 QUEUE = f"{VPN}/queues/%23MSGVPN_REPLICATION_DATA_QUEUE"
@@ -374,7 +375,7 @@ def test_transactions_that_cannot_be_read_are_not_none(answer: Reply) -> None:
 def test_an_older_broker_is_asked_without_select() -> None:
     """It refuses an attribute it does not know (facts/solace.md 1.1); what it has it tells."""
 
-    def answer(request: Incoming) -> object:
+    def answer(request: Incoming) -> Answer:
         return no(400, 11, "INVALID_PARAMETER") if "select=" in request.target else ok(ACTIVE, {})
 
     adapter, wire = with_answers({VPN: answer})

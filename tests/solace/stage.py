@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
@@ -10,22 +12,21 @@ from orchestrator.contract import Setting
 from orchestrator.site import Device, Login, Site
 from tests.seam import Secretless
 from tests.solace import layouts
-from tests.ssh.scripted import ScriptedDevice
+from tests.ssh.scripted import ScriptedDevice, Shown
 
 
-def node(name: str = "ny1", clock: VirtualClock | None = None, **kwargs: object) -> ScriptedDevice:
-    """A node that serves, with two replicated message VPNs; ``answers`` are added to what it can show."""
-    answers = {
+def node(
+    name: str = "ny1", clock: VirtualClock | None = None, *, answers: Mapping[str, Shown] | None = None, **more: Any
+) -> ScriptedDevice:
+    """A node that serves, with two replicated message VPNs; ``answers`` are added to what it can show, ``more`` are
+    attributes of the device."""
+    shown: dict[str, Shown] = {
         "show redundancy": layouts.redundancy(),
         "show message-vpn * replication": layouts.replication({"a": layouts.ACTIVE, "b": layouts.STANDBY}),
         "show message-vpn a replication": layouts.replication({"a": layouts.ACTIVE}),
         "show transaction": layouts.transactions([]),
     }
-    answers.update(kwargs.pop("answers", {}))  # type: ignore[arg-type, call-overload]
-    device = ScriptedDevice(clock or VirtualClock(), name=f"{name}router", answers=answers)
-    for key, value in kwargs.items():
-        setattr(device, key, value)
-    return device
+    return ScriptedDevice(clock or VirtualClock(), name=f"{name}router", answers={**shown, **(answers or {})}, **more)
 
 
 def adapter_of(*nodes: ScriptedDevice, read_only: bool = False, **options: object) -> SolaceCliAdapter:
