@@ -152,6 +152,7 @@ def test_a_bad_ca_file_is_a_failure(tmp_path) -> None:
     assert "ca_file" in str(failure)
 
 
-def test_an_address_that_is_none() -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/", "https://[1.2]/"])
+def test_an_address_that_is_none(url) -> None:
     """Law: what looks like an address and is none is a failure like others."""
-    assert failure_of(a_sender("http://127.0.0.1:99999/")).cause == "Unreachable"
+    assert failure_of(a_sender(url)).cause == "Unreachable"

@@ -83,6 +83,19 @@ def test_a_token_goes_before_the_login() -> None:
     assert proof() == "Bearer TOKEN!"
 
 
+@pytest.mark.parametrize("token", ["two\nlines", "a return\r", "T\u00f6KEN", "a blank"])
+def test_a_token_that_no_header_can_hold(token: str) -> None:
+    """Refused before anything leaves: the library would put the whole header into the text of its error."""
+
+    class Holds:
+        def reveal(self, reference: object, *, what: str) -> str:
+            return token
+
+    with pytest.raises(AuthenticationFailed, match="token for ny has a character that no token has") as caught:
+        proof_of(site(), HttpOptions(token=SecretRef(env="TOKEN")), Holds())()
+    assert token not in str(caught.value)
+
+
 @pytest.mark.parametrize("login", [None, Login(username="ann"), Login(username="ann", key_file="~/.ssh/key")])
 def test_without_a_password_nothing_is_sent(login: Login | None) -> None:
     """A key of SSH proves nothing here."""

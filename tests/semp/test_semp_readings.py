@@ -214,6 +214,7 @@ def test_pages_may_be_short_and_empty() -> None:
         "http://127.0.0.1:8080/SEMP/v2/monitor/msgVpns",
         "http://127.0.0.1:8080/SEMP/v2/monitor/msgVpns/b?cursor=1",
         "/SEMP/v2/monitor/msgVpns?cursor=\u20ac",
+        "http://[10.9/SEMP/v2/monitor/msgVpns?cursor=1",
         "",
     ],
 )

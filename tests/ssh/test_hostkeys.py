@@ -127,6 +127,7 @@ def test_lines_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path):
     bad = (
         "ny1.example.com\nny1.example.com ssh-ed25519\nny1.example.com ssh-ed25519 ###\n"
         "@what ever ssh-rsa AAAA\n|1|x|y ssh-rsa AAAA\n|1|eA ssh-rsa AAAA\n"
+        "|1|\u20ac|eA== ssh-rsa AAAA\n"
     )
     verify(known(tmp_path, f"{bad}ny1.example.com {RIGHT}\n"), RIGHT, device())
 
