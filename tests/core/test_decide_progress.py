@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.decide import decide
-from tests.core.builders import (
-    DEMOTE,
-    DRAIN,
-    T0,
-    a_plan,
-    after,
-    kinds,
-    wait_of,
-)
+from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, kinds, wait_of
 from tests.core.waits import PLAN, round_of, steadily, waiting
 
 

@@ -11,14 +11,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.decide import Next, decide
 from orchestrator.state import Lane
-from tests.core.builders import (
-    DEMOTE,
-    DRAIN,
-    T0,
-    a_plan,
-    after,
-    kinds,
-)
+from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, kinds
 from tests.core.waits import PLAN, round_of, steadily, waiting
 
 

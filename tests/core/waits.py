@@ -7,19 +7,7 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.decide import Next, decide
 from orchestrator.state import Lane, Stage
-from tests.core.builders import (
-    ACTIVATE,
-    DEMOTE,
-    DRAIN,
-    T0,
-    a_lane,
-    a_plan,
-    after,
-    bridge,
-    depth,
-    kinds,
-    see,
-)
+from tests.core.builders import ACTIVATE, DEMOTE, DRAIN, T0, a_lane, a_plan, after, bridge, depth, kinds, see
 
 PLAN = a_plan(DEMOTE, DRAIN, ACTIVATE)
 

@@ -192,7 +192,7 @@ def test_a_site_cannot_be_its_own_mate(tmp_path: Path) -> None:
     """Two exports of one site are refused: the comparison would mean nothing."""
     left, _ = write([pair([], [])], tmp_path)
     with pytest.raises(DefinitionError, match="both exports are of site ny"):
-        reconcile(None, Side.open(left), Side.open(left), Ask(), VirtualClock(NOON))  # type: ignore[arg-type]
+        reconcile(None, Side.open(left), Side.open(left), Ask(), VirtualClock(NOON))  # type: ignore[arg-type]  # not used
 
 
 def test_messages_of_an_endpoint_that_no_manifest_names(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,11 +9,7 @@ import pytest
 
 from adapters.ssh.connect import COLUMNS, ROWS, SshConnector, tune
 from orchestrator.clock import SystemClock
-from orchestrator.errors import (
-    CommandTimedOut,
-    ConnectionLost,
-    Unreachable,
-)
+from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable
 from orchestrator.site import Device, Site
 from tests.ssh.dialled import TABLE, Known, connector, session
 from tests.ssh.scripted import PAGE, MishapKind, ScriptedDevice

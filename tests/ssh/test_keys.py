@@ -9,10 +9,7 @@ import pytest
 
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.hostkeys import HostKey
-from orchestrator.errors import (
-    AuthenticationFailed,
-    HostKeyRejected,
-)
+from orchestrator.errors import AuthenticationFailed, HostKeyRejected
 from tests.ssh.dialled import ed25519_file, pin, session
 from tests.ssh.scripted import ScriptedDevice
 from tests.ssh.sshd import Sshd

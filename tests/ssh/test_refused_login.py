@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import paramiko
 import pytest
 
-from orchestrator.errors import (
-    AuthenticationFailed,
-    FailoverError,
-)
+from orchestrator.errors import AuthenticationFailed, FailoverError
 from tests.ssh.dialled import PASSWORD, ed25519_file, session, words_of
 from tests.ssh.scripted import ScriptedDevice
 from tests.ssh.sshd import Sshd
@@ -68,7 +66,7 @@ def test_an_inventory_without_a_credential_says_so(sshd: Sshd, login: bool) -> N
 def test_no_error_holds_the_password(device: ScriptedDevice, host_key: paramiko.PKey, tmp_path: Path) -> None:
     """Whatever fails, and however its error is printed: promise 10."""
     ed25519_file(tmp_path / "locked", "open-Sesame")
-    mishaps: list[dict[str, object]] = [
+    mishaps: list[dict[str, Any]] = [
         {"methods": "publickey"},
         {"methods": "keyboard-interactive", "questions": (("Name: ", True),)},
         {"password": "another"},
@@ -78,7 +76,7 @@ def test_no_error_holds_the_password(device: ScriptedDevice, host_key: paramiko.
     ]
     for mishap in mishaps:
         with (
-            Sshd(device, [host_key], **mishap).running() as server,  # type: ignore[arg-type]
+            Sshd(device, [host_key], **mishap).running() as server,
             session(server) as shell,
             pytest.raises(FailoverError) as caught,
         ):

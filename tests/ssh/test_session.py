@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
 from adapters.ssh.session import ShowSession
-from orchestrator.errors import (
-    CommandTimedOut,
-    ConnectionLost,
-    HostKeyRejected,
-    Unreachable,
-    UnreadableReply,
-)
+from orchestrator.errors import CommandTimedOut, ConnectionLost, HostKeyRejected, Unreachable, UnreadableReply
 from orchestrator.site import Device
 from tests.ssh.scripted import PAGE, PAGER, ScriptedLine
 from tests.ssh.talks import TABLE, device_of, shows

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.ssh.conversation import LINE_MAX
 from adapters.ssh.session import ShellSession, ShowSession
-from orchestrator.errors import (
-    CommandRejected,
-    Forbidden,
-    NotObeyed,
-    PerhapsObeyed,
-    Unreachable,
-    UnreadableReply,
-)
+from orchestrator.errors import CommandRejected, Forbidden, NotObeyed, PerhapsObeyed, Unreachable, UnreadableReply
 from tests.ssh.scripted import PAGE, PAGER, QUESTION, Obeyed
 from tests.ssh.talks import CHANGE, device_of, enter_vpn, shell, shows
 
