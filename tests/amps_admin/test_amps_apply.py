@@ -14,7 +14,8 @@ from adapters.http.session import Request
 from orchestrator.contract import Call
 from orchestrator.errors import AuthenticationFailed, Forbidden
 from tests.amps_admin.instance import answer
-from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Permits, Stage, apply
+from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Stage, apply
+from tests.seam import Permits
 
 SECOND = {"id": "3", "name": "amps-ws", "type": "tcp", "is_enabled": "1"}
 

@@ -17,14 +17,9 @@ from orchestrator.readings import DeviceHealth, Reading
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.site import Site
+from tests.seam import Permits
 
 SETTING = Setting(clock=VirtualClock(), secrets=SecretStore())
-
-
-class Free:
-    """Always allows."""
-
-    def check(self) -> None: ...
 
 
 def a_kind(
@@ -102,12 +97,12 @@ def test_the_first_that_declares_it_is_asked() -> None:
     adapter = kind(site, SETTING)
     assert adapter.probe("health", ["A"])["A"] == DeviceHealth(node="semp")
     assert adapter.probe("platform", ["A"])["A"] == DeviceHealth(node="cli")
-    assert [one.device for one in adapter.apply("set_role", [Call("A")], Free())] == ["semp"]
-    assert [one.device for one in adapter.apply("shut", [Call("A")], Free())] == ["cli"]
+    assert [one.device for one in adapter.apply("set_role", [Call("A")], Permits())] == ["semp"]
+    assert [one.device for one in adapter.apply("shut", [Call("A")], Permits())] == ["cli"]
     with pytest.raises(ValueError, match="no adapter of the site has a reading transactions"):
         adapter.probe("transactions", ["A"])
     with pytest.raises(ValueError, match="no adapter of the site has an action boil"):
-        adapter.apply("boil", [Call("A")], Free())
+        adapter.apply("boil", [Call("A")], Permits())
 
 
 @pytest.mark.parametrize(("kinds", "all_of_them"), [((True, True), True), ((True, False), False)])

@@ -18,6 +18,7 @@ from adapters.http.server import HttpServer, Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.http.transport import EXCEPTIONS
 from orchestrator.clock import Clock, SystemClock, VirtualClock
+from orchestrator.dialling import LookUp
 from orchestrator.errors import ConnectionLost, Unreachable
 
 pytestmark = pytest.mark.realtime
@@ -42,8 +43,7 @@ def server() -> Iterator[HttpServer]:
     """Answers with the name by which it was asked; ``/drop`` is not answered."""
 
     def answer(request: Incoming) -> Outgoing:
-        mishap = "drop" if request.target == "/drop" else None
-        return Outgoing(200, request.headers["host"].encode(), mishap=mishap)
+        return Outgoing(200, request.headers["host"].encode(), mishap="drop" if request.target == "/drop" else None)
 
     made = HttpServer(answer)
     made.start()
@@ -53,7 +53,7 @@ def server() -> Iterator[HttpServer]:
 
 def session(
     port: int,
-    look_up: object,
+    look_up: LookUp,
     *,
     connect_s: float = 20.0,
     clock: Clock | None = None,
@@ -67,7 +67,7 @@ def session(
         trust=trust or trust_of(HttpOptions(scheme="http")),
         limits=Limits(connect_s=connect_s, exchange_s=20.0),
         clock=clock or SystemClock(),
-        look_up=look_up,  # type: ignore[arg-type]
+        look_up=look_up,
     )
 
 

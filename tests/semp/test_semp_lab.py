@@ -281,7 +281,7 @@ def test_the_backbone_drops_clients(client: Client) -> None:
     clients = f"{MONITOR}msgVpns/V/clients?select=clientName"
     assert [one for one in client.get(clients)["data"] if not one["clientName"].startswith("#")]
     client.ok("PATCH", CONFIG, {"serviceMsgBackboneEnabled": False})
-    client.semp.clock.advance(60)  # type: ignore[attr-defined]
+    client.semp.clock.advance(60)
     assert [one for one in client.get(clients)["data"] if not one["clientName"].startswith("#")] == []
     assert client.get(f"{MONITOR}?select=serviceMsgBackboneEnabled")["data"] == {"serviceMsgBackboneEnabled": False}
     rejects = "replicationQueueRejectMsgToSenderOnDiscardEnabled"

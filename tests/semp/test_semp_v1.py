@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree.ElementTree import Element
+
 import pytest
 
 from adapters.http.session import Reply
@@ -27,7 +29,7 @@ from orchestrator.errors import (
 from tests.semp import v1_replies as v1
 
 
-def root(text: str, status: int = 200):  # type: ignore[no-untyped-def]
+def root(text: str, status: int = 200) -> Element:
     return reply_root(Reply(status, {}, text.encode(), 0.0, 0.0), "ny1")
 
 

@@ -18,8 +18,9 @@ from orchestrator.contract import Call, Effect, Setting
 from orchestrator.errors import Forbidden, Unreachable
 from orchestrator.loader import load_inventory
 from orchestrator.redact import SecretStore
+from tests.seam import Permits, apply
 from tests.solace.layouts import STANDING_BY, redundancy
-from tests.solace.stage import Permits, adapter_of, apply, node
+from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import Obeyed, ScriptedDevice
 
 SHUT, OPEN = Call("V", {"state": "down"}), Call("V", {"state": "up"})
