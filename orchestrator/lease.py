@@ -179,7 +179,8 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         if row.expires_at > now and not holder_is_dead(row.holder):
             raise LeaseHeld(
                 f"run {run} is led by {row.holder.split()[0]}",
-                hint=f"if that process is gone, its lease ends by itself in {row.expires_at - now:.0f}s",
+                hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
+                f" itself in {row.expires_at - now:.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         missing = {key: name for key, name in services.items() if key not in held}

@@ -20,14 +20,17 @@ _LANES_IN_FULL = 20
 Account = Mapping[str, Mapping[str, int]]
 
 
-def show_result(tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool, journal: Journal) -> None:
-    """The result on stdout: a few lines, or one JSON object. Raises ``OutputLost``."""
+def show_result(
+    tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool, journal: Journal, is_led: bool = False
+) -> None:
+    """The result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this moment.
+    Raises ``OutputLost``."""
     account = simulated_account(tools, plan)
     if as_json:
         show_json({"result": report.model_dump(mode="json"), "simulated_account": account})
         return
     show("")
-    for line in report_lines(report, account):
+    for line in report_lines(report, account, is_led=is_led):
         show(line)
     if not tools.is_rehearsal:  # that says itself what became of its record
         show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")

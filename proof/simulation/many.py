@@ -18,7 +18,7 @@ from proof.simulation.night import play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind, family_of
 
-_BATCH = 50  # each begins with new stores
+_BATCH = 20  # few, so that at the end no worker waits long for the last one
 _SWEPT_EVERY = 5  # nights: what is left lying about for longer drives what is needed out of the processor's caches
 
 

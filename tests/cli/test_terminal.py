@@ -177,6 +177,17 @@ def test_the_line_breaks(make_bench: MakeBench) -> None:
     assert bench.roles("Plain") == ("standby", "active")
 
 
+@pytest.mark.parametrize("command", ["status", "check"])
+def test_names_are_whole_on_a_narrow_screen(make_bench: MakeBench, command: str) -> None:
+    """Law: two services are told apart at any width: a name that does not fit goes on in the next line."""
+    names = ("Settlement_London_1", "Settlement_London_2")
+    bench = make_bench(vpns=tuple(VpnLayout(name) for name in names))
+    terminal = bench.terminal(command, columns=44)
+    terminal.end()
+    table = [line.split("  ")[0].split(" ")[0] for line in terminal.text.splitlines()]
+    assert [name for name in names if name not in "".join(table)] == []
+
+
 @pytest.mark.parametrize("columns", [80, 160])
 def test_nothing_is_cut_in_the_middle_of_a_word(bench: Bench, columns: int) -> None:
     """Law: at any width lines are broken at blanks, and what is redrawn stays on one line."""

@@ -94,7 +94,9 @@ def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
     clock.advance(LEASE_SECONDS - 5)
     with pytest.raises(LeaseHeld, match=f":{os.getpid()}$") as refused:
         take(opened(), clock, "run-1", KEYS)
-    assert refused.value.hint == "if that process is gone, its lease ends by itself in 5s"
+    assert refused.value.hint == (
+        "see what it waits for with `failover runs show run-1`; if that process is gone, its lease ends by itself in 5s"
+    )
 
 
 def test_an_expired_lease_is_taken_under_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:

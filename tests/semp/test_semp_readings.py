@@ -15,6 +15,7 @@ from orchestrator.contract import Failure
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
 from orchestrator.readings import (
     Bridge,
+    DeviceHealth,
     QueueDepth,
     ReplicationStatus,
     Role,
@@ -22,6 +23,7 @@ from orchestrator.readings import (
     Transactions,
     TransactionState,
 )
+from tests.seam import read
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Answer, Broker, Reply, Scripted, adapter_of, no, ok, scripted
 from tests.semp.wire import Wire
@@ -431,7 +433,7 @@ def test_a_read_only_session_reads_everything() -> None:
     adapter = adapter_of(wire, read_only=True)
     adapter.open()
     assert isinstance(adapter.probe("replication", ["a"])["a"], ReplicationStatus)
-    assert isinstance(adapter.probe("health", ["a"])["a"].serving, bool)  # type: ignore[union-attr]
+    assert isinstance(read(adapter, DeviceHealth, "a").serving, bool)
     assert wire.changes == []
 
 

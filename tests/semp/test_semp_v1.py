@@ -20,12 +20,7 @@ from adapters.solace.semp.v1 import (
     show_oldest,
     spool_in,
 )
-from orchestrator.errors import (
-    AuthenticationFailed,
-    CommandRejected,
-    Unreachable,
-    UnreadableReply,
-)
+from orchestrator.errors import AuthenticationFailed, CommandRejected, Unreachable, UnreadableReply
 from tests.semp import v1_replies as v1
 
 

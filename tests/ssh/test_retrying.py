@@ -117,10 +117,10 @@ def test_only_errors_that_may_pass_by_themselves_can_be_named() -> None:
     for error in tree:
         if error not in CONNECT_MAY_RETRY:
             with pytest.raises(ValueError, match=error.__name__):
-                retry(clock).connect(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]
+                retry(clock).connect(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]  # whatever it is
         if error not in READ_MAY_RETRY:
             with pytest.raises(ValueError, match=error.__name__):
-                retry(clock).read(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]
+                retry(clock).read(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]  # whatever it is
     assert {AuthenticationFailed, HostKeyRejected}.isdisjoint(CONNECT_MAY_RETRY | READ_MAY_RETRY)
 
 
