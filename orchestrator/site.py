@@ -32,6 +32,9 @@ SERVICE_NAME = r"^[^\s\"'`;?*<>&|\\\x00-\x1f\x7f][^\"'`;?*<>&|\\\x00-\x1f\x7f]{0
 ServiceName = Annotated[str, StringConstraints(pattern=SERVICE_NAME)]
 SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 
+# Longer than an hour nobody waits for one answer; and no socket can be told of more than 24 days.
+Patience = Annotated[float, Field(gt=0, le=3600)]
+
 # Plain http to this very machine only; no account or password, since a URL is recorded with each run.
 WEBHOOK_URL = (
     r"^(?:https://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
@@ -126,8 +129,8 @@ class Also(_Strict):
     devices: tuple[Device, ...] | None = Field(default=None, min_length=1)
     login: Login | None = None
     known_hosts: str | None = None
-    command_timeout: float | None = Field(default=None, gt=0)
-    connect_timeout: float | None = Field(default=None, gt=0)
+    command_timeout: Patience | None = None
+    connect_timeout: Patience | None = None
     options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
 
     @field_validator("devices")
@@ -182,8 +185,8 @@ class Site(_Strict):
     login: Login | None = None
     known_hosts: str | None = None
     simulated: bool = Field(default=False, description="a lab's site; every output then says so")
-    command_timeout: float = Field(default=15.0, gt=0, description="seconds for one command's whole answer")
-    connect_timeout: float = Field(default=10.0, gt=0, description="seconds for one connection attempt")
+    command_timeout: Patience = Field(default=15.0, description="seconds for one command's whole answer")
+    connect_timeout: Patience = Field(default=10.0, description="seconds for one connection attempt")
     options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
     also: tuple[Also, ...] = ()
     fence: tuple[FenceOption, ...] = ()

@@ -218,6 +218,7 @@ def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
         ("    adapter: mock", "    command_timeout: 0 # <-", "command_timeout: must be more than 0", ""),
         ("    adapter: mock", "    command_timeout: 15s # <-", "must be a number, not a text", "without a unit"),
         ("    adapter: mock", "    command_timeout: inf # <-", "must be a number, not a text", ""),
+        ("    adapter: mock", "    connect_timeout: 3e9 # <-", "connect_timeout: must be at most 3600", ""),
         ("    adapter: mock", "    options: [] # <-", "sites.ny.options must be keys with values, not a list", ""),
     ],
 )

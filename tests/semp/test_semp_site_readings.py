@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import formatdate
 
 import pytest
 
@@ -224,9 +227,6 @@ def test_a_platform_that_tells_everything() -> None:
     clock = VirtualClock()
 
     def dated(request: Incoming) -> Outgoing:
-        import json
-        from email.utils import formatdate
-
         return Outgoing(
             200, json.dumps(ok(FULL, {})).encode(), headers={"Date": formatdate(clock.now() + 30, usegmt=True)}
         )
@@ -271,7 +271,29 @@ def test_config_sync_of_a_node_that_stands_alone(told: dict[str, object], up: bo
 @pytest.mark.parametrize("date", ["", "soon", "Sat, 99 Foo 2026 00:00:00 GMT"])
 def test_a_date_that_is_none(date: str) -> None:
     """The offset is unknown then."""
-    answer = Outgoing(
+    assert platform(scripted({BROKER: _dated(date)})).clock_offset_s is None
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's own time is fourteen hours before Greenwich's."""
+    monkeypatch.setenv("TZ", "XXX-14")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+@pytest.mark.parametrize("zone", ["GMT", "-0000", ""])
+def test_a_date_is_of_greenwich_wherever_it_is_read(zone: str) -> None:
+    """HTTP knows no other zone (RFC 9110, section 5.6.7), so one that is not told is not ours."""
+    clock = VirtualClock()
+    date = formatdate(clock.now()).replace("-0000", zone).rstrip()
+    assert platform(scripted({BROKER: _dated(date)}, clock)).clock_offset_s == 0.5
+
+
+def _dated(date: str) -> Outgoing:
+    return Outgoing(
         200, b'{"meta":{"responseCode":200,"request":{"method":"GET"}},"data":{}}', headers={"Date": date}
     )
-    assert platform(scripted({BROKER: answer})).clock_offset_s is None

@@ -6,6 +6,7 @@ facts/solace.md sections 1.5 to 1.7, 1.10 and 2.2. Nothing here changes a device
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
@@ -247,9 +248,10 @@ def _mate(reader: SempReader) -> str | None:
 
 
 def _clock_offset(reply: Reply) -> float | None:
-    """The node's clock minus ours, by the ``Date`` of its answer, which knows whole seconds only."""
+    """The node's clock minus ours, by the ``Date`` of its answer: whole seconds of Greenwich (RFC 9110, 5.6.7)."""
     try:
-        there = parsedate_to_datetime(reply.headers["date"]).timestamp() + 0.5
+        there = parsedate_to_datetime(reply.headers["date"])
     except (KeyError, ValueError, TypeError):
         return None
-    return there - (reply.asked_at + reply.answered_at) / 2
+    seconds = (there if there.tzinfo else there.replace(tzinfo=UTC)).timestamp() + 0.5
+    return seconds - (reply.asked_at + reply.answered_at) / 2
