@@ -208,9 +208,12 @@ def _held(path: Path) -> BinaryIO:
         raise OutputLost(f"{path} could not be written: {error.strerror}") from error
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
         stream.close()
         raise LeaseHeld(f"another process collects into {path.parent}") from error
+    except OSError as error:
+        stream.close()
+        raise OutputLost(f"{path} cannot be locked: {error.strerror}") from error
     return stream
 
 

@@ -70,7 +70,8 @@ class Tools:
             path = self.state / "journal.sqlite"
             _make_private(path)
             return Journal.at(path, scrub=scrub, signer=self.signer())
-        self.secrets.redactor.learn(_password_of(url))
+        for password in _passwords_of(url):
+            self.secrets.redactor.learn(password)
         try:
             return Journal(url, scrub=scrub, signer=self.signer())
         except ImportError as error:
@@ -78,6 +79,11 @@ class Tools:
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+        except ValueError:  # its text may be a piece of a password that was not escaped
+            raise DefinitionError(
+                f"{JOURNAL_VARIABLE} is not the URL of a database",
+                hint="postgresql+psycopg://user:password@host:port/database; in a password / is %2F, and @ is %40",
+            ) from None
 
     def signer(self) -> Signer | None:
         """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
@@ -248,14 +254,15 @@ def checked_text(text: str, what: str) -> str:
     return text
 
 
-def _password_of(url: str) -> str:
-    """The password in a database's URL, or nothing."""
-    from urllib.parse import unquote, urlsplit
+def _passwords_of(url: str) -> list[str]:
+    """The passwords in a database's URL: it may also stand among its parameters."""
+    from urllib.parse import parse_qs, unquote, urlsplit
 
     try:
-        return unquote(urlsplit(url).password or "")
+        parts = urlsplit(url)
     except ValueError:
-        return ""
+        return []
+    return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
 
 
 def _state_directory() -> Path:

@@ -288,6 +288,9 @@ def test_a_journal_that_is_somewhere_else(shell: Shell, monkeypatch: pytest.Monk
     complained(shell.move(), 6, "the journal could not be opened")
     monkeypatch.setenv("FAILOVER_JOURNAL", "postgresql+psycopg2://db/failover")
     complained(shell.move(), 2, "a database whose driver is not installed: psycopg2")
+    monkeypatch.setenv("FAILOVER_JOURNAL", "postgresql+psycopg://ops:hunt/er2@db/failover")
+    complained(ended := shell.move(), 2, "FAILOVER_JOURNAL is not the URL of a database", "%2F")
+    assert "hunt" not in ended.out + ended.err
 
 
 def test_a_record_that_was_edited(shell: Shell) -> None:
