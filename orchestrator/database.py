@@ -64,8 +64,19 @@ class Database:
             self._idle.pop().close()
         self.engine.dispose()
 
+    def ask(self, statement: Statement, values: Values) -> Sequence[Row]:
+        """What the database answers to one question, all at once: that is of one moment without a transaction."""
+        if not self.is_embedded:
+            with self._asking() as read:
+                return read.ask(statement, values)
+        lent = self.lend()
+        try:
+            return self.prepare(statement, values).ask(_driver_of(lent), values)
+        finally:
+            self.give_back(lent)
+
     def reading(self) -> AbstractContextManager[Transaction]:
-        """Only for questions. It takes no lock; in an embedded database all answers are of one moment."""
+        """For several questions. It takes no lock; in an embedded database all answers are of one moment."""
         return _Direct(self, begin="BEGIN", end="ROLLBACK") if self.is_embedded else self._asking()
 
     def writing(self, kept: sa.PoolProxiedConnection | None = None) -> AbstractContextManager[Transaction]:
@@ -113,6 +124,10 @@ class _Prepared:
         self.text = str(compiled)
         self.bind = _binder(getattr(compiled, "positiontup", None))
 
+    def ask(self, driver: sqlite3.Connection, values: Values) -> Sequence[Row]:
+        """What SQLite answers."""
+        return driver.execute(self.text, self.bind(values)).fetchall()
+
 
 def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
     """From values by name to what the driver wants: the same, or the values in ``order``."""
@@ -121,6 +136,10 @@ def _binder(order: Sequence[str] | None) -> Callable[[Values], Any]:
     if len(order) > 1:
         return itemgetter(*order)  # a tuple, as the driver wants it
     return lambda values: tuple(values[name] for name in order)
+
+
+def _driver_of(lent: sa.PoolProxiedConnection) -> sqlite3.Connection:
+    return cast("sqlite3.Connection", lent.driver_connection)
 
 
 class _Direct:
@@ -134,7 +153,7 @@ class _Direct:
 
     def __enter__(self) -> Self:
         self._lent = self._database.lend() if self._kept is None else self._kept
-        self._driver = cast("sqlite3.Connection", self._lent.driver_connection)
+        self._driver = _driver_of(self._lent)
         try:
             self._driver.execute(self._begin)
         except BaseException:
@@ -159,8 +178,7 @@ class _Direct:
         return self._driver.executemany(prepared.text, map(prepared.bind, rows)).rowcount
 
     def ask(self, statement: Statement, values: Values) -> Sequence[Row]:
-        prepared = self._database.prepare(statement, values)
-        return self._driver.execute(prepared.text, prepared.bind(values)).fetchall()
+        return self._database.prepare(statement, values).ask(self._driver, values)
 
     def stream(self, statement: Statement, values: Values) -> Generator[Row]:
         prepared = self._database.prepare(statement, values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -21,6 +22,10 @@ Address = tuple[str, int]
 Made = TypeVar("Made")
 
 _EACH_AT_LEAST_S = 0.1  # of an answer that comes at the last instant something is made yet
+
+_Rows = Sequence[tuple[Any, ...]]
+_lock = threading.Lock()
+_under_way: dict[tuple[LookUp, str, int], Future[_Rows]] = {}
 
 
 def dial(
@@ -50,32 +55,42 @@ def dial(
 
 
 def _looked_up(host: str, port: int, within_s: float, look_up: LookUp) -> list[Address]:
-    """At least one. Nothing interrupts the system's resolver: one that does not answer is left behind, on its thread,
-    which ends when the resolver gives up."""
-    rows: list[tuple[Any, ...]] = []
-    wrong: list[Exception] = []
-    done = threading.Event()
-
-    def ask() -> None:
-        try:
-            rows.extend(look_up(host, port, type=socket.SOCK_STREAM))
-        except (OSError, ValueError) as error:  # a name that cannot be encoded is a ValueError
-            wrong.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=ask, name=f"look-up-{host}", daemon=True).start()
-    if not done.wait(within_s):
+    """At least one."""
+    answer = _answer_to(host, port, look_up)
+    if not wait([answer], within_s).done:
         raise socket.gaierror(
             socket.EAI_AGAIN,
             f"this machine's resolver did not answer within {within_s:g} s for the name {host} "
             "(its servers: /etc/resolv.conf)",
         )
-    if wrong:
-        raise wrong[0]
+    rows = answer.result()
     if not rows:
         raise socket.gaierror(socket.EAI_NONAME, f"the name {host} has no address")
     return [_numeric(row[-1]) for row in rows]
+
+
+def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
+    """The resolver's answer, when it comes. Nothing interrupts the system's resolver: it is asked on a thread that
+    ends when it gives up, and until then whoever asks the same waits for that answer: no second thread is left."""
+    question = (look_up, host, port)
+
+    def ask() -> None:
+        try:
+            rows = look_up(host, port, type=socket.SOCK_STREAM)
+        except (OSError, ValueError) as error:  # a name that cannot be encoded is a ValueError
+            finished().set_exception(error)
+        else:
+            finished().set_result(rows)
+
+    def finished() -> Future[_Rows]:
+        with _lock:  # first, so that whoever has the answer asks anew the next time
+            return _under_way.pop(question)
+
+    with _lock:
+        if question not in _under_way:
+            threading.Thread(target=ask, name=f"look-up-{host}", daemon=True).start()
+            _under_way[question] = Future()
+        return _under_way[question]
 
 
 def _numeric(address: tuple[Any, ...]) -> Address:

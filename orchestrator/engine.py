@@ -85,9 +85,9 @@ class Engine:
         """
         try:
             self._turn(self._opening(abort, policy), self.run_state.lanes)
-            while self.run_state.open_lanes and not self._pause:
+            while self.run_state.is_open and not self._pause:
                 self._round()
-            if self.run_state.open_lanes:
+            if self.run_state.is_open:
                 self._stop_safely()
             else:
                 self._finish()
@@ -354,5 +354,4 @@ class Engine:
         draft = self._draft()
         draft.add_own(ev.RunFinished(outcome=worst(lane.outcome for lane in lanes if lane.outcome is not None)))
         self._record(draft)
-        self._lease.release_claims([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
-        self._lease.release()
+        self._lease.release([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])

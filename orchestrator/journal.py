@@ -182,29 +182,29 @@ class Journal:
 
     def runs(self) -> list[RunRow]:
         """All runs, newest first."""
-        with mapped_errors("be read"), self.database.reading() as read:
-            return [_run_row(sql.Head(*row)) for row in read.ask(sql.HEADS, {})]
+        with mapped_errors("be read"):
+            return [_run_row(sql.Head(*row)) for row in self.database.ask(sql.HEADS, {})]
 
     def row(self, run: str) -> RunRow:
         """One run's line. Raises ``NoSuchRun``."""
-        with mapped_errors("be read"), self.database.reading() as read:
-            return _run_row(head_of(read, run))
+        with mapped_errors("be read"):
+            return _run_row(head_of(self.database, run))
 
     def epoch(self, run: str) -> int:
         """The epoch under which ``run`` is led now. Any thread may ask; it is asked before each command leaves.
 
         Raises ``NoSuchRun``, ``JournalUnavailable``.
         """
-        with mapped_errors("be read"), self.database.reading() as read:
-            found = read.ask(sql.EPOCH, {"b_run": run})
+        with mapped_errors("be read"):
+            found = self.database.ask(sql.EPOCH, {"b_run": run})
         if not found:
             raise NoSuchRun(f"there is no run {run}")
         return int(found[0][0])
 
     def writer(self, run: str) -> Writer:
         """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
-        with mapped_errors("be read"), self.database.reading() as read:
-            found = head_of(read, run)
+        with mapped_errors("be read"):
+            found = head_of(self.database, run)
         return Writer(run, found.epoch, found.seq, found.head)
 
     def records(self, run: str, *, after: int = 0) -> Iterator[ev.Record]:
@@ -252,8 +252,8 @@ class Journal:
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         """The requests that are not used up yet, oldest first, each with its number for ``append``."""
-        with mapped_errors("be read"), self.database.reading() as read:
-            return [(number, json.loads(body)) for number, body in read.ask(sql.REQUESTS, {"b_run": run})]
+        with mapped_errors("be read"):
+            return [(number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
 
 
 def _hash_of(row: Row | None, run: str, seq: int) -> str:
@@ -263,7 +263,7 @@ def _hash_of(row: Row | None, run: str, seq: int) -> str:
     return link.hash
 
 
-def head_of(read: Transaction, run: str) -> sql.Head:
+def head_of(read: Transaction | Database, run: str) -> sql.Head:
     found = read.ask(sql.HEAD, {"b_run": run})
     if not found:
         raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.clock import Clock
-from orchestrator.database import Transaction
+from orchestrator.database import Database, Transaction
 from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost
 from orchestrator.holder import holder_is_dead, holder_name
 from orchestrator.journal import Journal, RunRow, Writer, head_of, mapped_errors
@@ -102,28 +102,25 @@ class Lease:
     def renew(self) -> None:
         """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if somebody took over."""
         expires_at = self._clock.now() + LEASE_SECONDS
-        self._set_expiry(expires_at)
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            if not self._set_expiry(commit, expires_at):
+                raise LeaseLost(f"run {self.run} is led by another process now")
         self.expires_at = expires_at
 
-    def release(self) -> None:
-        """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error."""
-        try:
-            self._set_expiry(0.0)
-        except LeaseLost:
-            return
+    def release(self, settled: Sequence[str] = ()) -> None:
+        """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error.
 
-    def _set_expiry(self, expires_at: float) -> None:
+        ``settled``: the keys of services whose lanes ended for good; they are free for other runs.
+        """
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            self._set_expiry(commit, 0.0)
+            if settled:
+                commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in settled])
+
+    def _set_expiry(self, commit: Transaction, expires_at: float) -> bool:
+        """Is the lease still ours to change?"""
         change = {"b_run": self.run, "b_epoch": self.epoch, "new_expires_at": expires_at}
-        with mapped_errors("be written"), self._journal.database.writing() as commit:
-            if commit.run(sql.SET_EXPIRY, [change]) != 1:
-                raise LeaseLost(f"run {self.run} is led by another process now")
-
-    def release_claims(self, keys: Sequence[str]) -> None:
-        """Services whose lanes ended for good are free for other runs."""
-        if not keys:
-            return
-        with mapped_errors("be written"), self._journal.database.writing() as commit:
-            commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in keys])
+        return commit.run(sql.SET_EXPIRY, [change]) == 1
 
 
 def create_run(
@@ -150,11 +147,11 @@ def create_run(
 
 def run_of_key(journal: Journal, key: str) -> str | None:
     """The run that ``key`` began, or None."""
-    with mapped_errors("be read"), journal.database.reading() as read:
-        return _run_of_key(read, key)
+    with mapped_errors("be read"):
+        return _run_of_key(journal.database, key)
 
 
-def _run_of_key(read: Transaction, key: str) -> str | None:
+def _run_of_key(read: Transaction | Database, key: str) -> str | None:
     found = read.ask(sql.RUN_OF_KEY, {"b_key": key})
     return str(found[0][0]) if found else None
 
@@ -182,7 +179,8 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         if row.expires_at > now and not holder_is_dead(row.holder):
             raise LeaseHeld(
                 f"run {run} is led by {row.holder.split()[0]}",
-                hint=f"if that process is gone, its lease ends by itself in {row.expires_at - now:.0f}s",
+                hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
+                f" itself in {row.expires_at - now:.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         missing = {key: name for key, name in services.items() if key not in held}
@@ -201,11 +199,11 @@ def is_led(row: RunRow, now: float) -> bool:
 
 def claims(journal: Journal) -> dict[str, str]:
     """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
-    with mapped_errors("be read"), journal.database.reading() as read:
-        return dict(_claimed(read))
+    with mapped_errors("be read"):
+        return dict(_claimed(journal.database))
 
 
-def _claimed(read: Transaction) -> list[tuple[str, str]]:
+def _claimed(read: Transaction | Database) -> list[tuple[str, str]]:
     """Every claim: the key of a service, and its run."""
     return [(key, run) for key, run in read.ask(sql.CLAIMED, {})]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import stat
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -77,7 +76,7 @@ class Verifier:
         try:
             value = b64decode(signature.value, validate=True)
             self._keys[signature.key].verify(value, statement(run, signature.seq, head))
-        except (InvalidSignature, NotBase64, KeyError):
+        except (InvalidSignature, ValueError, KeyError):  # ValueError: it is not Base64
             return False
         return True
 

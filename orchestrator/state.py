@@ -56,9 +56,9 @@ class Run:
                 self.plan = self.plan.model_copy(update={"policy": event.policy})
 
     @property
-    def open_lanes(self) -> list[Lane]:
-        """Lanes that have not ended."""
-        return [lane for lane in self.lanes.values() if not lane.ended]
+    def is_open(self) -> bool:
+        """Is there a lane that has not ended?"""
+        return not all(lane.ended for lane in self.lanes.values())
 
 
 def next_status(status: str, event: ev.Event) -> str:

@@ -7,6 +7,7 @@ goes to this machine only, unless the inventory says ``insecure_http: true``. No
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from orchestrator.errors import AuthenticationFailed, DefinitionError
 from orchestrator.site import Device, SecretRef, Site, is_this_machine
 
 _SSH_PORT = 22  # what a device has that was given no port
+_TOKEN = re.compile(r"[!-~]+")  # wider than RFC 6750, section 2.1: what a header can hold as one word
 
 
 class HttpOptions(BaseModel):
@@ -70,7 +72,15 @@ def proof_of(site: Site, options: HttpOptions, secrets: Secrets) -> Callable[[],
 
     def proof() -> str:
         if options.token is not None:
-            return "Bearer " + secrets.reveal(options.token, what=f"token for {site.name}")
+            token = secrets.reveal(options.token, what=f"token for {site.name}")
+            if _TOKEN.fullmatch(token) is None:
+                # httpx would refuse it too, with the whole header in the text of its error.
+                raise AuthenticationFailed(
+                    f"the token for {site.name} has a character that no token has",
+                    device=site.name,
+                    hint="a token is one word of ASCII; is there a line end, or a blank, in what holds it?",
+                )
+            return "Bearer " + token
         login = site.login
         if login is None or login.password is None:
             raise AuthenticationFailed(

@@ -93,6 +93,7 @@ class HttpSession:
         self._clock = clock
         self._allows = allows
         self._socket: socket.socket | None = None
+        self._connected_at = 0.0
         self._trust = trust
         self._transport = transport
         self._look_up = look_up
@@ -148,7 +149,7 @@ class HttpSession:
             try:
                 response = self._client.send(outgoing, stream=True)
                 try:
-                    body = self._body(response, asked_at + self._limits.exchange_s)
+                    body = self._body(response, max(asked_at, self._connected_at) + self._limits.exchange_s)
                 finally:
                     response.close()
             except FOREIGN as error:
@@ -191,6 +192,7 @@ class HttpSession:
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._socket = info["return_value"].get_extra_info("socket")
+            self._connected_at = self._clock.now()
 
     @contextmanager
     def _cut_off(self) -> Iterator[threading.Event]:

@@ -10,6 +10,7 @@ import socket
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpcore
 import httpx
@@ -78,12 +79,13 @@ class _ByAddress(httpcore.SyncBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         assert timeout is not None  # a session has limits
+        deadline = self._clock.now() + timeout
 
         def connect(address: Address, within_s: float) -> httpcore.NetworkStream:
             return super(_ByAddress, self).connect_tcp(*address, within_s, local_address, socket_options)
 
         try:
-            return dial(
+            stream = dial(
                 host,
                 port,
                 timeout,
@@ -94,6 +96,38 @@ class _ByAddress(httpcore.SyncBackend):
             )
         except (OSError, UnicodeError) as error:  # of the look-up
             raise httpcore.ConnectError(str(error)) from error
+        return _Dialled(stream, self._clock, deadline)
+
+
+class _Dialled(httpcore.NetworkStream):
+    """A connection that was made. TLS, which httpcore gives as much time once more, has what is left until
+    ``deadline``."""
+
+    def __init__(self, stream: httpcore.NetworkStream, clock: Clock, deadline: float) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._deadline = deadline
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = self._deadline - self._clock.now()
+        if left <= 0:
+            self.close()
+            raise httpcore.ConnectTimeout
+        return self._stream.start_tls(ssl_context, server_hostname, left)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 class _Body(httpx.SyncByteStream):

@@ -39,12 +39,13 @@ class WebhookPoster:
         Raises ``Unreachable``, ``HostKeyRejected``, ``ConnectionLost``, ``CommandTimedOut`` or ``UnreadableReply``
         when there is no answer within ``timeout_s`` seconds, ``DefinitionError`` for a bad ``ca_file``.
         """
-        parts = urlsplit(url)
-        host = parts.hostname or ""
+        host = ""
         try:
+            parts = urlsplit(url)
+            host = parts.hostname or ""
             origin = (parts.scheme, host, parts.port or _PORTS[parts.scheme])
         except (KeyError, ValueError):
-            raise Unreachable(f"the address of the webhook at {host} is none", device=host) from None
+            raise Unreachable(f"the address of the webhook at {host or 'no host'} is none", device=host) from None
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         # Making the connection and the exchange share the time.
         limits = Limits(connect_s=timeout_s / 2, exchange_s=timeout_s / 2)

@@ -10,7 +10,6 @@ The format is that of sshd(8), section "SSH_KNOWN_HOSTS FILE FORMAT": markers, c
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -40,7 +39,7 @@ class HostKey:
             raise ValueError("a host key is written as <type> <base64>")
         try:
             blob = base64.b64decode(fields[1], validate=True)
-        except binascii.Error as error:
+        except ValueError as error:  # binascii.Error is one; letters beyond ASCII are another
             raise ValueError("the second word of a host key is base64") from error
         if not blob:
             raise ValueError("the host key is empty")
@@ -179,6 +178,6 @@ def _matches_hash(entry: str, name: str) -> bool:
         return False
     try:
         salt, wanted = base64.b64decode(fields[2]), base64.b64decode(fields[3])
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one; letters beyond ASCII are another
         return False
     return hmac.compare_digest(hmac.digest(salt, name.encode(), "sha1"), wanted)

@@ -12,7 +12,7 @@ from adapters.mock.amps.embedded import SERVICE, WORLD_FILE, amps_world
 from adapters.mock.amps.faults import FAULTS
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
-from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
+from orchestrator.cli.lab_folder import keep_ports, kept_ports, usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.counting import counted
@@ -35,10 +35,12 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     usable_folder(wish.directory)
     world = amps_world(wish.directory / WORLD_FILE, tools.clock, dict(map(_assumption, wish.assume)))
     world.afflict(faults)
-    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, login=AmpsLogin())
+    ports = kept_ports(wish.directory)
+    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=AmpsLogin())
     with ExitStack() as stack:
         stack.callback(world.close)
         stack.enter_context(lab)
+        keep_ports(wish.directory, {name: lab.address(name)[1] for name in world.layout.names})
         write_copy(lab.inventory_path, wish.inventory)
         show("SIMULATED  the lab is up:")
         for one in world.layout.instances:

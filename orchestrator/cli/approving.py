@@ -44,6 +44,8 @@ def with_approval(tools: Tools, plan: ev.Plan, eyes: Eyes) -> ev.Plan:
     pair = next(pair for pair in plan.inventory.pairs if pair.name == plan.pair)
     policy = pair.approval if pair.approval is not None and eyes.command in pair.approval.commands else None
     needed = max(eyes.by or 0, policy.needed if policy else 0)
+    if not needed and eyes.within is not None:
+        raise DefinitionError("--approve-within: nobody has to approve this run", hint="add --approve-by N")
     if tools.is_rehearsal or not needed:
         return plan
     longest = policy.within if policy else None

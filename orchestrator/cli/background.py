@@ -45,7 +45,7 @@ def begin(
     if any(asks_somebody(site) for site in plan.inventory.sites.values()):
         raise DefinitionError(
             "--no-wait leaves the run to a process that nobody can type a password for",
-            hint="name the secrets by env, file or command in the inventory, or wait for the end",
+            hint="name the secrets by env or file in the inventory, or wait for the end",
         )
     with closing(tools.journal()) as journal:
         with tools.adapters(plan):

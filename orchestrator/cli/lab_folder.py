@@ -1,18 +1,54 @@
-"""What every lab of the command line needs: its folder, a copy of its inventory, and to serve until it is told to end."""
+"""What every lab of the command line needs: its folder, its ports, a copy of its inventory, and to serve until it is told
+to end."""
 
 from __future__ import annotations
 
+import json
 import signal
+import socket
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import DefinitionError
+
+_PORTS_FILE = "ports.json"
 
 
 def usable_folder(directory: Path) -> None:
     """Make the lab's folder, if it is not there. Raises ``DefinitionError``."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DefinitionError(f"{directory} cannot be used: {error.strerror}") from error
+
+
+def kept_ports(directory: Path) -> dict[str, int]:
+    """The ports of the lab that was here before, those that are free: a run that is gone on with seeks its sites there,
+    since it uses the inventory that it began with. By the names that ``keep_ports`` was given."""
+    try:
+        kept = json.loads((directory / _PORTS_FILE).read_text(encoding="utf-8"))
+        return {name: port for name, port in kept.items() if _is_free(port)}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}  # no file, or none of ours: then any port will do
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def keep_ports(directory: Path, ports: Mapping[str, int]) -> None:
+    """Remember these for the next lab in this folder. Raises ``DefinitionError``."""
+    from adapters.mock.lab.inventory import write_private
+
+    try:
+        write_private(directory / _PORTS_FILE, json.dumps(dict(ports)))
     except OSError as error:
         raise DefinitionError(f"{directory} cannot be used: {error.strerror}") from error
 

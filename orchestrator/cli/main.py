@@ -32,7 +32,7 @@ from orchestrator.cli import (
     validate,
     watch,
 )
-from orchestrator.cli.terminal import say, say_error, show, show_json, tolerate_any_text
+from orchestrator.cli.terminal import open_what_is_closed, say, say_error, show, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
     Deliberate errors become one sentence, a hint and their exit code; anything else is a bug, and says so.
     """
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    open_what_is_closed()
     tolerate_any_text()
     try:
         with _private_files():

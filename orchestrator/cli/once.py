@@ -43,7 +43,8 @@ def first_result(tools: Tools, plan: ev.Plan, key: str, *, wait: bool, as_json: 
         if wait:
             _await(tools, journal, name)
         report = build(journal.records(name))
-        show_result(tools, first, report, as_json=as_json, journal=journal)
+        led = is_led(journal.row(name), tools.clock.now())
+        show_result(tools, first, report, as_json=as_json, journal=journal, is_led=led)
         return report.exit_code
 
 

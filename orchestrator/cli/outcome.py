@@ -20,14 +20,17 @@ _LANES_IN_FULL = 20
 Account = Mapping[str, Mapping[str, int]]
 
 
-def show_result(tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool, journal: Journal) -> None:
-    """The result on stdout: a few lines, or one JSON object. Raises ``OutputLost``."""
+def show_result(
+    tools: Tools, plan: ev.Plan, report: RunReport, *, as_json: bool, journal: Journal, is_led: bool = False
+) -> None:
+    """The result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this moment.
+    Raises ``OutputLost``."""
     account = simulated_account(tools, plan)
     if as_json:
         show_json({"result": report.model_dump(mode="json"), "simulated_account": account})
         return
     show("")
-    for line in report_lines(report, account):
+    for line in report_lines(report, account, is_led=is_led):
         show(line)
     if not tools.is_rehearsal:  # that says itself what became of its record
         show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")
@@ -39,8 +42,9 @@ def _here() -> str:
     return f"{STATE_VARIABLE}={shlex.quote(named)} " if named else ""
 
 
-def report_lines(report: RunReport, account: Account | None = None) -> Iterator[str]:
-    """The report for a person. ``account``: what the simulated world says became of the messages, by service."""
+def report_lines(report: RunReport, account: Account | None = None, *, is_led: bool = False) -> Iterator[str]:
+    """The report for a person. ``account``: what the simulated world says became of the messages, by service.
+    ``is_led``: a process leads the run at this moment."""
     marker = "SIMULATED  " if report.simulated else ""
     outcome = report.outcome or report.status
     way = f"{report.source} to {report.target}"
@@ -51,7 +55,7 @@ def report_lines(report: RunReport, account: Account | None = None) -> Iterator[
         lane for lane in report.lanes if lane.outcome is not ev.Outcome.DONE or len(report.lanes) <= _LANES_IN_FULL
     ]
     for lane in shown:
-        yield from _lane_lines(report, lane)
+        yield from _lane_lines(report, lane, is_led)
         if account is not None and lane.service in account:
             yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
     rest = len(report.lanes) - len(shown)
@@ -75,11 +79,15 @@ def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str
         yield f"  GLASS BROKEN by {decision.by}: begun without the approval of others ({decision.reason})"
 
 
-def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:
+def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool) -> Iterator[str]:
     reason = f": {lane.reason}" if lane.reason else ""
     yield f"  {lane.service}: {lane.outcome or _position(report, lane)}{reason}"
     if lane.no_active_site_since is not None:
-        yield f"    NO SITE IS ACTIVE since {lane.no_active_site_since}"
+        unknown = " or ".join(site for site in (report.source, report.target) if site not in lane.roles)
+        perhaps, unless = (
+            ("PERHAPS ", f": what became of the command to {unknown} is not known") if unknown else ("", "")
+        )
+        yield f"    {perhaps}NO SITE IS ACTIVE since {lane.no_active_site_since}{unless}"
     if lane.outage_seconds is not None:
         drained = "" if lane.drained_messages is None else f"; {counted(lane.drained_messages, 'message')} drained"
         if lane.outcome is not ev.Outcome.DONE:
@@ -94,7 +102,7 @@ def _lane_lines(report: RunReport, lane: LaneReport) -> Iterator[str]:
         took = f" after {decision.seconds:.0f}s" if decision.seconds is not None and decision.seconds >= 1 else ""
         by = f"{decision.choice}, by {decision.by}{took}"
         yield f"    decided on {decision.gate}{item}: {by} ({decision.reason}){risk}"
-    next_thing = advice(report, lane)
+    next_thing = advice(report, lane, is_led=is_led)
     if next_thing:
         yield f"    what to do: {next_thing}"
 

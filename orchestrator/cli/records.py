@@ -21,6 +21,7 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import is_led
+from orchestrator.reports.advice import named
 from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build, run_and_report
 from orchestrator.reports.words import sentence
 from orchestrator.state import Run
@@ -77,9 +78,10 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         document = RunDocument(**dict(report), led=led, questions=questions)
         show_json(document.model_dump(mode="json"))
         return
-    by = f", led by {row.holder.split()[0]}" if led else ""
+    leader = row.holder.split()[0] if led else "nobody"
+    by = f", led by {leader}" if led or report.outcome is None else ""
     show(f"run {name}, started {report.started_at} by {report.by}{by}")
-    for line in report_lines(report):
+    for line in report_lines(report, is_led=led):
         show(line)
     for lane in report.lanes if len(report.lanes) == 1 else ():
         for step in lane.steps:
@@ -104,7 +106,10 @@ def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
     for lane in run.lanes.values():
         for gate in lane.gates:
             item = f" --item {gate.item}" if gate.item else ""
-            answer = f"failover decide {'|'.join(gate.choices)} --gate {gate.gate}{item} --run {name} --reason '…'"
+            it = named(run.plan.runbook.runbook, lane.service)
+            answer = (
+                f"failover decide {'|'.join(gate.choices)} --gate {gate.gate}{item} {it} --run {name} --reason '…'"
+            )
             yield OpenQuestion(
                 service=lane.service,
                 gate=gate.gate,

@@ -13,7 +13,7 @@ from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
-from orchestrator.cli.lab_folder import usable_folder, wait_for_signal, write_copy
+from orchestrator.cli.lab_folder import keep_ports, kept_ports, usable_folder, wait_for_signal, write_copy
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
@@ -53,14 +53,19 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     world = _lab_world(tools, wish)
     world.afflict(faults)
     semp: Scheme | None = "http" if wish.plain_http else "https"
+    nodes = [(site.name, node) for site in world.layout.sites for node in site.nodes]
+    kept = kept_ports(wish.directory)
     settings = LabSettings(
         latency_s=wish.latency_ms / 1000,
         clock=tools.clock,
         with_log_files=True,
         semp=None if wish.adapter == "solace-cli" else semp,
+        semp_ports={node: kept.get(_port_name("semp", *node), 0) for node in nodes},
     )
-    with serve_world(world, directory=wish.directory, settings=settings) as lab, ExitStack() as stack:
+    ports = {node: kept.get(_port_name("ssh", *node), 0) for node in nodes}
+    with serve_world(world, directory=wish.directory, ports=ports, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
+        keep_ports(wish.directory, _ports_of(lab, has_semp=settings.semp is not None))
         write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
         show("SIMULATED  the lab is up:")
         for site, node in lab.nodes:
@@ -70,6 +75,15 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
             show(line)
         wait_for_signal()
     say("the lab is down")
+
+
+def _port_name(protocol: str, site: str, node: str) -> str:
+    return f"{protocol} {site} {node}"
+
+
+def _ports_of(lab: Lab, *, has_semp: bool) -> dict[str, int]:
+    ssh = {_port_name("ssh", *node): lab.address(*node)[1] for node in lab.nodes}
+    return ssh | {_port_name("semp", *node): lab.semp_address(*node)[1] for node in lab.nodes if has_semp}
 
 
 def _inventory_of(lab: Lab, adapter: str) -> Path:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from orchestrator.cli import survey_amps
 from orchestrator.cli.stopping import until_stopped
+from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
@@ -27,8 +25,6 @@ from orchestrator.site import Inventory, Pair
 _READINGS = ("replication", "replication_queue", "transactions")
 _COLUMNS = ("service", "site", "role", "bridge", "queue", "prepared", "")
 _NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned"})
-# Without a terminal nothing has to fit on a line.
-_UNLIMITED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +203,7 @@ def _cells(end: Mapping[str, object]) -> list[str]:
 
 
 def _drawn(rows: Rows, columns: Sequence[str], cells: Callable[[Mapping[str, object]], list[str]]) -> list[str]:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in _NUMBERS else "left")
+    table = plain_table(*columns, numbers=_NUMBERS)
     for row in rows:
         for number, (site, end) in enumerate(_ends(row).items()):
             table.add_row(
@@ -218,9 +212,7 @@ def _drawn(rows: Rows, columns: Sequence[str], cells: Callable[[Mapping[str, obj
                 *map(presentable, cells(end)),
                 presentable(str(row["verdict"])) if number == 0 else "",
             )
-    paper = io.StringIO()
-    Console(file=paper, highlight=False, markup=False, width=None if sys.stdout.isatty() else _UNLIMITED).print(table)
-    return [line.rstrip() for line in paper.getvalue().rstrip().splitlines()]
+    return list(lines_of(table))
 
 
 def _word(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -21,9 +22,11 @@ def lines_of(table: Table) -> Iterator[str]:
         yield line.rstrip()
 
 
-def plain_table(*columns: str) -> Table:
-    """A table without lines around its cells."""
+def plain_table(*columns: str, numbers: frozenset[str] = frozenset()) -> Table:
+    """A table without lines around its cells. Where it does not fit, what stands in the first column goes on in the next
+    line: two services whose names were cut could look the same."""
     table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
+    for place, column in enumerate(columns):
+        justify: Literal["left", "right"] = "right" if column in numbers else "left"
+        table.add_column(column, justify=justify, overflow="ellipsis" if place else "fold")
     return table

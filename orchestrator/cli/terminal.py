@@ -126,6 +126,16 @@ def can_show(stream: TextIO, text: str) -> bool:
     return True
 
 
+def open_what_is_closed() -> None:
+    """A standard stream that whoever started this process had closed (``<&-``, some schedulers) reads nothing and goes
+    nowhere: else it is missing, and the next file that is opened, the journal say, has its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = os.fdopen(os.open(os.devnull, os.O_RDWR), mode)  # takes the lowest free place, which is this one
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def tolerate_any_text() -> None:
     """Characters that an output's encoding lacks are spelled out there, instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):

@@ -70,7 +70,8 @@ class Tools:
             path = self.state / "journal.sqlite"
             _make_private(path)
             return Journal.at(path, scrub=scrub, signer=self.signer())
-        self.secrets.redactor.learn(_password_of(url))
+        for password in _passwords_of(url):
+            self.secrets.redactor.learn(password)
         try:
             return Journal(url, scrub=scrub, signer=self.signer())
         except ImportError as error:
@@ -248,14 +249,22 @@ def checked_text(text: str, what: str) -> str:
     return text
 
 
-def _password_of(url: str) -> str:
-    """The password in a database's URL, or nothing."""
-    from urllib.parse import unquote, urlsplit
+def _passwords_of(url: str) -> list[str]:
+    """The passwords in a database's URL: it may also stand among its parameters. Raises ``DefinitionError`` for a URL
+    that would be taken apart within a password, a piece of which would then be in some error."""
+    from urllib.parse import parse_qs, unquote, urlsplit
 
     try:
-        return unquote(urlsplit(url).password or "")
+        parts = urlsplit(url)
+        is_one = parts.netloc.count("@") <= 1 and (parts.port is None or parts.port >= 0)
     except ValueError:
-        return ""
+        is_one = False
+    if not is_one:
+        raise DefinitionError(
+            f"{JOURNAL_VARIABLE} is not the URL of a database",
+            hint="postgresql+psycopg://user:password@host:port/database, where a password has %40 for @ and %3A for :",
+        )
+    return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
 
 
 def _state_directory() -> Path:

@@ -9,9 +9,12 @@ from orchestrator.counting import counted
 from orchestrator.readings import Role
 from orchestrator.reports.report import LaneReport, RunReport
 
+_DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
+"""Planned moves that leave the target's link downgraded, so that the source may be stopped."""
 
-def advice(report: RunReport, lane: LaneReport) -> str:
-    """The next thing to do about ``lane``, or empty."""
+
+def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
+    """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment."""
     if report.approval is not None and report.approval.is_waiting:
         return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
     match lane.outcome:
@@ -31,23 +34,32 @@ def advice(report: RunReport, lane: LaneReport) -> str:
                 "A change could not be taken back. Look at both sites (`failover status`), mend the cause, and let "
                 f"it try again: `failover resume {report.run}`."
             )
+        case None if is_led:
+            back = f" Or ask for activity to be given back to {report.source}: `failover abort {report.run}`."
+            return f"It is under way: wait, and answer what it asks.{back * lane.can_turn_back}"
         case None:
             return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
 
 
 def _after_success(report: RunReport, lane: LaneReport) -> str:
-    family, _, kind = report.runbook.partition("/")
-    option = "service" if family == "amps" else "vpn"
+    kind = report.runbook.partition("/")[2]
+    it = named(report.runbook, lane.service)
     if kind.startswith("uncontrolled"):
         return (
             f"What only {report.source} holds stays there. Keep clients away from it: `failover guard --site "
-            f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore --{option} "
-            f"{_word(lane.service)} --site {report.source}` (with the same inventory)."
+            f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore {it} "
+            f"--site {report.source}` (with the same inventory)."
+        )
+    if report.runbook in _DOWNGRADE_THE_TARGET:
+        return (
+            f"{report.source} may be stopped now. The link to it is downgraded, so {report.target} has no fail-over "
+            f"target until {report.source} is brought back: `failover restore {it} --site {report.source}` "
+            "(with the same inventory)."
         )
     if kind.startswith("restore"):
         return (
             f"{report.source} stands by. To give activity back to it, once that is shown to be safe: `failover "
-            f"failback --{option} {_word(lane.service)} --to {report.source}` (with the same inventory)."
+            f"failback {it} --to {report.source}` (with the same inventory)."
         )
     return ""
 
@@ -72,6 +84,7 @@ def after_refusal(
 ) -> str:
     """What to do where ``runbook`` did not begin with a service, or would not: by how its sites were seen to stand."""
     family, _, kind = runbook.partition("/")
+    it = named(runbook, service)
     is_closed = [lets_clients_in.get(site) is False for site in (source, target)]
     if family == "amps" and kind.startswith(("controlled", "failback")) and is_closed[0]:
         if is_closed[1]:
@@ -80,15 +93,16 @@ def after_refusal(
                 "(`failover runs list`), go on with it or call it off; otherwise somebody must decide which one is to "
                 "serve."
             )
+        restored = f"`failover restore {it} --site {source}`, then " * (runbook in _DOWNGRADE_THE_TARGET)
         return (
             f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
-            f"to {source} with: `failover failback --service {_word(service)} --to {source}` (with the same inventory)."
+            f"to {source} with: {restored}`failover failback {it} --to {source}` (with the same inventory)."
         )
     standing = roles.get(source), roles.get(target)
     if standing == (Role.STANDBY, Role.ACTIVE):
         return (
             f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
-            f"`failover controlled --vpn {_word(service)} --from {target}` (with the same inventory)."
+            f"`failover controlled {it} --from {target}` (with the same inventory)."
         )
     if standing == (Role.STANDBY, Role.STANDBY):
         return (
@@ -100,12 +114,18 @@ def after_refusal(
             "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. Somebody must decide which one "
             "gives up activity before anything can be moved."
         )
+    if kind.startswith(("controlled", "failback")) and standing == (Role.STANDBY, None):
+        return (
+            f"Nothing was changed. Look with `failover status`: if {target} is active already, there is nothing to do; "
+            "else mend the cause, and run it again."
+        )
     return "Nothing was changed. Mend the cause, look with `failover status`, and run it again."
 
 
-def _word(service: str) -> str:
-    """A service's name as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
-    return service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
+def named(runbook: str, service: str) -> str:
+    """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
+    word = service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
+    return f"--service {word}" if runbook.startswith("amps/") else f"--vpn {word}"
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:
@@ -119,6 +139,11 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
         return " It is past the point of no return: the only way is forward."
+    if lane.no_active_site_since is not None and report.target not in lane.roles:
+        return (
+            f" Once {report.target} can be read it is known whether it took over; if not, activity can still be given "
+            f"back to {report.source}: `failover abort {report.run}`."
+        )
     return f" Or give activity back to {report.source}: `failover abort {report.run}`."
 
 

@@ -92,8 +92,9 @@ class LaneReport(_Strict):
     None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
     ``lets_clients_in``: AMPS: what each site was last seen to do; one that was not seen to do either is not in it.
-    ``no_active_site_since``: set while, as far as is known, nobody serves. ``undecided``: the gate whose items it
-    stopped at because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
+    ``no_active_site_since``: set while, as far as is known, nobody serves; only a site that is not in ``roles`` may,
+    since it was told to change and nobody knows yet what came of it. ``undecided``: the gate whose items it stopped at
+    because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
     end.
     """
 
@@ -202,13 +203,16 @@ class _LaneStory:
         self._waits_for: Progress | None = None
         self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
         self._wanted: dict[int, tuple[str, Role]] = {}
+        self._in_doubt: dict[
+            str, Role | None
+        ] = {}  # sites told to change, until the outcome is known: what they were
         self._promoted: set[str] = set()  # sites that were told to take over
         self._dark_since: float | None = None
 
     @property
     def dark_since(self) -> float | None:
-        """Since when, as far as is known, no site is active."""
-        nobody = len(self.roles) == 2 and Role.ACTIVE not in self.roles.values()
+        """Since when, as far as is known, no site is active. A site in doubt is not known to be."""
+        nobody = len(self.roles | self._in_doubt) == 2 and Role.ACTIVE not in self.roles.values()
         return self._dark_since if nobody else None
 
     def take(self, event: ev.Event, at: float) -> None:
@@ -235,8 +239,8 @@ class _LaneStory:
                 self._observed(event, at)
             case ev.ActionIntended():
                 self._intended(event, at)
-            case ev.ActionEnded() if event.effect is Effect.ACCEPTED and event.intent in self._wanted:
-                self._has_role(*self._wanted[event.intent], at)
+            case ev.ActionEnded() if event.intent in self._wanted:
+                self._ended(event, at)
 
     def _abandon(self, event: ev.Escalated | ev.RevertStarted, at: float) -> None:
         if isinstance(event, ev.Escalated):
@@ -275,6 +279,7 @@ class _LaneStory:
             return
         site, role = self._plan.site_name(event.on), Role(event.args["role"])
         self._wanted[event.intent] = (site, role)
+        self._in_doubt[site] = self.roles.pop(site, None)
         if role is Role.ACTIVE:
             self._promoted.add(site)
         elif self._dark_since is None:
@@ -283,8 +288,18 @@ class _LaneStory:
     def _has_role(self, site: str, role: Role, at: float) -> None:
         """A site took a role, or was seen to have it: that may be all there is to know after a lost answer."""
         self.roles[site] = role
+        self._in_doubt.pop(site, None)
         if role is Role.ACTIVE and site in self._promoted and self._dark_since is not None:
             self.outage, self._dark_since = round(at - self._dark_since, 3), None
+
+    def _ended(self, event: ev.ActionEnded, at: float) -> None:
+        site, role = self._wanted[event.intent]
+        before = self._in_doubt.get(site)
+        if event.effect is Effect.ACCEPTED:
+            self._has_role(site, role, at)
+        elif event.effect is not Effect.DOUBTFUL and before is not None:  # it did not obey, so it is what it was
+            self.roles[site] = before
+            del self._in_doubt[site]
 
 
 def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:

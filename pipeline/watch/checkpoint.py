@@ -182,8 +182,10 @@ def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> 
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
+        except OSError as error:
+            raise OutputLost(f"the checkpoint {path} cannot be locked: {error.strerror}") from error
         about = _about(path, readings, rules)
         alerts = path / "alerts" if out is None else out.absolute()
         _sweep(path, alerts, about.id)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing.context import BaseContext
 
 from proof.promises import Broken
 from proof.simulation.draw import draw
@@ -15,7 +18,7 @@ from proof.simulation.night import play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind, family_of
 
-_BATCH = 50  # each begins with new stores
+_BATCH = 20  # few, so that at the end no worker waits long for the last one
 _SWEPT_EVERY = 5  # nights: what is left lying about for longer drives what is needed out of the processor's caches
 
 
@@ -91,7 +94,12 @@ def play_many(seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1) -> 
         for batch in batches:
             yield play_seeds(batch, kinds)
         return
-    # Not forked: a fork of a process with threads may inherit a lock that nobody will open.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
+    with ProcessPoolExecutor(jobs, mp_context=_context()) as workers:
         yield from workers.map(play_seeds, batches, [kinds] * len(batches))
+
+
+def _context() -> BaseContext:
+    """Forked, a worker knows at once all that it would have to import. But a fork of a process with threads may inherit
+    a lock that nobody will open."""
+    is_alone = threading.active_count() == 1
+    return multiprocessing.get_context("fork" if is_alone and sys.platform == "linux" else "spawn")

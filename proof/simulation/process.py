@@ -154,8 +154,9 @@ class NightJournal(Journal):
 
     def empty(self) -> None:
         """As new, for the next story."""
-        with closing(self.engine.raw_connection()) as connection:
-            connection.cursor().executescript(_EMPTY)
+        lent = self.database.lend()
+        lent.cursor().executescript(_EMPTY)
+        self.database.give_back(lent)
 
 
 def _size(path: Path | None) -> int:

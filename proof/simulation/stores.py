@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from proof.simulation.process import NightJournal
@@ -13,20 +14,17 @@ _FAST = Path("/dev/shm")
 
 
 class Stores:
-    """The stores of one worker. Close it at the end."""
+    """The stores of some nights, one after the other. Close it at the end."""
 
     def __init__(self) -> None:
-        self._memory: NightJournal | None = None
         self._folder: Path | None = None
         self._blank = b""  # a journal without a run, as a file
 
     def memory(self) -> NightJournal:
         """The store in memory, empty."""
-        if self._memory is None:
-            self._memory = NightJournal()
-        else:
-            self._memory.empty()
-        return self._memory
+        store = _in_memory()
+        store.empty()
+        return store
 
     def file(self) -> NightJournal:
         """A new store in a file."""
@@ -46,11 +44,12 @@ class Stores:
             self._folder = None
 
     def close(self) -> None:
-        """End everything."""
+        """Leave nothing behind."""
         self.forget()
-        if self._memory is not None:
-            self._memory.close()
-            self._memory = None
+
+
+# One for the whole process: to make its tables takes longer than many a night.
+_in_memory = cache(NightJournal)
 
 
 def torn(store: NightJournal, tear: float) -> NightJournal:

@@ -10,10 +10,10 @@ from typing import Any
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect, Failure, Result, Setting
-from orchestrator.errors import Forbidden
 from orchestrator.readings import Reading
 from orchestrator.site import Device, Login, SecretRef, Site
 from tests.amps_admin.instance import ScriptedInstance
+from tests.seam import Permits
 from tests.semp.wire import Wire
 
 PASSWORD = "s3cret-pass"
@@ -25,19 +25,6 @@ class Secrets:
 
     def reveal(self, reference: object, *, what: str) -> str:
         return PASSWORD
-
-
-@dataclass
-class Permits:
-    """Allows the first ``allowed`` changes."""
-
-    allowed: int = 1_000
-    checks: int = 0
-
-    def check(self) -> None:
-        self.checks += 1
-        if self.checks > self.allowed:
-            raise Forbidden("the lease is no longer ours")
 
 
 @dataclass

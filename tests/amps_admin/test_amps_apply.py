@@ -14,7 +14,8 @@ from adapters.http.session import Request
 from orchestrator.contract import Call
 from orchestrator.errors import AuthenticationFailed, Forbidden
 from tests.amps_admin.instance import answer
-from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Permits, Stage, apply
+from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Stage, apply
+from tests.seam import Permits
 
 SECOND = {"id": "3", "name": "amps-ws", "type": "tcp", "is_enabled": "1"}
 
@@ -105,6 +106,22 @@ def test_named_transports_alone() -> None:
     stage.clock.advance(10)
     assert apply(stage.adapter(), "set_client_transports", state="disabled").effect is ACCEPTED
     assert stage.one.acted == ["/amps/administrator/transports/3/disable"]
+
+
+def test_a_transport_of_a_kind_that_is_not_told() -> None:
+    """It may be the one that takes the mate's link, so it is not disabled by guess; by its name it is."""
+    stage, named = Stage(), Stage(options={"client_transports": ["amps-tcp"]})
+    for one in (stage, named):
+        for transport in one.one.now["transports"]:
+            del transport["type"]
+        one.clock.advance(10)
+    refused = apply(stage.adapter(), "set_client_transports", state="disabled")
+    assert (refused.effect, stage.one.acted) == (REJECTED, [])
+    assert refused.detail == (
+        "amps-1: it does not tell what amps-tcp, amps-replication are for: name client_transports in the options"
+    )
+    assert apply(named.adapter(), "set_client_transports", state="disabled").effect is ACCEPTED
+    assert named.one.acted == ["/amps/administrator/transports/1/disable"]
 
 
 def test_nothing_to_do_it_to() -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from orchestrator.contract import Adapter, Call
 from orchestrator.errors import FailoverError
 from orchestrator.site import SecretRef
-from tests.solace.stage import Permits
+from tests.seam import Permits
 
 CANARY = "C4nary/+Tweet-5ongbird"
 ENVIRONMENT = {"CANARY": CANARY}

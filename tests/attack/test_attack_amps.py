@@ -24,10 +24,11 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
 from tests.amps_admin.instance import ScriptedInstance
-from tests.amps_admin.stage import Permits, Stage, apply
+from tests.amps_admin.stage import Stage, apply
 from tests.amps_admin.world_pair import AWAY, HOME, Way, WorldPair
 from tests.attack.damage import damaged
 from tests.attack.names import LEGAL
+from tests.seam import Permits
 
 Handler = Callable[[Incoming], Outgoing]
 CONFIGURATION = "/amps/instance/config.xml"

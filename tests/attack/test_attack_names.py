@@ -30,7 +30,7 @@ from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.site import Device, Site
 from tests.attack.names import ILLEGAL, LEGAL
-from tests.solace.stage import Permits
+from tests.seam import Permits
 
 pytestmark = pytest.mark.realtime
 

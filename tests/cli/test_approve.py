@@ -133,6 +133,7 @@ def test_words_that_cannot_be_said(shell: Shell) -> None:
         ("controlled", "--vpn", VPN, "--yes", "--approve-by", "1", "--approve-within", "5"),
         ("controlled", "--vpn", VPN, "--yes", "--approve-by", "1", "--approve-within", "0s"),
         ("controlled", "--vpn", VPN, "--yes", "--approve-by", "0"),
+        ("controlled", "--vpn", VPN, "--yes", "--approve-within", "30m"),  # whoever says so wants to be approved
     ):
         assert shell(*wrong).code == 2, wrong
     assert len(shell("runs", "list").out.splitlines()) == 1

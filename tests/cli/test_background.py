@@ -59,11 +59,15 @@ def test_its_paper_is_private_and_whole(bench: Bench) -> None:
 
 @pytest.mark.parametrize("bench", [20_000], indirect=True)
 def test_ctrl_c_at_the_terminal_is_not_for_it(bench: Bench) -> None:
-    """Law: the other process has a session of its own: what ends our terminal does not end the run."""
-    run = begun(bench)
+    """Law: the other process has a session of its own: what ends our terminal does not end the run. Whoever asks again
+    meanwhile is told how it stands, and not to go on with it."""
+    run = begun(bench, "--idempotency-key", "k")
     with closing(Journal.at(bench.folder / "state" / "journal.sqlite")) as journal:
         pid = int(journal.row(run).holder.split()[0].rpartition(":")[2])
     assert os.getsid(pid) == pid != os.getsid(0)
+    again = ("controlled", "--all", "--yes", "--runbook", "hasty.yaml", "--no-wait", "--idempotency-key", "k")
+    asked = bench.run(*again)
+    assert (asked.code, "It is under way" in asked.out, "failover resume" in asked.out) == (6, True, False)
     assert bench.run("abort", run, "--reason", "enough").code == 0
 
 

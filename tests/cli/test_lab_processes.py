@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -80,6 +81,31 @@ def test_faults_on_the_wire(make_bench: MakeBench) -> None:
     assert len(changes(bench, "ny")) == 1, "sent once"
     ended = [event["effect"] for event in bench.exported() if event["kind"] == "action.ended"]
     assert ended == ["doubtful", "accepted"]
+
+
+@pytest.mark.parametrize("shape", [(), ("--amps",)])
+def test_a_lab_that_comes_back(make_bench: MakeBench, shape: tuple[str, ...]) -> None:
+    """Law: a lab that is begun again serves on the ports it had, where a run that is gone on with seeks it; one that
+    somebody else has by then is replaced."""
+    bench = make_bench()
+
+    def doors() -> dict[str, int]:
+        """By device and protocol; what was served before is killed, and nothing tells it to tidy up."""
+        lab, _ = lab_up(bench, *shape)
+        listed = json.loads((bench.folder / "lab/ports.json").read_text())
+        inventory = (bench.folder / "lab.yaml").read_text()
+        assert all(f"port: {port}\n" in inventory for port in listed.values())
+        lab.kill()
+        lab.communicate(timeout=PATIENCE_S)
+        return dict(listed)
+
+    first = doors()
+    assert len(first) == (2 if shape else 4)
+    assert doors() == first
+    taken, port = next(iter(first.items()))
+    with socket.create_server(("127.0.0.1", port)):
+        moved = doors()
+    assert {name for name in first if moved[name] != first[name]} == {taken}
 
 
 def test_a_wish_that_contradicts_itself(make_bench: MakeBench) -> None:

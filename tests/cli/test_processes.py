@@ -171,6 +171,17 @@ def test_a_result_that_has_no_room(bench: Bench) -> None:
     moved(bench)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(bench: Bench, closed: str) -> None:
+    """Law: whoever starts it without standard streams, as some schedulers do, has the run, its record and its exit code;
+    and no file of the run takes the place of one."""
+    ended = bench.run(*MOVE, before=["sh", "-c", f'exec "$@" {closed}', "sh"])
+    assert (ended.code, "bug" in ended.err) == (0, False)
+    assert bench.here("runs", "verify").code == 0
+    assert bench.run("status", before=["sh", "-c", f'exec "$@" {closed}', "sh"]).code in (0, 4)
+    moved(bench)
+
+
 def test_a_read_only_folder(bench: Bench) -> None:
     """Law: a state directory that cannot be used is said to be that, in one sentence, before anything begins."""
     bench.environment = {"FAILOVER_STATE": "/proc/nowhere"}

@@ -121,9 +121,16 @@ def test_control_the_echo_is_loud(echoing: Shell) -> None:
     assert CANARY not in store.redactor.scrub(str(answers[VPN]))
 
 
-def test_the_journal_of_a_database(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://failover:s3cret%2Fjournal@127.0.0.1:1/none",
+        "postgresql+psycopg://127.0.0.1:1/none?user=failover&password=s3cret%2Fjournal&sslmode=s3cret%2Fjournal",
+    ],
+)
+def test_the_journal_of_a_database(shell: Shell, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     """Law: the password in a journal's URL is on no output, neither in the record's place nor in an error."""
-    monkeypatch.setenv("FAILOVER_JOURNAL", "postgresql+psycopg://failover:s3cret%2Fjournal@127.0.0.1:1/none")
+    monkeypatch.setenv("FAILOVER_JOURNAL", url)
     ended = shell("runs", "list")
     assert ended.code == 6
     assert "s3cret" not in ended.out + ended.err

@@ -110,7 +110,9 @@ def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
 
 
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
-    """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn."""
+    """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn. What
+    `runs show` says meanwhile is for a run that is led: its answer is for the one service that it stands under, and
+    nobody is sent to `resume`, which would be locked out."""
     terminal = bench.terminal(*MOVE, *HASTY, "--fault", "drain: bridge down")
     terminal.until("DECISION NEEDED")
     terminal.until("messages are at risk")
@@ -118,7 +120,9 @@ def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     shown = bench.here("runs", "show").out
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
-    assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --run 2")
+    assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --vpn V --run 2")
+    assert "what to do: It is under way: wait, and answer what it asks. Or ask for activity" in shown
+    assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
     told = bench.here("decide", "revert", "--gate", "bridge-lost", "--reason", "the link is gone")
@@ -171,6 +175,17 @@ def test_the_line_breaks(make_bench: MakeBench) -> None:
     kinds = [event["kind"] for event in bench.exported()]
     assert (kinds[-1], kinds.count("observer.failed") <= 1, "gate.decided" in kinds) == ("run.finished", True, False)
     assert bench.roles("Plain") == ("standby", "active")
+
+
+@pytest.mark.parametrize("command", ["status", "check"])
+def test_names_are_whole_on_a_narrow_screen(make_bench: MakeBench, command: str) -> None:
+    """Law: two services are told apart at any width: a name that does not fit goes on in the next line."""
+    names = ("Settlement_London_1", "Settlement_London_2")
+    bench = make_bench(vpns=tuple(VpnLayout(name) for name in names))
+    terminal = bench.terminal(command, columns=44)
+    terminal.end()
+    table = [line.split("  ")[0].split(" ")[0] for line in terminal.text.splitlines()]
+    assert [name for name in names if name not in "".join(table)] == []
 
 
 @pytest.mark.parametrize("columns", [80, 160])

@@ -65,6 +65,18 @@ def test_an_undo_that_fails(shell: Shell) -> None:
     assert (shell.roles(), shell.tally().lost) == (("active", "standby"), 0)
 
 
+def test_an_activation_that_nobody_knows_the_end_of(shell: Shell) -> None:
+    """Law: nobody is said to be active or not where the answer to a command was lost and its site is gone; here the
+    target did take over. Once it can be read, that is known."""
+    ended = shell.move("--fault", "activate: lose reply", "--fault", "activate: unreachable nj 40s")
+    assert ended.code == 6
+    assert " PERHAPS NO SITE IS ACTIVE since " in ended.out
+    assert ": what became of the command to nj is not known\n" in ended.out
+    resumed = shell("resume")
+    assert (resumed.code, "NO SITE IS ACTIVE" in resumed.out) == (0, False)
+    assert shell.roles() == ("standby", "active")
+
+
 def test_it_does_not_matter_where_it_is_typed(shell: Shell) -> None:
     """Law: a run is gone on with by a beginning of its name, `last`, or no name at all."""
     for name in ("last", "", None):

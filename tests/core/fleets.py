@@ -1,4 +1,4 @@
-"""What the tests of the fleets share: a permit, commands in one line, and a site that counts its requests."""
+"""What the tests of the fleets share: commands in one line, and a site that counts its requests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ from tests.core.scripted import ScriptedPair, ScriptedSite
 MANY = [f"service-{number}" for number in range(1000)]
 BOTH: tuple[tuple[Side, str], ...] = (("source", "replication_queue"), ("target", "replication"))
 GATE = ev.GateOpened(gate="g", step="s", choices=("wait", "stop"), unattended="stop", why="")
-
-
-class Allowed:
-    """A permit that is always given."""
-
-    def check(self) -> None:
-        """Nothing stands in the way."""
 
 
 class Counting(ScriptedSite):

@@ -18,16 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import (
-    ActionSpec,
-    ArgumentSpec,
-    Call,
-    Effect,
-    Failure,
-    Permit,
-    ReadingSpec,
-    Result,
-)
+from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Failure, Permit, ReadingSpec, Result
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
 from orchestrator.readings import (
     Bridge,

@@ -24,8 +24,9 @@ from orchestrator.errors import (
 from orchestrator.fleet import Answer, Ended, InlineFleet, Observation
 from orchestrator.readings import QueueDepth, Reading
 from orchestrator.runbook import Progress, Side
-from tests.core.fleets import BOTH, GATE, MANY, Allowed, Counting, observe, promote
+from tests.core.fleets import BOTH, GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite
+from tests.seam import Permits
 
 Site = Callable[[ScriptedPair, Side], Adapter]
 
@@ -33,7 +34,7 @@ Site = Callable[[ScriptedPair, Side], Adapter]
 def inline(pair: ScriptedPair, site: Site = Counting, **more: object) -> tuple[InlineFleet, dict[Side, Adapter]]:
     sides: tuple[Side, ...] = ("source", "target")
     adapters = {side: site(pair, side) for side in sides}
-    return InlineFleet(adapters, Allowed(), pair.clock, **more), adapters  # type: ignore[arg-type]
+    return InlineFleet(adapters, Permits(), pair.clock, **more), adapters  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from orchestrator.decide import Ask
 from orchestrator.fleet import Completion, Fleet, Observation, ThreadedFleet
 from orchestrator.readings import Reading
 from orchestrator.runbook import Side
-from tests.core.fleets import GATE, MANY, Allowed, Counting, observe, promote
+from tests.core.fleets import GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite
+from tests.seam import Permits
 
 pytestmark = pytest.mark.realtime
 
@@ -65,7 +66,7 @@ def gather(fleet: Fleet, count: int, clock: SystemClock) -> list[Completion]:
 def threaded(pair: ScriptedPair) -> Iterator[tuple[ThreadedFleet, dict[Side, Held], SystemClock]]:
     clock = SystemClock()
     sites: dict[Side, Held] = {side: Held(pair, side) for side in ("source", "target")}
-    fleet = ThreadedFleet(sites, Allowed(), clock)
+    fleet = ThreadedFleet(sites, Permits(), clock)
     yield fleet, sites, clock
     sites["target"].let_go.set()
     fleet.close()
@@ -143,7 +144,7 @@ def test_a_broken_program_raises_in_the_caller_s_thread(pair: ScriptedPair) -> N
 
     clock = SystemClock()
     sites: dict[Side, Adapter] = {"source": Buggy(pair, "source"), "target": Buggy(pair, "target")}
-    fleet = ThreadedFleet(sites, Allowed(), clock)
+    fleet = ThreadedFleet(sites, Permits(), clock)
     fleet.submit([observe(MANY[0])])
     with pytest.raises(ZeroDivisionError):
         gather(fleet, 1, clock)
@@ -176,7 +177,7 @@ def test_one_question_at_a_time(pair: ScriptedPair) -> None:
             assert may_answer.wait(20)
             return None
 
-    fleet = ThreadedFleet(pair.adapters(), Allowed(), clock, desk=Desk())
+    fleet = ThreadedFleet(pair.adapters(), Permits(), clock, desk=Desk())
     fleet.submit([Ask(MANY[0], GATE), Ask(MANY[1], GATE), observe(MANY[2])])
     (reading,) = gather(fleet, 1, clock)
     assert isinstance(reading, Observation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import pytest
 
@@ -16,15 +17,11 @@ from orchestrator.probing import with_reachability
 from orchestrator.readings import DeviceHealth, Reading
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
+from orchestrator.runbook import Side
 from orchestrator.site import Site
+from tests.seam import Permits
 
 SETTING = Setting(clock=VirtualClock(), secrets=SecretStore())
-
-
-class Free:
-    """Always allows."""
-
-    def check(self) -> None: ...
 
 
 def a_kind(
@@ -38,6 +35,9 @@ def a_kind(
     """An adapter that answers with its own name, and keeps a diary."""
 
     class Kind:
+        readings: ClassVar[Mapping[str, ReadingSpec]]
+        actions: ClassVar[Mapping[str, ActionSpec]]
+        simulated: ClassVar[bool]
         diary: list[str]
 
         def __init__(self, site: Site, setting: Setting) -> None:
@@ -102,16 +102,16 @@ def test_the_first_that_declares_it_is_asked() -> None:
     adapter = kind(site, SETTING)
     assert adapter.probe("health", ["A"])["A"] == DeviceHealth(node="semp")
     assert adapter.probe("platform", ["A"])["A"] == DeviceHealth(node="cli")
-    assert [one.device for one in adapter.apply("set_role", [Call("A")], Free())] == ["semp"]
-    assert [one.device for one in adapter.apply("shut", [Call("A")], Free())] == ["cli"]
+    assert [one.device for one in adapter.apply("set_role", [Call("A")], Permits())] == ["semp"]
+    assert [one.device for one in adapter.apply("shut", [Call("A")], Permits())] == ["cli"]
     with pytest.raises(ValueError, match="no adapter of the site has a reading transactions"):
         adapter.probe("transactions", ["A"])
     with pytest.raises(ValueError, match="no adapter of the site has an action boil"):
-        adapter.apply("boil", [Call("A")], Free())
+        adapter.apply("boil", [Call("A")], Permits())
 
 
 @pytest.mark.parametrize(("kinds", "all_of_them"), [((True, True), True), ((True, False), False)])
-def test_half_a_simulation_is_none(kinds, all_of_them) -> None:
+def test_half_a_simulation_is_none(kinds: tuple[bool, ...], all_of_them: bool) -> None:
     """Law (promise 13): a site counts as simulated only if nothing that speaks for it is real."""
     assert compose([a_kind(simulated=one) for one in kinds]).simulated is all_of_them
 
@@ -134,7 +134,9 @@ WRONG, OTHER = AuthenticationFailed("wrong password"), HostKeyRejected("another 
         (AWAY, AWAY, AWAY),
     ],
 )
-def test_opening_tells_early_what_a_person_must_mend(first, second, raised) -> None:
+def test_opening_tells_early_what_a_person_must_mend(
+    first: Exception | None, second: Exception | None, raised: Exception | None
+) -> None:
     """Law: all are opened whatever becomes of one; a refusal of any is raised, silence only of the first."""
     site, diary = a_site("two")
     adapter = compose([a_kind(name="1", refuses=first), a_kind(name="2", refuses=second)])(site, SETTING)
@@ -188,11 +190,12 @@ def test_simulated_is_said_by_the_site_or_by_all_its_adapters() -> None:
 
 
 @pytest.mark.parametrize("name", ["solace/uncontrolled-commanded", "solace/restore-commanded"])
-def test_the_shipped_runbooks_fit_a_site_with_a_command(name) -> None:
+def test_the_shipped_runbooks_fit_a_site_with_a_command(name: str) -> None:
     """Law: a shipped runbook has no error for the sites it is chosen for, each side judged by its own adapters."""
     runbook = load_runbook(name)
     plain = a_real_site(also=(), fence=())
-    for side, site in (("source", a_real_site()), ("target", plain)):
+    sides: Mapping[Side, Site] = {"source": a_real_site(), "target": plain}
+    for side, site in sides.items():
         declared = Registry().declarations(site)
         found = lint(runbook, with_reachability(declared.readings), declared.actions, side=side)
         assert [str(one) for one in found if one.level == "error"] == []

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.decisions import XaDecision, XaDecisions, choice_by_branches
+from orchestrator.decisions import BranchOutcome, XaDecision, XaDecisions, choice_by_branches
 from orchestrator.errors import DefinitionError
 from orchestrator.loader import load_decisions, read_decisions
+from tests.definitions.declared import Write
 
-OUTCOMES = ["committed", "rolled-back", "prepared", "unknown"]
+OUTCOMES = get_args(BranchOutcome)
 
 
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=6))
-def test_the_rule_of_the_branches(outcomes) -> None:
+def test_the_rule_of_the_branches(outcomes: list[BranchOutcome]) -> None:
     """Law: any branch rolled back → rollback; all committed → commit; otherwise, or with none, undecided."""
     choice = choice_by_branches(outcomes)
     if "rolled-back" in outcomes:
@@ -25,7 +28,7 @@ def test_the_rule_of_the_branches(outcomes) -> None:
         assert choice is None
 
 
-def test_decisions_with_their_reasons(write) -> None:
+def test_decisions_with_their_reasons(write: Write) -> None:
     """Law: a choice is returned with its reason, a rule with the outcomes it was applied to; the rest is open."""
     decisions = load_decisions(
         write("""\
@@ -60,7 +63,7 @@ decisions:
     assert XaDecisions().decide("0021B028-00-01") is None
 
 
-def test_an_xid_that_looks_like_a_date_stays_a_text(write) -> None:
+def test_an_xid_that_looks_like_a_date_stays_a_text(write: Write) -> None:
     """Law: YAML 1.1 would make a date of 2001-01-01; it is a legal XID."""
     assert load_decisions(write("decisions: [{xid: 2001-01-01, branches: []}]")).decisions[0].xid == "2001-01-01"
 
@@ -87,7 +90,7 @@ def test_an_xid_that_looks_like_a_date_stays_a_text(write) -> None:
         ("commit", "decisions[1] must be keys with values, not a text"),
     ],
 )
-def test_mistakes_in_decisions(write, entry, sentence) -> None:
+def test_mistakes_in_decisions(write: Write, entry: str, sentence: str) -> None:
     """Law: a decision that could be misunderstood is refused at its line."""
     path = write(f"decisions:\n  - {{xid: 0-0-0, branches: []}}\n  - {entry}\n")
     with pytest.raises(DefinitionError) as caught:
@@ -101,6 +104,6 @@ def test_the_longest_xid_is_accepted() -> None:
     assert XaDecision(xid="1-" + "0" * 263 + "-", branches=()).decide() is None
 
 
-def test_another_file_is_not_taken_for_decisions(write) -> None:
+def test_another_file_is_not_taken_for_decisions(write: Write) -> None:
     """Law: a file of another kind is refused, not read as empty."""
     assert [found.code for found in read_decisions(write("sites: {}\npairs: []\n")).findings] == ["unknown-key"] * 2

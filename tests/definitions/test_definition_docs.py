@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestrator.definitions import Definition
 from orchestrator.findings import Level, worst
 from orchestrator.lint import lint
 from orchestrator.loader import read_decisions, read_inventory, read_runbook
 from orchestrator.readings import READINGS, field_names, item_field_names
 from orchestrator.schemas import schemas
+from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write
 
 ROOT = Path(__file__).parents[2]
 DOCS = {name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("runbooks", "inventory")}
-READ = {"runbook": read_runbook, "inventory": read_inventory, "decisions": read_decisions}
+READ: dict[str, Callable[[Path], Definition[Any]]] = {
+    "runbook": read_runbook,
+    "inventory": read_inventory,
+    "decisions": read_decisions,
+}
 EXAMPLES = [
     (kind, text)
     for page in DOCS.values()
@@ -34,13 +42,13 @@ def test_every_example_is_marked() -> None:
 
 
 @pytest.mark.parametrize(("kind", "text"), EXAMPLES)
-def test_examples_load(write, readings, actions, kind, text) -> None:
+def test_examples_load(write: Write, kind: str, text: str) -> None:
     """Law: what the documentation shows can be used as it stands; the runbook lints clean."""
     definition = READ[kind](write(text))
     assert definition.value is not None, [str(found) for found in definition.findings]
     assert worst(definition.findings) in (None, Level.NOTE)
     if kind == "runbook":
-        assert worst(lint(definition.value, readings, actions)) is Level.NOTE
+        assert worst(lint(definition.value, READING_SPECS, ACTION_SPECS)) is Level.NOTE
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,7 @@ def test_examples_load(write, readings, actions, kind, text) -> None:
         ("inventory", "inventory.schema.json"),
     ],
 )
-def test_every_key_is_told(page, schema) -> None:
+def test_every_key_is_told(page: str, schema: str) -> None:
     """Law: there is no key that its page does not name."""
     model = json.loads(schemas()[schema])
     shapes = [model, *model["$defs"].values()]
@@ -66,7 +74,7 @@ def test_every_field_of_a_reading_is_told() -> None:
 
 
 @pytest.mark.parametrize("page", DOCS)
-def test_every_code_is_told_and_exists(page) -> None:
+def test_every_code_is_told_and_exists(page: str) -> None:
     """Law: the table of codes is that of the program."""
     code = r'"([a-z]+(?:-[a-z]+)+|yaml)"'
     source = "".join((ROOT / "orchestrator" / name).read_text(encoding="utf-8") for name in SOURCES[page])

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from orchestrator.findings import Level, worst
+from orchestrator.findings import Finding, Level, worst
 from orchestrator.lint import lint
 from orchestrator.loader import read_runbook
 from orchestrator.runbook import Runbook
+from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write
+from tests.seam import told
 
 CLEAN = """\
 runbook: test/switch
@@ -70,42 +74,45 @@ MOVED = "    title: t\n    point_of_no_return: true\n    do: {on: source, action
 POINT = "    point_of_no_return: true\n"
 
 
+Found = Callable[[str], list[Finding]]
+
+
 @pytest.fixture
-def found(write, readings, actions):
+def found(write: Write) -> Found:
     """Lints a text and returns what it finds but for the one note that the clean runbook has."""
 
-    def check(text: str):
+    def check(text: str) -> list[Finding]:
         definition = read_runbook(write(text))
         assert definition.value is not None, [str(finding) for finding in definition.findings]
-        findings = lint(definition.value, readings, actions, file="x.yaml", lines=definition.lines)
+        findings = lint(definition.value, READING_SPECS, ACTION_SPECS, file="x.yaml", lines=definition.lines)
         assert all(finding.file == "x.yaml" for finding in findings)
         return [finding for finding in findings if (finding.code, finding.level) != ("no-inverse", Level.NOTE)]
 
     return check
 
 
-def test_the_clean_runbook_has_one_note(write, readings, actions) -> None:
+def test_the_clean_runbook_has_one_note(write: Write) -> None:
     """Law: committing a transaction has no inverse; that it cannot be taken back is noted, not forbidden."""
     definition = read_runbook(write(CLEAN))
     assert definition.value is not None
-    (note,) = lint(definition.value, readings, actions, lines=definition.lines)
+    (note,) = lint(definition.value, READING_SPECS, ACTION_SPECS, lines=definition.lines)
     assert (note.level, note.code, note.line) == (Level.NOTE, "no-inverse", 24)
     assert "transactions lies before the point of no return" in note.message
 
 
-def test_without_lines_the_findings_are_the_same(readings, actions) -> None:
+def test_without_lines_the_findings_are_the_same() -> None:
     """Law: lint needs no file; then nothing claims to know a line."""
     step = {"id": "a", "title": "t", "require": [UNKNOWN_READING]}
     runbook = Runbook.model_validate({"runbook": "a/b", "summary": "s", "steps": [step]})
-    (finding,) = lint(runbook, readings, actions)
+    (finding,) = lint(runbook, READING_SPECS, ACTION_SPECS)
     assert (finding.file, finding.line, finding.code) == (None, None, "unknown-reading")
 
 
-def test_the_shipped_controlled_runbook_is_clean(readings, actions) -> None:
+def test_the_shipped_controlled_runbook_is_clean() -> None:
     """Law: a shipped runbook has no error and no warning."""
     definition = read_runbook("solace/controlled")
     assert definition.value is not None
-    findings = lint(definition.value, readings, actions, file=definition.file, lines=definition.lines)
+    findings = lint(definition.value, READING_SPECS, ACTION_SPECS, file=definition.file, lines=definition.lines)
     assert worst(findings) is Level.NOTE, [str(finding) for finding in findings]
 
 
@@ -201,7 +208,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("old", "new", "code", "words"), WORDS + SHAPES)
-def test_each_rule(found, old, new, code, words) -> None:
+def test_each_rule(found: Found, old: str, new: str, code: str, words: str) -> None:
     """Law: one broken rule gives its own code, at the line where it is broken, and what was meant."""
     assert old in CLEAN
     text = CLEAN.replace(old, new, 1)
@@ -226,7 +233,7 @@ ALONG = {
 
 
 @pytest.mark.parametrize("choice", ["wait", "revert"])
-def test_revert_after_the_point_of_no_return(found, choice) -> None:
+def test_revert_after_the_point_of_no_return(found: Found, choice: str) -> None:
     """Law: after the point of no return no gate offers the way back, nor takes it unattended."""
     moved = CLEAN.replace("    title: t\n    do: {on: source, action: set_role", MOVED, 1).replace(UNDO, "")
     text = moved.replace("    point_of_no_return: true\n    do: {on: target", "    do: {on: target")
@@ -234,32 +241,32 @@ def test_revert_after_the_point_of_no_return(found, choice) -> None:
     assert "revert-after-point-of-no-return" in {finding.code for finding in found(text)}
 
 
-def test_stop_and_wait_are_always_legal_unattended(found) -> None:
+def test_stop_and_wait_are_always_legal_unattended(found: Found) -> None:
     """Law: nobody has to offer stopping or waiting for it to hold unattended."""
     assert found(CLEAN.replace(LOST, "gate: lost, choices: [revert], unattended: stop}")) == []
 
 
-def test_a_timeout_alone_ends_a_wait(found) -> None:
+def test_a_timeout_alone_ends_a_wait(found: Found) -> None:
     """Law: a wait needs one of when_stalled and timeout."""
     assert found(CLEAN.replace(STALL, "    timeout: 1h\n")) == []
 
 
-def test_a_runbook_for_one_side_needs_no_point_of_no_return(found) -> None:
+def test_a_runbook_for_one_side_needs_no_point_of_no_return(found: Found) -> None:
     """Law: only a runbook that changes both sites must mark the step after which there is no way back."""
     text = CLEAN[: CLEAN.index("  - id: activate")]
     assert found(text) == []
 
 
-def test_a_stored_runbook_has_the_same_findings(write, readings, actions) -> None:
+def test_a_stored_runbook_has_the_same_findings(write: Write) -> None:
     """Law: defaults that are written out do not count as keys without effect."""
     definition = read_runbook(write(CLEAN))
     assert definition.value is not None
     stored = Runbook.model_validate_json(definition.value.model_dump_json())
-    assert {finding.code for finding in lint(stored, readings, actions)} == {"no-inverse"}
+    assert {finding.code for finding in lint(stored, READING_SPECS, ACTION_SPECS)} == {"no-inverse"}
 
 
-def test_arguments_given_under_args_are_found_too(found) -> None:
+def test_arguments_given_under_args_are_found_too(found: Found) -> None:
     """Law: the stored spelling of arguments is linted at its own line."""
     text = CLEAN.replace(DEMOTE, "do:\n      on: source\n      action: set_role\n      args:\n        role: x # <-")
     (finding,) = [one for one in found(text) if one.code == "wrong-argument"]
-    assert "# <-" in text.splitlines()[finding.line - 1]
+    assert "# <-" in text.splitlines()[told(int, finding.line) - 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from orchestrator.findings import Level
 from orchestrator.lint_inventory import lint_adapters
 from orchestrator.loader import load_inventory, read_inventory
 from orchestrator.registry import Registry
+from tests.definitions.declared import Write
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE3LLKSF9MBHAb1PW71Sw8qOv+iDp3DFABbB4SRei+L6"
 TEXT = f"""\
@@ -38,11 +39,18 @@ pairs:
 """
 
 
-@pytest.fixture
-def found(write):
+Told = tuple[Level, str, int | None]
+
+
+class Found(Protocol):
     """Loads an edited inventory and returns (level, code, line) of its findings."""
 
-    def check(old: str = "", new: str = ""):
+    def __call__(self, old: str = "", new: str = "") -> list[Told]: ...
+
+
+@pytest.fixture
+def found(write: Write) -> Found:
+    def check(old: str = "", new: str = "") -> list[Told]:
         assert old in TEXT
         return [(one.level, one.code, one.line) for one in load_inventory(write(TEXT.replace(old, new, 1)))[1]]
 
@@ -77,7 +85,7 @@ def test_the_example_has_no_findings() -> None:
         ("pairs:", "  la:\n    adapter: mock\n    devices: [{name: x}]\npairs:", [(Level.NOTE, "unused-site", 16)]),
     ],
 )
-def test_findings_that_do_not_forbid_the_use(found, old, new, expected) -> None:
+def test_findings_that_do_not_forbid_the_use(found: Found, old: str, new: str, expected: list[Told]) -> None:
     """Law: secrets in plain sight are warnings; what is merely worth knowing is a note; both say where."""
     if expected is None:
         with pytest.raises(DefinitionError):
@@ -90,14 +98,14 @@ def test_findings_that_do_not_forbid_the_use(found, old, new, expected) -> None:
     "key",
     ["abc", "ssh-ed25519", "ssh-ed25519 !!", f"ssh-rsa {KEY.split()[1]}", "ssh-rsa AAAA", f"{KEY} comment", "' x'"],
 )
-def test_a_host_key_that_pins_nothing_is_an_error(write, key) -> None:
+def test_a_host_key_that_pins_nothing_is_an_error(write: Write, key: str) -> None:
     """Law: a pin that no device could ever match is found now, and not at three in the morning."""
     path = write(TEXT.replace(KEY, key))
     with pytest.raises(DefinitionError, match=r":7: the host_key of device ny1 is not <type> <base64>"):
         load_inventory(path)
 
 
-def test_two_pairs_of_one_name(write) -> None:
+def test_two_pairs_of_one_name(write: Write) -> None:
     """Law: a pair is known by its name."""
     path = write(TEXT + "  - {name: trading, sites: [ny, nj], services: [B]}\n")
     with pytest.raises(DefinitionError, match=r":20: two pairs are called trading"):
@@ -131,7 +139,7 @@ def test_two_pairs_of_one_name(write) -> None:
         ),
     ],
 )
-def test_fence_plans_and_further_adapters(found, old, new, expected) -> None:
+def test_fence_plans_and_further_adapters(found: Found, old: str, new: str, expected: list[Told]) -> None:
     """Law: a site of a pair has a fence plan, unless it is the lab's; further adapters are read as the first is."""
     assert found(old, new) == expected
 
@@ -145,7 +153,7 @@ def test_fence_plans_and_further_adapters(found, old, new, expected) -> None:
         ("[cut]", "runs cut, which no adapter of it has"),
     ],
 )
-def test_a_fence_command_that_cannot_be_carried_out(write, commands, sentence) -> None:
+def test_a_fence_command_that_cannot_be_carried_out(write: Write, commands: str, sentence: str) -> None:
     """Law: a fence plan that would fail on the night is an error on the day."""
     also = f"    also: [{{adapter: local, options: {{commands: {commands}}}}}]\n    fence: [{{command: cut}}]\n"
     path = write(TEXT.replace("    fence: [{backbone: true}]\n", also))
@@ -170,7 +178,9 @@ def a_kind(*words: str) -> type[Adapter]:
         ("{attest: pull the cables}", (), None),
     ],
 )
-def test_a_fence_plan_is_within_the_adapters_power(write, plan, words, found) -> None:
+def test_a_fence_plan_is_within_the_adapters_power(
+    write: Write, plan: str, words: tuple[str, ...], found: Told | None
+) -> None:
     """Law: what the fence plan names can be done by an adapter of the site, and proven by one of its readings."""
     definition = read_inventory(write(TEXT.replace("fence: [{backbone: true}]", f"fence: [{plan}]", 1)))
     assert definition.value is not None
@@ -178,7 +188,7 @@ def test_a_fence_plan_is_within_the_adapters_power(write, plan, words, found) ->
     assert [(one.level, one.code, one.line) for one in told] == [found] * (found is not None)
 
 
-def test_an_adapter_that_nobody_offers_is_found(write) -> None:
+def test_an_adapter_that_nobody_offers_is_found(write: Write) -> None:
     """Law: a slip in an adapter's name is found before the night, with the line it stands on."""
     definition = read_inventory(write(TEXT.replace("adapter: mock", "adapter: mok", 1)))
     assert definition.value is not None

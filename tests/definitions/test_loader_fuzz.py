@@ -21,7 +21,7 @@ scalar = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One file, written over for each example."""
     return tmp_path_factory.mktemp("fuzz") / "fuzz.yaml"
 
@@ -38,14 +38,14 @@ def _only_definition_errors(path: Path, content: bytes) -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=80))
-def test_any_bytes(path, content) -> None:
+def test_any_bytes(path: Path, content: bytes) -> None:
     """Law: no bytes make the loader raise anything but DefinitionError."""
     _only_definition_errors(path, content)
 
 
 @settings(max_examples=400, deadline=None)
 @given(yaml_like | st.text(max_size=60))
-def test_any_text(path, text) -> None:
+def test_any_text(path: Path, text: str) -> None:
     """Law: no text makes the loader raise anything but DefinitionError."""
     _only_definition_errors(path, text.encode("utf-8", "surrogatepass"))
 
@@ -57,6 +57,6 @@ def test_any_text(path, text) -> None:
     st.integers(0, 40),
     yaml_like,
 )
-def test_damaged_files(path, text, at, length, insert) -> None:
+def test_damaged_files(path: Path, text: str, at: int, length: int, insert: str) -> None:
     """Law: a real file with a piece replaced by anything is a value or a DefinitionError."""
     _only_definition_errors(path, (text[:at] + insert + text[at + length :]).encode())

@@ -18,6 +18,7 @@ from orchestrator.loader import load_inventory, load_runbook, read_inventory, re
 from orchestrator.located import PATTERNS, Lines, closest, quoted, show
 from orchestrator.runbook import Runbook
 from orchestrator.site import Inventory
+from tests.definitions.declared import Write
 
 RUNBOOK = """\
 runbook: test/sample
@@ -138,7 +139,7 @@ def _edit(text: str, old: str, new: str) -> str:
         ("{role: active}", "{m: {at_least: x}} # <-", "where.m.at_least must be a number, not a text", "quotes"),
     ],
 )
-def test_mistakes_in_a_runbook(write, old, new, sentence, hint) -> None:
+def test_mistakes_in_a_runbook(write: Write, old: str, new: str, sentence: str, hint: str) -> None:
     """Law: each mistake is one sentence at the line of the deepest key that the file has, with what was meant."""
     text = _edit(RUNBOOK, old, new)
     path = write(text)
@@ -168,7 +169,7 @@ def test_mistakes_in_a_runbook(write, old, new, sentence, hint) -> None:
         ),
     ],
 )
-def test_shapes_of_a_step(write, step, sentence) -> None:
+def test_shapes_of_a_step(write: Write, step: str, sentence: str) -> None:
     """Law: a step that is of no shape is refused at its own line."""
     check = "{on: source, reading: health, where: {serving: true}}"
     step = step.replace("CHECK", check).replace("DO", "{on: source, action: x}")
@@ -220,7 +221,7 @@ def test_shapes_of_a_step(write, step, sentence) -> None:
         ("    adapter: mock", "    options: [] # <-", "sites.ny.options must be keys with values, not a list", ""),
     ],
 )
-def test_mistakes_in_an_inventory(write, old, new, sentence, hint) -> None:
+def test_mistakes_in_an_inventory(write: Write, old: str, new: str, sentence: str, hint: str) -> None:
     """Law: as for a runbook; a name that could change a command is refused where it is written."""
     text = _edit(INVENTORY, old, new)
     findings = read_inventory(write(text)).findings
@@ -229,14 +230,14 @@ def test_mistakes_in_an_inventory(write, old, new, sentence, hint) -> None:
     assert "# <-" not in text or [found.line for found in mine] == [_marked(text)]
 
 
-def test_the_second_of_two_is_where_the_mistake_is(write) -> None:
+def test_the_second_of_two_is_where_the_mistake_is(write: Write) -> None:
     """Law: a rule of the whole document is reported at the place that breaks it."""
     text = INVENTORY + "  - {name: other, sites: [ny, nj], services: [B, Trading_VPN]} # <-\n"
     (found,) = read_inventory(write(text)).findings
     assert (found.line, found.message) == (_marked(text), "Trading_VPN is listed by pair trading and by pair other")
 
 
-def test_two_devices_of_one_name(write) -> None:
+def test_two_devices_of_one_name(write: Write) -> None:
     """Law: two devices of one site have different names."""
     text = _edit(INVENTORY, "      - {name: ny1}", "      - {name: ny1}\n      - {name: ny1}")
     (found,) = read_inventory(write(text)).findings
@@ -269,7 +270,7 @@ SECRET = "Hunter2-is-here"
         f'"\\q{SECRET}"',
     ],
 )
-def test_no_secret_is_repeated_in_an_error(write, password) -> None:
+def test_no_secret_is_repeated_in_an_error(write: Write, password: str) -> None:
     """Law: whatever is wrong around a password, no sentence and no hint shows it."""
     path = write(_edit(INVENTORY, "{env: NY}", password))
     findings = read_inventory(path).findings
@@ -280,7 +281,7 @@ def test_no_secret_is_repeated_in_an_error(write, password) -> None:
     assert SECRET not in f"{caught.value} {caught.value.hint} {caught.value!r} {caught.value.__context__!r}"
 
 
-def test_an_inline_password_prints_as_stars(write) -> None:
+def test_an_inline_password_prints_as_stars(write: Write) -> None:
     """Law: even a usable inline password shows in no representation of the inventory."""
     inventory, findings = load_inventory(write(_edit(INVENTORY, "{env: NY}", f"{{inline: {SECRET}}}")))
     assert SECRET not in f"{inventory!r} {inventory} {findings} {inventory.model_dump_json()}"
@@ -288,7 +289,7 @@ def test_an_inline_password_prints_as_stars(write) -> None:
     assert warnings == [("inline-secret", 8)]
 
 
-def test_a_loaded_runbook_can_be_stored_and_read_again(write) -> None:
+def test_a_loaded_runbook_can_be_stored_and_read_again(write: Write) -> None:
     """Law: the stored copy of a runbook is the runbook."""
     runbook = load_runbook(write(RUNBOOK))
     assert Runbook.model_validate_json(runbook.model_dump_json()) == runbook
@@ -329,7 +330,7 @@ def test_words_of_findings() -> None:
     assert quoted(True) == "'true'"
 
 
-def test_a_file_may_be_given_as_text_or_path(write) -> None:
+def test_a_file_may_be_given_as_text_or_path(write: Write) -> None:
     """Law: a text that is no name of a shipped runbook is the name of a file."""
     path: Path = write(RUNBOOK)
     assert load_runbook(str(path)) == load_runbook(path)

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.errors import DefinitionError
 from orchestrator.loader import ALIASES_MAX, BYTES_MAX, NODES_MAX, load_decisions, load_runbook, read_runbook
+from tests.definitions.declared import Write
 
 CHECK = """\
 runbook: test/dialect
@@ -23,14 +24,14 @@ steps:
 """
 
 
-def _where(write, value: str) -> object:
+def _where(write: Write, value: str) -> object:
     return load_runbook(write(CHECK.format(summary="s", value=value))).steps[0].require[0].where["enabled"]
 
 
 @pytest.mark.parametrize(
     "word", ["on", "off", "yes", "no", "On", "NO", "y", "2001-01-01", "1:30", "1_000", "0b1", "="]
 )
-def test_words_that_yaml_1_1_would_turn_into_something_else_stay_texts(write, word) -> None:
+def test_words_that_yaml_1_1_would_turn_into_something_else_stay_texts(write: Write, word: str) -> None:
     """Law: a word means what YAML 1.2's core schema says; booleans are true and false only."""
     assert _where(write, word) == word
 
@@ -56,25 +57,25 @@ def test_words_that_yaml_1_1_would_turn_into_something_else_stay_texts(write, wo
         ("[1, a, true]", (1, "a", True)),
     ],
 )
-def test_numbers_booleans_and_lists(write, word, value) -> None:
+def test_numbers_booleans_and_lists(write: Write, word: str, value: object) -> None:
     """Law: a value keeps the type that was written; 1 is not true, and "7" is not 7."""
     found = _where(write, word)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_the_key_on_is_a_text(write) -> None:
+def test_the_key_on_is_a_text(write: Write) -> None:
     """Law: ``on: source`` reads as it is written; YAML 1.1 would make its key a boolean."""
     assert load_runbook(write(CHECK.format(summary="s", value="true"))).steps[0].require[0].on == "source"
 
 
-def test_aliases_within_the_limits_are_followed(write) -> None:
+def test_aliases_within_the_limits_are_followed(write: Write) -> None:
     """Law: an anchor may save repetition."""
     text = CHECK.format(summary="&text the same", value="true").replace("title: t", "title: *text")
     assert load_runbook(write(text)).steps[0].title == "the same"
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_harmless(write) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_harmless(write: Write) -> None:
     """Law: what an editor on another system adds does not change the meaning."""
     text = "\ufeff" + CHECK.format(summary="s", value="true").replace("\n", "\r\n")
     assert load_runbook(write(text.encode())).runbook == "test/dialect"
@@ -144,7 +145,9 @@ TOWER = "k0: &a0 [x]\n" + "".join(f"k{i}: &a{i} [[[[[*a{i - 1}]]]]]\n" for i in 
         ("# " + "x" * BYTES_MAX, None, "larger than 1024 KiB"),
     ],
 )
-def test_every_mistake_of_yaml_has_one_sentence_and_its_line(write, content, line, sentence) -> None:
+def test_every_mistake_of_yaml_has_one_sentence_and_its_line(
+    write: Write, content: str | bytes, line: int | None, sentence: str
+) -> None:
     """Law: what cannot be read is a DefinitionError that names file and line, and never a foreign exception."""
     path = write(content)
     with pytest.raises(DefinitionError) as caught:
@@ -157,7 +160,7 @@ def test_every_mistake_of_yaml_has_one_sentence_and_its_line(write, content, lin
     assert error.__cause__ is None
 
 
-def test_all_mistakes_are_collected(write) -> None:
+def test_all_mistakes_are_collected(write: Write) -> None:
     """Law: ``read_…`` returns every mistake in order; ``load_…`` raises the first and counts the rest."""
     path = write("a: !x 1\nb: .nan\na: 2\n")
     assert [(found.line, found.code) for found in read_runbook(path).findings] == [
@@ -178,14 +181,14 @@ def test_all_mistakes_are_collected(write) -> None:
         ("a\0b.yaml", "no file can have this name"),
     ],
 )
-def test_files_that_are_not_there(tmp_path, name, sentence) -> None:
+def test_files_that_are_not_there(tmp_path: Path, name: str, sentence: str) -> None:
     """Law: an unreadable file is a DefinitionError with the name as it was given."""
     with pytest.raises(DefinitionError, match=sentence):
         load_runbook(tmp_path / name)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(write) -> None:
+def test_a_file_that_may_not_be_read(write: Write) -> None:
     """Law: a lack of permission is said as such."""
     path = write("a: 1")
     path.chmod(0)
@@ -193,7 +196,7 @@ def test_a_file_that_may_not_be_read(write) -> None:
         load_runbook(path)
 
 
-def test_an_error_of_the_system_is_told(tmp_path) -> None:
+def test_an_error_of_the_system_is_told(tmp_path: Path) -> None:
     """Law: any other error of the file system is a DefinitionError too."""
     loop = tmp_path / "loop.yaml"
     loop.symlink_to(loop)

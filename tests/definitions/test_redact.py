@@ -9,7 +9,9 @@ import os
 import re
 import shlex
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape, quoteattr
 
@@ -35,7 +37,7 @@ def _basic(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-FORMS = {
+FORMS: dict[str, Callable[[str], str]] = {
     "plain": lambda secret: secret,
     "percent": lambda secret: quote(secret, safe=""),
     "percent, slash kept": quote,
@@ -59,7 +61,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("secret", ["Hunter2!", NASTY, "plainword", "0123456789", "ends with space "])
-def test_every_form_is_replaced(form, secret) -> None:
+def test_every_form_is_replaced(form: str, secret: str) -> None:
     """Law: no encoding that a protocol or a text applies brings a secret past redaction."""
     text = f"before {FORMS[form](secret)} after"
     scrubbed = _redactor(secret).scrub(text)
@@ -74,14 +76,14 @@ def test_every_form_is_replaced(form, secret) -> None:
 @given(st.text(min_size=4, max_size=12), st.text(max_size=12), st.text(max_size=12))
 @example("aaaa", "aaa", "aa")
 @example("acted", "red", "")
-def test_a_secret_does_not_survive_in_any_text(secret, before, after) -> None:
+def test_a_secret_does_not_survive_in_any_text(secret: str, before: str, after: str) -> None:
     """Law: whatever stands around it, what is left of the text holds the secret no more."""
     scrubbed = _redactor(secret).scrub(before + secret + after)
     assert secret not in scrubbed.replace(MARK, "\0")
 
 
 @given(st.lists(st.text(alphabet="ab1", min_size=4, max_size=9), min_size=1, max_size=4), st.text(alphabet="ab1 "))
-def test_overlapping_secrets_leave_no_rest(secrets, text) -> None:
+def test_overlapping_secrets_leave_no_rest(secrets: list[str], text: str) -> None:
     """Law: of secrets that contain or overlap one another no character of any occurrence is left."""
     whole = text + "".join(secrets)
     covered = [False] * len(whole)
@@ -113,7 +115,7 @@ def test_the_empty_text_is_no_secret() -> None:
 
 
 @pytest.mark.parametrize("secret", ["redacted", "acted", "[redacted]", "[redacted]x", "cted]"])
-def test_the_mark_survives_secrets_that_look_like_it(secret) -> None:
+def test_the_mark_survives_secrets_that_look_like_it(secret: str) -> None:
     """Law: scrubbing what is scrubbed changes nothing."""
     redactor = _redactor(secret)
     once = redactor.scrub(f"a {secret} b")
@@ -163,7 +165,7 @@ def test_the_environment_of_the_process_is_the_default() -> None:
         ("ä".encode(), "ä"),
     ],
 )
-def test_a_secret_from_a_file_without_one_newline(tmp_path, content, secret) -> None:
+def test_a_secret_from_a_file_without_one_newline(tmp_path: Path, content: bytes, secret: str) -> None:
     """Law: one newline at the end belongs to the file, everything else to the secret."""
     path = _secret_file(tmp_path, content)
     assert SecretStore().reveal(SecretRef(file=str(path)), what="password") == secret
@@ -215,7 +217,7 @@ def test_two_threads_ask_one_question() -> None:
     assert (asked, answers) == (["password"], ["Hunter2!"] * 4)
 
 
-def test_a_file_is_read_once(tmp_path) -> None:
+def test_a_file_is_read_once(tmp_path: Path) -> None:
     """Law: a reference means one secret for the whole run, even if its source changes meanwhile."""
     path = _secret_file(tmp_path, b"first")
     store, reference = SecretStore(), SecretRef(file=str(path))
@@ -244,7 +246,7 @@ def test_a_file_is_read_once(tmp_path) -> None:
         ({"file": "pipe"}, "the password is expected in a regular file, and this is none", ""),
     ],
 )
-def test_secrets_that_are_not_to_be_had(tmp_path, reference, sentence, hint) -> None:
+def test_secrets_that_are_not_to_be_had(tmp_path: Path, reference: dict[str, Any], sentence: str, hint: str) -> None:
     """Law: each failure is one sentence that shows no secret, with what to do next."""
     contents = {
         "empty": b"",
@@ -276,7 +278,7 @@ def test_an_empty_answer_is_refused() -> None:
     assert store.reveal(SecretRef(prompt=True), what="password") == "Hunter2!"
 
 
-def test_the_chmod_hint_can_be_pasted(tmp_path) -> None:
+def test_the_chmod_hint_can_be_pasted(tmp_path: Path) -> None:
     """Law: a hint that is a command is a safe command."""
     folder = tmp_path / "it's; here"
     folder.mkdir()

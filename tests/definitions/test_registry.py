@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 
@@ -41,8 +42,11 @@ def function(site, setting): ...
 """
 
 
+Install = Callable[..., Registry]
+
+
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Installs distributions into a folder of their own: name → the lines of the entry point group."""
     (tmp_path / "good_plugin.py").write_text(ADAPTER)
     (tmp_path / "broken_plugin.py").write_text("raise RuntimeError('cannot work here')\n")
@@ -66,18 +70,18 @@ def test_built_ins_come_through_the_same_door() -> None:
     assert {"mock", "solace-cli"} <= set(Registry().names())
 
 
-def test_an_adapter_is_made_for_its_site(installed) -> None:
+def test_an_adapter_is_made_for_its_site(installed: Install) -> None:
     """Law: a third party's adapter is found by its name and is given its site and setting."""
     registry = installed(acme="acme = good_plugin:Adapter")
     site = Site.model_validate({"name": "ny", "adapter": "acme", "devices": [{"name": "ny1"}]})
     setting = Setting(clock=VirtualClock(), secrets=SecretStore())
     adapter = registry.adapter_for(site, setting)
     assert type(adapter) is registry.get("acme")
-    assert (adapter.site, adapter.setting) == (site, setting)
+    assert vars(adapter) == {"site": site, "setting": setting}
     assert registry.findings() == []
 
 
-def test_an_unknown_name_lists_the_known_ones(installed) -> None:
+def test_an_unknown_name_lists_the_known_ones(installed: Install) -> None:
     """Law: a slip of the keyboard is answered with what there is."""
     registry = installed(acme="acme = good_plugin:Adapter\nother = good_plugin:Adapter")
     with pytest.raises(DefinitionError) as caught:
@@ -86,7 +90,7 @@ def test_an_unknown_name_lists_the_known_ones(installed) -> None:
     assert caught.value.hint == "did you mean acme? installed: acme, other"
 
 
-def test_one_name_offered_twice_is_refused_with_both_owners(installed) -> None:
+def test_one_name_offered_twice_is_refused_with_both_owners(installed: Install) -> None:
     """Law: nobody chooses silently between two adapters of one name; other names are not concerned."""
     registry = installed(
         acme="fast = good_plugin:Adapter\nmine = good_plugin:Adapter", zenith="fast = broken_plugin:Adapter"
@@ -119,7 +123,7 @@ def test_one_distribution_seen_twice_is_no_conflict() -> None:
         ("bad = not a module", "cannot be imported"),
     ],
 )
-def test_a_broken_plug_in_is_reported_and_harms_nobody(installed, offer, sentence) -> None:
+def test_a_broken_plug_in_is_reported_and_harms_nobody(installed: Install, offer: str, sentence: str) -> None:
     """Law: what is wrong with one plug-in is data with its owner's name; the others work."""
     registry = installed(acme=f"{offer}\ngood = good_plugin:Adapter")
     assert registry.names() == ["bad", "good"]
@@ -132,7 +136,7 @@ def test_a_broken_plug_in_is_reported_and_harms_nobody(installed, offer, sentenc
         registry.get("bad")
 
 
-def test_registries_share_nothing(installed) -> None:
+def test_registries_share_nothing(installed: Install) -> None:
     """Law: state is on the instance."""
     assert installed(acme="acme = good_plugin:Adapter").names() == ["acme"]
     assert Registry([]).names() == []

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 
+from orchestrator.definitions import Definition
 from orchestrator.loader import read_decisions, read_inventory, read_runbook, shipped_runbooks
 from orchestrator.schemas import schemas, write
+from tests.definitions.declared import Write
 
 ROOT = Path(__file__).parents[2]
-READ = {
+READ: dict[str, Callable[[Path], Definition[Any]]] = {
     "runbook.schema.json": read_runbook,
     "inventory.schema.json": read_inventory,
     "xa-decisions.schema.json": read_decisions,
@@ -24,6 +28,24 @@ STEP = {"id": "a", "title": "t", "do": {"on": "source", "action": "x", "role": "
 SITE = {"adapter": "mock", "devices": [{"name": "d"}]}
 PAIR = {"name": "p", "sites": ["a", "b"], "services": ["s"]}
 CUT = {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}
+# What a site may say besides, and whether it fits.
+PARTS: list[tuple[dict[str, Any], bool]] = [
+    ({"fence": [{"backbone": True}, {"attest": "pull the cables"}]}, True),
+    ({"fence": [{"command": "cut"}], "also": [{"adapter": "local", "options": CUT}]}, True),
+    ({"fence": [{"backbone": False}]}, False),
+    ({"fence": [{"backbone": True, "attest": "x"}]}, False),
+    ({"fence": [{}]}, False),
+    ({"fence": [{"command": "cut; rm"}]}, False),
+    ({"fence": [{"vpn": "disabled"}]}, False),
+    (
+        {"also": [{"adapter": "local", "options": {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}}]},
+        True,
+    ),
+    ({"also": [{"adapter": "solace-cli", "devices": [{"name": "x"}], "command_timeout": 5}]}, True),
+    ({"also": [{"adapter": "local", "devices": []}]}, False),
+    ({"also": [{"adapter": "local", "name": "a"}]}, False),
+    ({"also": [{}]}, False),
+]
 
 
 def _validator(name: str) -> jsonschema.Draft202012Validator:
@@ -32,7 +54,7 @@ def _validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def test_the_schemas_that_are_kept_are_those_of_the_models(tmp_path) -> None:
+def test_the_schemas_that_are_kept_are_those_of_the_models(tmp_path: Path) -> None:
     """Law: a change of a model changes its schema in the same commit (python -m orchestrator.schemas)."""
     write(tmp_path)
     kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "orchestrator/schemas").glob("*.json")}
@@ -58,7 +80,7 @@ _Loader.yaml_implicit_resolvers = {
         (ROOT / "examples/xa-decisions.yaml", "xa-decisions.schema.json"),
     ],
 )
-def test_shipped_files_fit_their_schemas(path, schema) -> None:
+def test_shipped_files_fit_their_schemas(path: Path, schema: str) -> None:
     """Law: an editor that knows the schema finds nothing wrong with what we ship."""
     _validator(schema).validate(yaml.load(path.read_text(encoding="utf-8"), _Loader))  # noqa: S506  # a safe loader
 
@@ -101,27 +123,7 @@ def test_shipped_files_fit_their_schemas(path, schema) -> None:
         ],
         *[
             ("inventory.schema.json", {"sites": {"a": {**SITE, **more}, "b": SITE}, "pairs": [PAIR]}, fits)
-            for more, fits in [
-                ({"fence": [{"backbone": True}, {"attest": "pull the cables"}]}, True),
-                ({"fence": [{"command": "cut"}], "also": [{"adapter": "local", "options": CUT}]}, True),
-                ({"fence": [{"backbone": False}]}, False),
-                ({"fence": [{"backbone": True, "attest": "x"}]}, False),
-                ({"fence": [{}]}, False),
-                ({"fence": [{"command": "cut; rm"}]}, False),
-                ({"fence": [{"vpn": "disabled"}]}, False),
-                (
-                    {
-                        "also": [
-                            {"adapter": "local", "options": {"commands": {"cut": {"argv": ["x"], "check": ["y"]}}}}
-                        ]
-                    },
-                    True,
-                ),
-                ({"also": [{"adapter": "solace-cli", "devices": [{"name": "x"}], "command_timeout": 5}]}, True),
-                ({"also": [{"adapter": "local", "devices": []}]}, False),
-                ({"also": [{"adapter": "local", "name": "a"}]}, False),
-                ({"also": [{}]}, False),
-            ]
+            for more, fits in PARTS
         ],
         ("xa-decisions.schema.json", {"decisions": [{"xid": "1-2-3", "choice": "commit", "reason": "r"}]}, True),
         ("xa-decisions.schema.json", {"decisions": [{"xid": "1-2-3", "branches": []}]}, True),
@@ -130,7 +132,7 @@ def test_shipped_files_fit_their_schemas(path, schema) -> None:
         ("xa-decisions.schema.json", {"decisions": [{"xid": "x", "branches": []}]}, False),
     ],
 )
-def test_schema_and_loader_agree(write, schema, data, fits) -> None:
+def test_schema_and_loader_agree(write: Write, schema: str, data: object, fits: bool) -> None:
     """Law: what the schema refuses the loader refuses, and what it accepts the loader accepts."""
     assert _validator(schema).is_valid(data) is fits
     assert (READ[schema](write(json.dumps(data))).value is not None) is fits

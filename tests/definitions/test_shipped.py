@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", shipped_runbooks())
-def test_every_shipped_runbook_loads_under_its_name(name) -> None:
+def test_every_shipped_runbook_loads_under_its_name(name: str) -> None:
     """Law: a shipped runbook is free of mistakes, and calls itself what its place says."""
     definition = read_runbook(name)
     assert definition.findings == ()
@@ -33,13 +33,13 @@ def test_an_unknown_name_is_answered_with_the_closest() -> None:
 
 
 @pytest.mark.parametrize("name", ["../runbooks/x", "solace/../x", "/etc/passwd", "solace\\x", "Solace/Controlled"])
-def test_a_name_never_leads_out_of_the_folder(name) -> None:
+def test_a_name_never_leads_out_of_the_folder(name: str) -> None:
     """Law: what does not look like a runbook's name is the name of a file, and is read as one or not at all."""
     with pytest.raises(DefinitionError):
         load_runbook(name)
 
 
-def test_a_folder_of_the_same_name_does_not_replace_them(tmp_path, monkeypatch) -> None:
+def test_a_folder_of_the_same_name_does_not_replace_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: neither the working directory nor the import path can slip in another procedure."""
     (tmp_path / "runbooks/solace").mkdir(parents=True)
     (tmp_path / "runbooks/solace/controlled.yaml").write_text("nonsense")
@@ -50,7 +50,7 @@ def test_a_folder_of_the_same_name_does_not_replace_them(tmp_path, monkeypatch) 
 
 
 @pytest.mark.realtime
-def test_an_installed_wheel_has_them_too(tmp_path, monkeypatch) -> None:
+def test_an_installed_wheel_has_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: the wheel carries runbooks and schemas, and finds them beside its own packages."""
     monkeypatch.chdir(ROOT)
     site = tmp_path / "site"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchestrator.errors import DefinitionError
 from orchestrator.loader import load_inventory
 from orchestrator.site import FenceOption, Site
+from tests.definitions.declared import Write
 
 SITE = {
     "name": "ny",
@@ -74,7 +77,7 @@ def test_the_options_of_a_fence_plan_by_kind() -> None:
         ("fence: [{vpn_disabled: true}]", "unknown key vpn_disabled"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(write, more, sentence) -> None:
+def test_what_cannot_be_meant_is_refused(write: Write, more: dict[str, Any], sentence: str) -> None:
     """Law: a plan that is ambiguous, or by a means that the other site would copy, is refused with file and line."""
     text = (
         f"sites:\n  ny:\n    adapter: mock\n    devices: [{{name: ny1}}]\n    {more}\n"

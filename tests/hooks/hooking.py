@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import events as ev
-from orchestrator.clock import VirtualClock
+from orchestrator.clock import Clock, VirtualClock
 from orchestrator.errors import HookFailed
 from orchestrator.hooks.courier import Courier
 from orchestrator.hooks.message import Message
 from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Outbox
+from orchestrator.hooks.webhook import Poster
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, create_run
 from orchestrator.redact import Redactor, SecretStore
@@ -132,7 +133,7 @@ class NoChance(random.Random):
         return b
 
 
-def an_office(journal_path: Path, clock: Any, *, poster: Any = None, **environment: str) -> Office:
+def an_office(journal_path: Path, clock: Clock, *, poster: Poster | None = None, **environment: str) -> Office:
     """What the threads of ``Hooks`` work with, over the journal at ``journal_path``."""
     secrets = SecretStore(None, environment={"HOOK_SECRET": SECRET, **environment})
     return Office(

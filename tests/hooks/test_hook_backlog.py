@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
 from orchestrator.hooks.backlog import Flushed, Owed, drop, flush, owed
+from orchestrator.hooks.outbox import Outbox
+from orchestrator.hooks.webhook import Poster
+from orchestrator.journal import Journal
 from tests.hooks.hooking import Scripted, a_webhook, always, an_office, plan_with, record
 
 HOOK = a_webhook("web", on=["step.done"])
 
 
 @pytest.fixture
-def runs(journal, clock):
+def runs(journal: Journal, clock: VirtualClock) -> None:
     """Three runs that each owe two events to the same hook; nobody leads them."""
     for name in ("one", "two", "three"):
         plan = plan_with(HOOK, a_webhook("never", on=["lane.escalated"])).model_copy(update={"services": (name,)})
@@ -29,7 +35,7 @@ def nobody(run: str) -> bool:
     return False
 
 
-def flushed(path, clock, outbox, poster, **more):
+def flushed(path: Path, clock: VirtualClock, outbox: Outbox, poster: Poster, **more: Any) -> list[Flushed]:
     office = an_office(path, clock, poster=poster)
     return list(flush(office, outbox, **{"skip": nobody, "may_go_on": always, **more}))
 
@@ -39,13 +45,13 @@ def told(poster: Scripted) -> list[tuple[str, str]]:
     return [(event["run"], event["event"]["step"]) for event in events]
 
 
-def test_what_is_owed(runs, outbox) -> None:
+def test_what_is_owed(runs: None, outbox: Outbox) -> None:
     """Law: only events that a hook wants are owed to it, the oldest run first."""
     assert list(owed(outbox)) == [Owed(name, "web", 2, "") for name in ("one", "two", "three")]
     assert list(owed(outbox, "two")) == [Owed("two", "web", 2, "")]
 
 
-def test_everything_is_delivered_once(runs, path, clock, outbox) -> None:
+def test_everything_is_delivered_once(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: a flush delivers what is owed, and afterwards nothing is."""
     poster = Scripted()
     assert flushed(path, clock, outbox, poster) == [Flushed(name, "web", 2, "") for name in ("one", "two", "three")]
@@ -54,21 +60,21 @@ def test_everything_is_delivered_once(runs, path, clock, outbox) -> None:
     assert flushed(path, clock, outbox, poster) == []
 
 
-def test_one_run_only(runs, path, clock, outbox) -> None:
+def test_one_run_only(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: a person may name the run."""
     poster = Scripted()
     flushed(path, clock, outbox, poster, run="two")
     assert {run for run, _ in told(poster)} == {"two"}
 
 
-def test_a_run_of_somebody_else_is_skipped(runs, path, clock, outbox) -> None:
+def test_a_run_of_somebody_else_is_skipped(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: what another process delivers is left to it."""
     poster = Scripted()
     flushed(path, clock, outbox, poster, skip=lambda run: run == "one")
     assert {run for run, _ in told(poster)} == {"two", "three"}
 
 
-def test_a_refused_event_stops_its_own_run_only(runs, path, clock, outbox) -> None:
+def test_a_refused_event_stops_its_own_run_only(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: an event that is refused in one run is no reason to keep those of others back."""
     poster = Scripted(204, 400)
     done = flushed(path, clock, outbox, poster)
@@ -80,7 +86,7 @@ def test_a_refused_event_stops_its_own_run_only(runs, path, clock, outbox) -> No
     assert list(owed(outbox)) == [Owed("one", "web", 1, "127.0.0.1 answered with status 400")]
 
 
-def test_a_receiver_that_is_away_is_asked_once(runs, path, clock, outbox) -> None:
+def test_a_receiver_that_is_away_is_asked_once(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: nobody waits for the same dead receiver once for each run."""
     poster = Scripted(Unreachable("127.0.0.1 cannot be reached"))
     done = flushed(path, clock, outbox, poster)
@@ -90,7 +96,7 @@ def test_a_receiver_that_is_away_is_asked_once(runs, path, clock, outbox) -> Non
     assert len(poster.posts) == 1
 
 
-def test_it_ends_early_when_it_must(runs, path, clock, outbox) -> None:
+def test_it_ends_early_when_it_must(runs: None, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
     """Law: who has no more time stops between two events, and the rest is still owed."""
     poster = Scripted()
     flushed(path, clock, outbox, poster, may_go_on=lambda: len(poster.posts) < 3)
@@ -98,7 +104,7 @@ def test_it_ends_early_when_it_must(runs, path, clock, outbox) -> None:
     assert [(one.run, one.events) for one in owed(outbox)] == [("two", 1), ("three", 2)]
 
 
-def test_giving_up(runs, outbox) -> None:
+def test_giving_up(runs: None, outbox: Outbox) -> None:
     """Law: what is given up is said, and is then owed no more; other runs are not touched."""
     assert list(drop(outbox, "two", None)) == [Owed("two", "web", 2, "")]
     assert [one.run for one in owed(outbox)] == ["one", "three"]

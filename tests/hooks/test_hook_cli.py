@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from adapters.mock.embedded import embedded_layout
+from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
+from tests import seam
 from tests.cli.shell import VPN, Ended, Shell
 from tests.hooks.hooking import SECRET, a_hook, lines_of, plan_with, record
 from tests.hooks.receiving import serving
 
 pytestmark = pytest.mark.realtime
 
+Declared = Mapping[str, object]  # a hook, as an inventory has it
 WANTED = ["run.started", "step.done", "lane.ended", "run.finished"]
 
 
@@ -31,19 +34,19 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     return Shell(tmp_path, capsys, environment={"HOOK_SECRET": SECRET})
 
 
-def logging(path: Path, on: list[str] | None = None, name: str = "log") -> dict[str, object]:
+def logging(path: Path, on: list[str] | None = None, name: str = "log") -> Declared:
     """A hook that appends what it is told to a file; as long as there is a file beside it called .down, it fails."""
     text = f"test ! -e {path}.down || {{ echo pager is down; exit 3; }}; cat >> {path}"
     return {"name": name, "on": on or WANTED, "command": ["sh", "-c", text]}
 
 
-def inventory(shell: Shell, hooks: list[dict[str, object]]) -> Path:
+def inventory(shell: Shell, hooks: Sequence[Declared]) -> Path:
     """The simulated pair as an inventory with these hooks; its world goes on from one inventory to the next."""
     exists = (shell.folder / "inventory.yaml.world.json").exists()
     return shell.inventory(None if exists else embedded_layout(), hooks=hooks)
 
 
-def move(shell: Shell, hooks: list[dict[str, object]], *more: str) -> Ended:
+def move(shell: Shell, hooks: Sequence[Declared], *more: str) -> Ended:
     """Move the busiest service of a pair whose inventory has these hooks."""
     path = inventory(shell, hooks)
     return shell("controlled", "-i", str(path), "--vpn", VPN, "--yes", "--xa", shell.decisions, *more)
@@ -59,7 +62,7 @@ def told(path: Path) -> list[str]:
     return [line["event"]["kind"] for line in lines_of(path)]
 
 
-def test_a_move_tells_its_hooks(shell, tmp_path) -> None:
+def test_a_move_tells_its_hooks(shell: Shell, tmp_path: Path) -> None:
     """Law: a hook is told of what it wants, in the words of --json, and nothing of it shows in the result."""
     log = tmp_path / "log"
     ended = move(shell, [logging(log)], "--json")
@@ -70,14 +73,14 @@ def test_a_move_tells_its_hooks(shell, tmp_path) -> None:
     assert (listed.code, listed.out, listed.err.strip()) == (0, "", "all hooks have been told of everything")
 
 
-def test_looking_ahead_tells_nobody(shell, tmp_path) -> None:
+def test_looking_ahead_tells_nobody(shell: Shell, tmp_path: Path) -> None:
     """Law: --dry-run is no run, so no hook hears of it."""
     log = tmp_path / "log"
     assert move(shell, [logging(log, ["*"])], "--dry-run").code == 0
     assert not log.exists()
 
 
-def test_a_failing_hook_is_shown_and_delivered_later(shell, tmp_path) -> None:
+def test_a_failing_hook_is_shown_and_delivered_later(shell: Shell, tmp_path: Path) -> None:
     """Law: a hook that fails changes neither outcome nor exit code; it is shown, listed, and told later in full."""
     log = tmp_path / "log"
     down = Path(f"{log}.down")
@@ -104,7 +107,7 @@ def test_a_failing_hook_is_shown_and_delivered_later(shell, tmp_path) -> None:
     assert shell("hooks", "flush").code == 0 and len(told(log)) == count
 
 
-def test_the_next_run_brings_what_older_ones_owe(shell, tmp_path) -> None:
+def test_the_next_run_brings_what_older_ones_owe(shell: Shell, tmp_path: Path) -> None:
     """Law: any command that leads a run delivers what is pending, also of other runs."""
     log = tmp_path / "log"
     down = Path(f"{log}.down")
@@ -121,7 +124,7 @@ def test_the_next_run_brings_what_older_ones_owe(shell, tmp_path) -> None:
     assert shell("hooks", "list").err.strip() == "all hooks have been told of everything"
 
 
-def test_what_is_owed_can_be_given_up(shell, tmp_path) -> None:
+def test_what_is_owed_can_be_given_up(shell: Shell, tmp_path: Path) -> None:
     """Law: a person can end the waiting for a receiver that is no more; of one hook, or of all."""
     logs = [tmp_path / name for name in ("a", "b", "c")]
     for log in logs:
@@ -136,7 +139,7 @@ def test_what_is_owed_can_be_given_up(shell, tmp_path) -> None:
     assert not any(log.exists() for log in logs)
 
 
-def test_a_run_that_is_led_is_left_to_its_process(shell, tmp_path) -> None:
+def test_a_run_that_is_led_is_left_to_its_process(shell: Shell, tmp_path: Path) -> None:
     """Law: while a process leads a run, it is that process's to tell its hooks: no other does, or gives them up."""
     log = tmp_path / "log"
     shell.tools()
@@ -153,7 +156,7 @@ def test_a_run_that_is_led_is_left_to_its_process(shell, tmp_path) -> None:
     journal.close()
 
 
-def test_a_webhook_from_end_to_end(shell) -> None:
+def test_a_webhook_from_end_to_end(shell: Shell) -> None:
     """Promise 10: a webhook is told, and its secret is nowhere: not in the journal, nor on the screen."""
     with serving() as endpoint:
         hook = {"name": "web", "on": WANTED, "webhook": {"url": endpoint.url, "secret": {"env": "HOOK_SECRET"}}}
@@ -166,7 +169,7 @@ def test_a_webhook_from_end_to_end(shell) -> None:
     assert SECRET not in ended.out + ended.err + exported and SECRET.encode() not in stored
 
 
-def test_a_missing_secret_is_said(shell) -> None:
+def test_a_missing_secret_is_said(shell: Shell) -> None:
     """Law: a webhook whose secret is not there is a hook that fails, and says what is missing."""
     with serving() as endpoint:
         hook = {"name": "web", "on": ["*"], "webhook": {"url": endpoint.url, "secret": {"env": "NO_SUCH"}}}
@@ -176,13 +179,13 @@ def test_a_missing_secret_is_said(shell) -> None:
     assert "T0KEN" not in ended.err
 
 
-def test_a_command_that_prints_a_secret(shell, tmp_path) -> None:
+def test_a_command_that_prints_a_secret(shell: Shell, tmp_path: Path) -> None:
     """Promise 10: what a failing command says about a secret is in no record and on no screen."""
     file = tmp_path / "secret"
     file.write_text(SECRET)
     file.chmod(0o600)
     with serving() as endpoint:
-        hooks = [
+        hooks: list[Declared] = [
             {"name": "web", "on": ["run.started"], "webhook": {"url": endpoint.url, "secret": {"file": str(file)}}},
             {"name": "leak", "on": ["run.finished"], "command": ["sh", "-c", f"cat {file}; exit 1"]},
         ]
@@ -193,7 +196,7 @@ def test_a_command_that_prints_a_secret(shell, tmp_path) -> None:
     assert SECRET not in ended.out + ended.err + listed.out and SECRET.encode() not in stored
 
 
-def test_resuming_uses_the_hooks_of_the_run(shell, tmp_path) -> None:
+def test_resuming_uses_the_hooks_of_the_run(shell: Shell, tmp_path: Path) -> None:
     """Law: a run keeps the hooks it began with: they are recorded with it, and the file may be gone."""
     log = tmp_path / "log"
     path = inventory(shell, [logging(log)])
@@ -207,7 +210,7 @@ def test_resuming_uses_the_hooks_of_the_run(shell, tmp_path) -> None:
     assert numbers == sorted(set(numbers))
 
 
-def test_a_corrupt_run_does_not_hide_the_others(shell, tmp_path) -> None:
+def test_a_corrupt_run_does_not_hide_the_others(shell: Shell, tmp_path: Path) -> None:
     """Law: what can be delivered is, whatever became of another run's record."""
     log = tmp_path / "log"
     shell.tools()
@@ -233,7 +236,7 @@ def without_account(result: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in result.items() if key == "result"}
 
 
-def test_the_same_key_gives_the_first_result(shell) -> None:
+def test_the_same_key_gives_the_first_result(shell: Shell) -> None:
     """Law: asked again with its key, a command does nothing, and ends as the first run did."""
     first = shell.move("--json", "--idempotency-key", "change-4711")
     again = shell.move("--json", "--idempotency-key", "change-4711")
@@ -246,7 +249,7 @@ def test_the_same_key_gives_the_first_result(shell) -> None:
     assert "DONE" in shell.move("--idempotency-key", "change-4711").out
 
 
-def test_a_refusal_is_a_result_too(shell) -> None:
+def test_a_refusal_is_a_result_too(shell: Shell) -> None:
     """Law: a key stands for one attempt: asked again, it tells of the refusal, though it might work by now."""
     assert shell.move("--from", "nj", "--idempotency-key", "k").code == 3
     assert shell.move().code == 0
@@ -256,7 +259,7 @@ def test_a_refusal_is_a_result_too(shell) -> None:
 
 
 @pytest.mark.parametrize("more", [("--from", "nj"), ("--vpn", "Risk_VPN"), ("--runbook", "solace/failback")])
-def test_a_key_for_something_else_is_refused(shell, more) -> None:
+def test_a_key_for_something_else_is_refused(shell: Shell, more: tuple[str, str]) -> None:
     """Law: other services, the other direction or another runbook are another wish; nothing begins."""
     assert shell.move("--idempotency-key", "k").code == 0
     other = shell.move("--idempotency-key", "k", *more)
@@ -265,7 +268,7 @@ def test_a_key_for_something_else_is_refused(shell, more) -> None:
     assert len(shell("runs", "list", "--json").values) == 1
 
 
-def test_looking_ahead_uses_no_key(shell) -> None:
+def test_looking_ahead_uses_no_key(shell: Shell) -> None:
     """Law: a preview begins no run, so its key is still free."""
     assert shell.move("--dry-run", "--idempotency-key", "k").code == 0
     assert shell("runs", "list", "--json").values == []
@@ -273,19 +276,19 @@ def test_looking_ahead_uses_no_key(shell) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "a\nb", "x" * 201, "\udcff"])
-def test_a_key_is_a_short_text(shell, key) -> None:
+def test_a_key_is_a_short_text(shell: Shell, key: str) -> None:
     """Law: a key that nobody could type again begins nothing."""
     assert shell.move("--idempotency-key", key).code == 2
     assert shell("runs", "list", "--json").values == []
 
 
 @pytest.mark.parametrize("no_wait", [True, False])
-def test_the_first_run_is_still_going_on(shell, no_wait) -> None:
+def test_the_first_run_is_still_going_on(shell: Shell, no_wait: bool) -> None:
     """Law: the result is that of the run's end, waited for; or with --no-wait how it stands, with its exit code."""
     assert shell.move("--dry-run").code == 0
     journal = Journal.at(shell.state / "journal.sqlite")
     assert shell.move("--idempotency-key", "first").code == 0
-    created = next(journal.records(shell.run_name())).event
+    created = seam.told(ev.RunCreated, next(journal.records(shell.run_name())).event)
     plan = created.plan.model_copy(update={"services": ("Risk_VPN",)})
     lease, _ = create_run(journal, shell.clock, "run-2", created.model_copy(update={"plan": plan}), key="k")
     began = shell.clock.now()
@@ -313,11 +316,11 @@ class _Watched(VirtualClock):
             self.third()
 
 
-def test_waiting_ends_when_the_run_is_led_no_more(shell) -> None:
+def test_waiting_ends_when_the_run_is_led_no_more(shell: Shell) -> None:
     """Law: who waits for the first run waits for its process, and no longer than that leads it."""
     assert shell.move("--idempotency-key", "first").code == 0
     journal = Journal.at(shell.state / "journal.sqlite")
-    created = next(journal.records(shell.run_name())).event
+    created = seam.told(ev.RunCreated, next(journal.records(shell.run_name())).event)
     plan = created.plan.model_copy(update={"services": ("Risk_VPN",)})
     shell.clock = _Watched()
     shell.clock.advance(86_400)
@@ -329,7 +332,7 @@ def test_waiting_ends_when_the_run_is_led_no_more(shell) -> None:
     journal.close()
 
 
-def test_a_pager_hears_that_people_are_asked(shell, tmp_path) -> None:
+def test_a_pager_hears_that_people_are_asked(shell: Shell, tmp_path: Path) -> None:
     """Law: a plan that waits for people is a question like any other: ``gate.asked``, of the whole run, with how many
     are needed and until when; and its end, once."""
     log = tmp_path / "log"

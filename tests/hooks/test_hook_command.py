@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,21 +16,25 @@ from orchestrator import events as ev
 from orchestrator.clock import SystemClock
 from orchestrator.errors import HookFailed
 from orchestrator.hooks.command import LEFT, CommandSender, kill
-from orchestrator.hooks.message import message_of
+from orchestrator.hooks.message import Message, message_of
 from orchestrator.redact import Redactor
 from tests.hooks.hooking import RUN, SECRET, lines_of
 
 pytestmark = pytest.mark.realtime
 
 
-def a_message(note: str = ""):
+def a_message(note: str = "") -> Message:
     event = ev.StepDone(step="drain", note=note).model_dump_json()
     line = {"run": RUN, "seq": 3, "at": 1_800_000_000.0, "lane": "Trading", "event": event}
     return message_of(line, simulated=True, scrub=Redactor().scrub_data)
 
 
 def a_sender(
-    *arguments: str, timeout_s: float = 20.0, is_halted=lambda: False, end=kill, **environment: str
+    *arguments: str,
+    timeout_s: float = 20.0,
+    is_halted: Callable[[], bool] = lambda: False,
+    end: Callable[[subprocess.Popen[bytes]], None] = kill,
+    **environment: str,
 ) -> CommandSender:
     redactor = Redactor()
     redactor.learn(SECRET)
@@ -47,7 +53,7 @@ def python(text: str) -> tuple[str, ...]:
     return sys.executable, "-c", text
 
 
-def failure_of(sender: CommandSender, message=None) -> HookFailed:
+def failure_of(sender: CommandSender, message: Message | None = None) -> HookFailed:
     with pytest.raises(HookFailed) as caught:
         sender(message or a_message())
     return caught.value
@@ -61,14 +67,14 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_the_event_is_on_its_input(tmp_path) -> None:
+def test_the_event_is_on_its_input(tmp_path: Path) -> None:
     """Law: the command reads the event as one line of JSON, and then the end of its input."""
     path = tmp_path / "told"
     a_sender("sh", "-c", f"cat > {path}")(a_message())
     assert lines_of(path) == [json.loads(a_message().line())]
 
 
-def test_its_environment_is_minimal(tmp_path) -> None:
+def test_its_environment_is_minimal(tmp_path: Path) -> None:
     """Promise 10: a command gets its own few variables and what the event is, and no password of ours."""
     path = tmp_path / "environment"
     text = f"import json, os; open({str(path)!r}, 'w').write(json.dumps(dict(os.environ)))"
@@ -88,14 +94,14 @@ def test_its_environment_is_minimal(tmp_path) -> None:
     }
 
 
-def test_it_starts_at_the_root(tmp_path) -> None:
+def test_it_starts_at_the_root(tmp_path: Path) -> None:
     """Law: where the program was started from makes no difference to a command."""
     path = tmp_path / "pwd"
     a_sender("sh", "-c", f"pwd > {path}")(a_message())
     assert path.read_text() == "/\n"
 
 
-def test_no_shell_reads_its_arguments(tmp_path) -> None:
+def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
     """Law: an argument arrives as it was written, whatever a shell would make of it."""
     path = tmp_path / "arguments"
     odd = ("$(touch x); `touch y`", "a b", "'\"", "*", "")
@@ -115,7 +121,7 @@ def test_no_shell_reads_its_arguments(tmp_path) -> None:
         ("import os; os.kill(os.getpid(), 9)", "ended by SIGKILL"),
     ],
 )
-def test_a_command_that_fails(text, sentence) -> None:
+def test_a_command_that_fails(text: str, sentence: str) -> None:
     """Law: any end but exit code 0 is a failure, with what the command said."""
     failure = failure_of(a_sender(*python(text)))
     assert str(failure) == sentence
@@ -123,12 +129,12 @@ def test_a_command_that_fails(text, sentence) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("/no/such/program",), ("no-such-program-anywhere",), ("/",), ("x\0y",)])
-def test_a_command_that_cannot_be_started(arguments) -> None:
+def test_a_command_that_cannot_be_started(arguments: tuple[str, ...]) -> None:
     """Law: a mistake in the inventory is a failure like others, not an end of the program."""
     assert "cannot be started" in str(failure_of(a_sender(*arguments)))
 
 
-def test_a_command_that_never_ends_is_killed_with_its_children(tmp_path) -> None:
+def test_a_command_that_never_ends_is_killed_with_its_children(tmp_path: Path) -> None:
     """Law: when the time is over, the command and all it has started are gone."""
     path = tmp_path / "pids"
     text = f"echo waiting; sleep 600 & echo $$ $! > {path}; wait"
@@ -153,7 +159,7 @@ def test_who_cannot_wait_any_longer_cuts_it_off() -> None:
 
 
 @pytest.mark.parametrize("is_cut_off", [False, True])
-def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path, is_cut_off: bool) -> None:
+def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path: Path, is_cut_off: bool) -> None:
     """Law: a command that no signal ends (it changed its account, or hangs in the kernel) is not waited for, and while it
     is there no second one is started; once it is gone the hook is told again."""
     stuck: list[int] = []
@@ -185,7 +191,7 @@ def test_one_that_cannot_be_killed_holds_nothing_up(tmp_path, is_cut_off: bool) 
     sender(a_message())
 
 
-def test_a_child_that_stays_behind_holds_nothing_up(tmp_path) -> None:
+def test_a_child_that_stays_behind_holds_nothing_up(tmp_path: Path) -> None:
     """Law: a command is done when it ends, though a child of its keeps its output open."""
     path = tmp_path / "pid"
     clock = SystemClock()
@@ -196,7 +202,7 @@ def test_a_child_that_stays_behind_holds_nothing_up(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("text", ["exit 0", "exec <&-; exit 0", "head -c 5 >/dev/null; exit 0"])
-def test_a_command_need_not_read_its_input(text) -> None:
+def test_a_command_need_not_read_its_input(text: str) -> None:
     """Law: a command that only wants to know that something happened succeeds, however long the event is."""
     a_sender("sh", "-c", text)(a_message("x" * 3_000_000))
 

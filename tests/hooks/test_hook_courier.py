@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from orchestrator import events as ev
+from orchestrator.clock import VirtualClock
 from orchestrator.errors import JournalUnavailable
 from orchestrator.hooks.courier import BACK_OFF_MAX, Courier, back_off
+from orchestrator.hooks.message import Message
 from orchestrator.hooks.outbox import BATCH, Outbox
 from orchestrator.journal import Journal
+from orchestrator.site import Hook
 from orchestrator.tables import EVENTS
-from tests.hooks.hooking import RUN, Died, Receiver, a_courier, a_hook, always, plan_with, record
+from tests.hooks.hooking import RUN, Died, Receiver, Recorded, a_courier, a_hook, always, plan_with, record
 
 STEPS = [ev.StepDone(step=name) for name in ("bridge-bound", "demote", "drain", "activate")]
 
 
 @pytest.fixture
-def run(journal, clock):
+def run(journal: Journal, clock: VirtualClock) -> Recorded:
     """A run with one hook, four steps of which are recorded as records 2 to 5."""
     recorded = record(journal, clock, plan_with(a_hook(on=["step.done"])))
     recorded.add(*STEPS)
@@ -27,11 +33,11 @@ def run(journal, clock):
 
 
 @pytest.fixture
-def hook():
+def hook() -> Hook:
     return a_hook(on=["step.done"])
 
 
-def test_everything_wanted_is_told_in_order(run, hook, outbox, clock) -> None:
+def test_everything_wanted_is_told_in_order(run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock) -> None:
     """Law: a hook is told of each event that it wants, in the order of the record, and of no other."""
     receiver = Receiver()
     run.add(ev.GuardHealed(step="drain"), ev.StepDone(step="last"))
@@ -41,7 +47,7 @@ def test_everything_wanted_is_told_in_order(run, hook, outbox, clock) -> None:
     assert [message.kind for message in receiver.taken] == ["step.done"] * 5
 
 
-def test_nothing_is_told_twice_without_need(run, hook, outbox, clock) -> None:
+def test_nothing_is_told_twice_without_need(run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock) -> None:
     """Law: what was taken is not sent again: not by this courier, and not by the next one."""
     first, second = Receiver(), Receiver()
     courier = a_courier(hook, outbox, first, clock)
@@ -50,7 +56,7 @@ def test_nothing_is_told_twice_without_need(run, hook, outbox, clock) -> None:
     assert (first.numbers, second.numbers) == ([2, 3, 4, 5], [])
 
 
-def test_what_is_recorded_later_is_told_later(run, hook, outbox, clock) -> None:
+def test_what_is_recorded_later_is_told_later(run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock) -> None:
     """Law: a courier goes on where it was."""
     receiver = Receiver()
     courier = a_courier(hook, outbox, receiver, clock)
@@ -62,14 +68,16 @@ def test_what_is_recorded_later_is_told_later(run, hook, outbox, clock) -> None:
 
 @pytest.mark.parametrize("dies_at", [2, 3, 4, 5])
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_around_a_delivery(run, hook, outbox, clock, path, dies_at, moment) -> None:
+def test_killed_around_a_delivery(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock, path: Path, dies_at: int, moment: str
+) -> None:
     """Law: killed before a delivery, or between it and the record of it, no event is lost; at most one is repeated."""
 
-    def die(message) -> None:
+    def die(message: Message) -> None:
         if message.seq == dies_at:
             raise Died
 
-    first = Receiver(**{moment: die})
+    first = Receiver(before=die) if moment == "before" else Receiver(after=die)
     with pytest.raises(Died):
         a_courier(hook, outbox, first, clock).work(always)
     second, other = Receiver(), Outbox(Journal.at(path))
@@ -84,16 +92,18 @@ def test_killed_around_a_delivery(run, hook, outbox, clock, path, dies_at, momen
 class _Hasty(Courier):
     """Broken on purpose: ticks an event off before it is delivered."""
 
-    def _bring(self, line) -> None:
+    def _bring(self, line: Mapping[str, Any]) -> None:
         self._position = line["seq"]
         self._save()
         super()._bring(line)
 
 
-def test_a_courier_that_ticks_off_first_is_caught(run, hook, outbox, clock, path) -> None:
+def test_a_courier_that_ticks_off_first_is_caught(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock, path: Path
+) -> None:
     """Negative control: a courier that saves before it delivers loses the event at which it is killed."""
 
-    def die(message) -> None:
+    def die(message: Message) -> None:
         raise Died
 
     hasty = _Hasty(
@@ -114,7 +124,9 @@ def test_a_courier_that_ticks_off_first_is_caught(run, hook, outbox, clock, path
     assert second.numbers == [3, 4, 5]
 
 
-def test_a_refused_event_holds_back_those_behind_it(run, hook, outbox, clock) -> None:
+def test_a_refused_event_holds_back_those_behind_it(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock
+) -> None:
     """Law: order is kept: while one event is refused, none behind it is told, and none is given up."""
     receiver = Receiver(lambda message: "not now" if message.seq == 3 else None)
     courier = a_courier(hook, outbox, receiver, clock)
@@ -129,7 +141,7 @@ def test_a_refused_event_holds_back_those_behind_it(run, hook, outbox, clock) ->
     assert courier.failure is None
 
 
-def test_back_off_in_time(run, hook, outbox, clock) -> None:
+def test_back_off_in_time(run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock) -> None:
     """Law: after a failure nothing is tried before its time, and then at once; a success begins anew."""
     receiver = Receiver(lambda message: "no")
     courier = a_courier(hook, outbox, receiver, clock)
@@ -157,7 +169,9 @@ def test_chance_only_shortens_a_pause() -> None:
         assert longest / 2 <= min(pauses) < max(pauses) <= longest
 
 
-def test_a_failure_is_said_once_for_each_cause(run, hook, outbox, clock) -> None:
+def test_a_failure_is_said_once_for_each_cause(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock
+) -> None:
     """Law: who watches is told of each cause once, however often it is tried; the last failure is kept."""
     said = []
     causes = iter(["exit code 3", "exit code 3", "time-out", "exit code 3", "time-out"])
@@ -172,7 +186,9 @@ def test_a_failure_is_said_once_for_each_cause(run, hook, outbox, clock) -> None
     assert kept == ["exit code 3", "exit code 3", "time-out", "exit code 3", "time-out"]
 
 
-def test_the_kept_failure_ends_with_the_next_success(run, hook, outbox, clock) -> None:
+def test_the_kept_failure_ends_with_the_next_success(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock
+) -> None:
     """Law: what is shown as the reason for a backlog is the reason now."""
     refused = {2: "one", 4: "two"}
     receiver = Receiver(lambda message: refused.pop(message.seq, None))
@@ -188,7 +204,7 @@ def test_the_kept_failure_ends_with_the_next_success(run, hook, outbox, clock) -
     assert outbox.behind() == []
 
 
-def test_it_stops_when_it_may_not_go_on(run, hook, outbox, clock) -> None:
+def test_it_stops_when_it_may_not_go_on(run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock) -> None:
     """Law: a courier that is to end does so between two events, and keeps what it has not brought."""
     receiver = Receiver()
     assert not a_courier(hook, outbox, receiver, clock).work(lambda: len(receiver.taken) < 2)
@@ -196,7 +212,9 @@ def test_it_stops_when_it_may_not_go_on(run, hook, outbox, clock) -> None:
     assert [one.seq for one in outbox.behind()] == [3]
 
 
-def test_records_that_do_not_concern_it_are_passed_over(run, hook, outbox, clock) -> None:
+def test_records_that_do_not_concern_it_are_passed_over(
+    run: Recorded, hook: Hook, outbox: Outbox, clock: VirtualClock
+) -> None:
     """Law: other events cost no write each, and a hook that has taken all it wants owes nothing in the end."""
     run.add(*[ev.GuardHealed(step="drain")] * (BATCH // 2))
     receiver = Receiver()
@@ -220,25 +238,27 @@ class _Flaky(Outbox):
             self.away.remove(what)
             raise JournalUnavailable("the journal could not be reached: database is locked")
 
-    def cursor(self, run, hook):
+    def cursor(self, run: str, hook: str) -> int:
         self._maybe("cursor")
         return super().cursor(run, hook)
 
-    def after(self, run, seq):
+    def after(self, run: str, seq: int) -> Sequence[Mapping[str, Any]]:
         self._maybe("after")
         return super().after(run, seq)
 
-    def done_with(self, run, hook, seq, *, failed=""):
+    def done_with(self, run: str, hook: str, seq: int, *, failed: str = "") -> None:
         self._maybe("done_with")
-        return super().done_with(run, hook, seq, failed=failed)
+        super().done_with(run, hook, seq, failed=failed)
 
-    def note_failure(self, run, hook, text):
+    def note_failure(self, run: str, hook: str, text: str) -> None:
         self._maybe("note_failure")
-        return super().note_failure(run, hook, text)
+        super().note_failure(run, hook, text)
 
 
 @pytest.mark.parametrize("what", ["cursor", "after", "done_with"])
-def test_a_journal_that_is_away_is_a_failure_like_others(run, hook, clock, path, what) -> None:
+def test_a_journal_that_is_away_is_a_failure_like_others(
+    run: Recorded, hook: Hook, clock: VirtualClock, path: Path, what: str
+) -> None:
     """Law: nothing is raised because of the journal, nothing is sent twice for it, and all is well once it is back."""
     outbox = _Flaky(Journal.at(path))
     outbox.away = [what, "note_failure"]
@@ -254,7 +274,9 @@ def test_a_journal_that_is_away_is_a_failure_like_others(run, hook, clock, path,
     outbox.close()
 
 
-def test_a_forged_record_is_not_told(run, hook, journal, outbox, clock) -> None:
+def test_a_forged_record_is_not_told(
+    run: Recorded, hook: Hook, journal: Journal, outbox: Outbox, clock: VirtualClock
+) -> None:
     """Promise 11: a record that does not prove itself leaves through no hook."""
     with journal.engine.begin() as connection:
         changed = STEPS[1].model_copy(update={"note": "forged"}).model_dump_json()
@@ -266,13 +288,13 @@ def test_a_forged_record_is_not_told(run, hook, journal, outbox, clock) -> None:
     assert receiver.numbers == []
 
 
-def test_a_cursor_never_falls(run, hook, outbox) -> None:
+def test_a_cursor_never_falls(run: Recorded, hook: Hook, outbox: Outbox) -> None:
     """Law: two processes that deliver the same backlog repeat events, and never undo each other's progress."""
     outbox.done_with(RUN, "log", 4)
     outbox.done_with(RUN, "log", 2)
     assert outbox.cursor(RUN, "log") == 4
 
 
-def test_a_new_run_owes_its_hooks_from_its_first_record(run, outbox) -> None:
+def test_a_new_run_owes_its_hooks_from_its_first_record(run: Recorded, outbox: Outbox) -> None:
     """Law: a process that dies right after it began a run has lost nothing: the debt is in that same transaction."""
     assert [(one.run, one.hook, one.seq) for one in outbox.behind()] == [(RUN, "log", 0)]

@@ -97,7 +97,7 @@ def killing(log: Path, at: int, *, after: bool) -> Mapping[str, object]:
 
 @pytest.mark.parametrize("at", [1, 8, 17])
 @pytest.mark.parametrize("after", [True, False])
-def test_killed_by_the_receiver(tmp_path, at, after) -> None:
+def test_killed_by_the_receiver(tmp_path: Path, at: int, after: bool) -> None:
     """Law: killed before a receiver took an event, or after it did and before we know: all arrive, in order."""
     log = tmp_path / "log"
     bench = Bench(tmp_path, [killing(log, at, after=after)])
@@ -115,7 +115,7 @@ def test_killed_by_the_receiver(tmp_path, at, after) -> None:
     assert bench("hooks", "list", "--json").out == ""
 
 
-def test_killed_while_the_receiver_is_down(tmp_path) -> None:
+def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
     """Law: what a run could not deliver outlives its process; whoever leads it next, or flushes, brings it."""
     with serving() as endpoint:
         url = endpoint.url

@@ -32,7 +32,7 @@ def test_every_event_is_told() -> None:
     assert told == set(get_args(HookEvent))
 
 
-def test_the_example_can_be_used(tmp_path) -> None:
+def test_the_example_can_be_used(tmp_path: Path) -> None:
     """Law: what the page shows can be pasted under an inventory."""
     from orchestrator.loader import load_inventory
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -38,8 +40,11 @@ GOOD = """\
 """
 
 
+Write = Callable[[str], Path]
+
+
 @pytest.fixture
-def write(tmp_path: Path):
+def write(tmp_path: Path) -> Write:
     def put(text: str) -> Path:
         path = tmp_path / "inventory.yaml"
         path.write_text(HEAD + text, encoding="utf-8")
@@ -54,7 +59,7 @@ def findings(path: Path) -> list[tuple[int | None, str, str]]:
     return [(one.line, one.message, one.hint) for one in found]
 
 
-def test_hooks_are_read(write) -> None:
+def test_hooks_are_read(write: Write) -> None:
     """Law: commands and webhooks are read as written; ten seconds is the time-out of those that give none."""
     inventory, _ = load_inventory(write(GOOD))
     assert findings(write(GOOD)) == []
@@ -64,7 +69,7 @@ def test_hooks_are_read(write) -> None:
     assert (log.command, log.timeout) == (("logger", "-t", "failover"), 10.0)
 
 
-def test_an_inventory_needs_no_hooks(tmp_path) -> None:
+def test_an_inventory_needs_no_hooks(tmp_path: Path) -> None:
     """Law: an inventory from before there were hooks is one without any."""
     path = tmp_path / "inventory.yaml"
     path.write_text(HEAD.removesuffix("hooks:\n"), encoding="utf-8")
@@ -88,7 +93,7 @@ def test_an_inventory_needs_no_hooks(tmp_path) -> None:
         ("name: log", "name: 'lo g'", 14, "hooks[1].name 'lo g' is not allowed", "a name has"),
     ],
 )
-def test_mistakes_have_their_line(write, old, new, line, sentence, hint) -> None:
+def test_mistakes_have_their_line(write: Write, old: str, new: str, line: int, sentence: str, hint: str) -> None:
     """Law: a mistake in a hook is told with its file and line, and with what was probably meant."""
     path = write(GOOD.replace(old, new, 1))
     found = findings(path)
@@ -118,7 +123,7 @@ def test_mistakes_have_their_line(write, old, new, line, sentence, hint) -> None
         "",
     ],
 )
-def test_addresses_that_are_refused(write, url) -> None:
+def test_addresses_that_are_refused(write: Write, url: str) -> None:
     """Law: https only, but to this very machine; no password in the address; and what was written is not repeated."""
     found = findings(write(GOOD.replace("https://pager.example.com/in/T0KEN?team=ops", json.dumps(url))))
     assert [one[0] for one in found] == [10]
@@ -138,7 +143,7 @@ def test_addresses_that_are_refused(write, url) -> None:
         "http://[::1]:8080/?x",
     ],
 )
-def test_addresses_that_are_taken(write, url) -> None:
+def test_addresses_that_are_taken(write: Write, url: str) -> None:
     """Law: any https address will do, and plain http within this machine."""
     assert findings(write(GOOD.replace("https://pager.example.com/in/T0KEN?team=ops", json.dumps(url)))) == []
 
@@ -146,14 +151,14 @@ def test_addresses_that_are_taken(write, url) -> None:
 @pytest.mark.parametrize(
     "secret", ["hunter2-hunter2", "{inline: hunter2-hunter2}", "{prompt: true}", "{env: A, file: b}", "{}"]
 )
-def test_secrets_are_referred_to(write, secret) -> None:
+def test_secrets_are_referred_to(write: Write, secret: str) -> None:
     """Promise 10: a secret is in the environment or a file, nobody is asked for it, and a slip is not repeated."""
     found = findings(write(GOOD.replace("{env: PAGER_SECRET}", secret)))
     assert {one[0] for one in found} == {11}
     assert "hunter2" not in str(found)
 
 
-def test_a_secret_in_the_address_is_a_warning(write) -> None:
+def test_a_secret_in_the_address_is_a_warning(write: Write) -> None:
     """Law: what is recorded with each run is better not a password."""
     path = write(GOOD.replace("?team=ops", "?team=ops&api_token=hunter2-hunter2"))
     [finding] = (one for one in read_inventory(path).findings if one.level is not Level.NOTE)
@@ -181,7 +186,7 @@ def test_a_secret_in_the_address_is_a_warning(write) -> None:
         ({"command": ["x"], "shell": True}, False),
     ],
 )
-def test_schema_and_loader_agree(tmp_path, hook, fits) -> None:
+def test_schema_and_loader_agree(tmp_path: Path, hook: dict[str, Any], fits: bool) -> None:
     """Law: what the JSON Schema refuses the loader refuses, and what it accepts the loader accepts."""
     site = {"adapter": "mock", "devices": [{"name": "d"}]}
     pair = {"name": "p", "sites": ["a", "b"], "services": ["s"]}

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.cli.screen import event_line
-from orchestrator.hooks.message import ALIASES, kind_of, message_of, signature, wants
+from orchestrator.hooks.message import ALIASES, Message, kind_of, message_of, signature, wants
 from orchestrator.redact import Redactor
 from orchestrator.site import HookEvent
 from tests.hooks.hooking import RUN, a_hook
@@ -31,7 +31,7 @@ def a_line(event: ev.Event = STEP, lane: str | None = "Trading") -> dict[str, ob
     return {"run": RUN, "seq": 7, "at": AT, "lane": lane, "event": event.model_dump_json()}
 
 
-def a_message(event: ev.Event = STEP, lane: str | None = "Trading", redactor: Redactor | None = None):
+def a_message(event: ev.Event = STEP, lane: str | None = "Trading", redactor: Redactor | None = None) -> Message:
     return message_of(a_line(event, lane), simulated=True, scrub=(redactor or Redactor()).scrub_data)
 
 
@@ -54,13 +54,13 @@ def test_a_hook_may_be_told_of_every_kind_of_event() -> None:
         (["step.done", "*"], "gate.opened", True),
     ],
 )
-def test_what_is_wanted(on, kind, wanted) -> None:
+def test_what_is_wanted(on: list[str], kind: str, wanted: bool) -> None:
     """Law: a hook is told of the kinds it names, whichever of their names it uses; ``*`` is all of them."""
     assert wants(a_hook(on=on), kind) is wanted
 
 
 @pytest.mark.parametrize("text", ['{"kind":"step.done","step":"a"}', '{"step": "a", "kind": "step.done"}'])
-def test_the_kind_of_a_record(text) -> None:
+def test_the_kind_of_a_record(text: str) -> None:
     """Law: a record's kind is found however its JSON was written."""
     assert kind_of({"event": text}) == "step.done"
 

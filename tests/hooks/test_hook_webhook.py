@@ -6,28 +6,39 @@ import hashlib
 import hmac
 import json
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters.http.certificates import Authority
 from adapters.http.webhook import WebhookPoster
-from orchestrator.clock import SystemClock, VirtualClock
+from orchestrator.clock import Clock, SystemClock, VirtualClock
 from orchestrator.errors import CommandTimedOut, HookFailed
-from orchestrator.hooks.webhook import WebhookSender
+from orchestrator.hooks.webhook import Poster, WebhookSender
 from orchestrator.redact import SecretStore
+from orchestrator.site import Webhook
 from tests.hooks.hooking import SECRET, URL, Scripted, a_webhook
 from tests.hooks.receiving import serving
 from tests.hooks.test_hook_command import a_message
+from tests.seam import told
 
 
 def a_sender(
-    url: str = URL, *, poster=None, clock=None, secret: str | None = SECRET, timeout: str = "10s", **webhook
-):
+    url: str = URL,
+    *,
+    poster: Poster | None = None,
+    clock: Clock | None = None,
+    secret: str | None = SECRET,
+    timeout: str = "10s",
+    **webhook: Any,
+) -> WebhookSender:
     hook = a_webhook(url=url, timeout=timeout)
-    hook = hook.model_copy(update={"webhook": hook.webhook.model_copy(update=webhook)})
+    address = told(Webhook, hook.webhook).model_copy(update=webhook)
+    hook = hook.model_copy(update={"webhook": address})
     clock = clock or SystemClock()
     secrets = SecretStore(None, environment={} if secret is None else {"HOOK_SECRET": secret})
-    return WebhookSender(hook, hook.webhook, poster=poster or WebhookPoster(clock), secrets=secrets, clock=clock)
+    return WebhookSender(hook, address, poster=poster or WebhookPoster(clock), secrets=secrets, clock=clock)
 
 
 def failure_of(sender: WebhookSender) -> HookFailed:
@@ -52,14 +63,14 @@ def test_each_attempt_is_signed_anew() -> None:
 
 
 @pytest.mark.parametrize("status", [100, 301, 302, 400, 401, 404, 410, 429, 500, 503])
-def test_only_a_success_is_one(status) -> None:
+def test_only_a_success_is_one(status: int) -> None:
     """Law: what is not answered with 2xx has not been taken."""
     failure = failure_of(a_sender(poster=Scripted(status)))
     assert (str(failure), failure.cause) == (f"127.0.0.1 answered with status {status}", f"status {status}")
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
-def test_every_success_is_one(status) -> None:
+def test_every_success_is_one(status: int) -> None:
     """Law: any 2xx takes the event."""
     a_sender(poster=Scripted(status))(a_message())
 
@@ -104,7 +115,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 @pytest.mark.realtime
-def test_no_proxy_of_the_environment(monkeypatch) -> None:
+def test_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: an environment variable does not lead events to a stranger."""
     with serving() as proxy, serving() as endpoint:
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
@@ -124,7 +135,7 @@ def test_nobody_listens() -> None:
 
 @pytest.mark.realtime
 @pytest.mark.parametrize("how", ["stall", "trickle"])
-def test_a_receiver_that_never_answers(how) -> None:
+def test_a_receiver_that_never_answers(how: str) -> None:
     """Law: the time-out is for the whole exchange: no answer, and one that trickles in, are both over in time."""
     clock = SystemClock()
     with serving() as endpoint:
@@ -135,7 +146,7 @@ def test_a_receiver_that_never_answers(how) -> None:
 
 
 @pytest.mark.realtime
-def test_a_certificate_is_checked(tmp_path) -> None:
+def test_a_certificate_is_checked(tmp_path: Path) -> None:
     """Promise 10: an unknown certificate is refused; the CA that the inventory names is trusted."""
     authority = Authority.at(tmp_path)
     with serving(authority.server_context("127.0.0.1", file=tmp_path / "server.pem")) as endpoint:
@@ -146,12 +157,13 @@ def test_a_certificate_is_checked(tmp_path) -> None:
 
 
 @pytest.mark.realtime
-def test_a_bad_ca_file_is_a_failure(tmp_path) -> None:
+def test_a_bad_ca_file_is_a_failure(tmp_path: Path) -> None:
     """Law: a mistake in the inventory that shows only now is a failure of this hook, and of nothing else."""
     failure = failure_of(a_sender("https://127.0.0.1:9/", ca_file=str(tmp_path / "missing.pem")))
     assert "ca_file" in str(failure)
 
 
-def test_an_address_that_is_none() -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/", "https://[1.2]/"])
+def test_an_address_that_is_none(url: str) -> None:
     """Law: what looks like an address and is none is a failure like others."""
-    assert failure_of(a_sender("http://127.0.0.1:99999/")).cause == "Unreachable"
+    assert failure_of(a_sender(url)).cause == "Unreachable"

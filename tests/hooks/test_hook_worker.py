@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,7 +38,9 @@ class Gate:
         self.open, self.asked = threading.Event(), threading.Event()
         self.bodies: list[bytes] = []
 
-    def post(self, url, body, headers, *, timeout_s, ca_file) -> int:
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, timeout_s: float, ca_file: str | None
+    ) -> int:
         self.asked.set()
         assert self.open.wait(60)
         self.bodies.append(body)
@@ -106,7 +108,7 @@ def kinds(journal: Journal, run: str = RUN) -> list[str]:
     return [one.event.kind for one in journal.records(run)]
 
 
-def test_a_whole_run_is_told_in_order(journal, clock, path) -> None:
+def test_a_whole_run_is_told_in_order(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: after a run its hook has been told of every record, each once, in order, and nothing is owed."""
     poster = Scripted()
     hooks, run = lead(journal, clock, [a_webhook()], an_office(path, clock, poster=poster))
@@ -118,7 +120,7 @@ def test_a_whole_run_is_told_in_order(journal, clock, path) -> None:
     assert list(owed(Outbox(journal))) == []
 
 
-def test_commands_of_a_run(journal, clock, path, tmp_path) -> None:
+def test_commands_of_a_run(journal: Journal, clock: VirtualClock, path: Path, tmp_path: Path) -> None:
     """Law: a command is started once for each event it wants."""
     log = tmp_path / "log"
     hook = a_hook(on=["run.started", "step.done", "run.finished"], command=["sh", "-c", f"cat >> {log}"])
@@ -128,7 +130,7 @@ def test_commands_of_a_run(journal, clock, path, tmp_path) -> None:
     assert told == ["run.started", *["step.done"] * 7, "run.finished"]
 
 
-def test_a_failing_hook_is_recorded_once_and_stops_nothing(journal, clock, path) -> None:
+def test_a_failing_hook_is_recorded_once_and_stops_nothing(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: a hook that fails is in the record of the run, once for its cause, and the fail-over is done all the same."""
     office = an_office(path, clock, poster=Scripted(*[500] * 1000))
     outbox = Outbox(journal)
@@ -147,7 +149,7 @@ def test_a_failing_hook_is_recorded_once_and_stops_nothing(journal, clock, path)
 
 
 @pytest.mark.parametrize("at", ["lane.ended", "run.finished"])
-def test_a_failure_at_the_very_end(journal, clock, path, at) -> None:
+def test_a_failure_at_the_very_end(journal: Journal, clock: VirtualClock, path: Path, at: str) -> None:
     """Law: however late a hook fails, the record of the run still ends with its end, and proves itself."""
 
     class Late:
@@ -163,7 +165,7 @@ def test_a_failure_at_the_very_end(journal, clock, path, at) -> None:
     assert Counter(kinds(journal))["observer.failed"] == (1 if at == "lane.ended" else 0)
 
 
-def test_a_hook_that_hangs_holds_nothing_up(journal, clock, path) -> None:
+def test_a_hook_that_hangs_holds_nothing_up(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: while a receiver keeps us waiting, the run goes on to its end, and other hooks are told meanwhile."""
     gate = Gate()
     log = path.with_name("log")
@@ -179,7 +181,7 @@ def test_a_hook_that_hangs_holds_nothing_up(journal, clock, path) -> None:
     assert len(gate.bodies) == run.seq
 
 
-def test_the_end_of_a_run_waits_only_so_long(journal, clock, path) -> None:
+def test_the_end_of_a_run_waits_only_so_long(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: a receiver that is down delays the end by the time allowed, no more; what is left is owed, with its cause."""
     hooks, run = lead(journal, clock, [a_webhook()], an_office(path, clock, poster=Scripted(*[503] * 1000)))
     began = clock.now()
@@ -189,7 +191,7 @@ def test_the_end_of_a_run_waits_only_so_long(journal, clock, path) -> None:
     assert (left.hook, left.events, left.failed) == ("web", run.seq, "127.0.0.1 answered with status 503")
 
 
-def test_a_receiver_that_comes_back_at_the_end(journal, clock, path) -> None:
+def test_a_receiver_that_comes_back_at_the_end(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: what failed during the run is tried again at its end, within the time allowed."""
     poster = Scripted(503, 503, 503)
     hooks, run = lead(journal, clock, [a_webhook()], an_office(path, clock, poster=poster))
@@ -206,7 +208,7 @@ class Hurried(VirtualClock):
         return super().now()
 
 
-def test_a_pause_that_is_over_before_it_began(journal, clock, path) -> None:
+def test_a_pause_that_is_over_before_it_began(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: what failed is tried again though nothing more happens, also where its pause was over before it began."""
     poster = Scripted(*[503] * 100_000)
     hooks, _ = lead(journal, clock, [a_webhook()], an_office(path, Hurried(), poster=poster))
@@ -217,7 +219,7 @@ def test_a_pause_that_is_over_before_it_began(journal, clock, path) -> None:
     hooks.halt()
 
 
-def test_halting_cuts_a_command_off(journal, clock, path, tmp_path) -> None:
+def test_halting_cuts_a_command_off(journal: Journal, clock: VirtualClock, path: Path, tmp_path: Path) -> None:
     """Law: who does not wait any longer leaves no command behind, and no event is lost by it."""
     started = tmp_path / "started"
     hook = a_hook(command=["sh", "-c", f"echo $$ > {started}; sleep 600"], timeout="10m")
@@ -231,7 +233,7 @@ def test_halting_cuts_a_command_off(journal, clock, path, tmp_path) -> None:
     assert left.events == run.seq
 
 
-def test_a_mistake_of_ours_is_said(journal, clock, path) -> None:
+def test_a_mistake_of_ours_is_said(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: a bug in a thread of a hook is that hook's failure: said, and not the end of anything."""
     office = an_office(path, clock, poster=Scripted(RuntimeError("a bug")))
     made, run = lead(journal, clock, [a_webhook()], office)
@@ -239,7 +241,7 @@ def test_a_mistake_of_ours_is_said(journal, clock, path) -> None:
     assert said(made, journal, run) == "HookFailed: web: RuntimeError: a bug"
 
 
-def test_a_journal_that_cannot_be_opened_is_said(journal, clock, path) -> None:
+def test_a_journal_that_cannot_be_opened_is_said(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: a thread that gets no connection says so, and the run goes on."""
     office = an_office(path.with_name("missing") / "journal.sqlite", clock)
     made, run = lead(journal, clock, [a_webhook()], office)
@@ -247,7 +249,7 @@ def test_a_journal_that_cannot_be_opened_is_said(journal, clock, path) -> None:
     assert said(made, journal, run).startswith("HookFailed: web: the journal could not be opened")
 
 
-def test_a_resumed_run_goes_on_where_it_was(journal, clock, path) -> None:
+def test_a_resumed_run_goes_on_where_it_was(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: what a process that died owed is delivered by the next one that leads the run, in order."""
     poster = Scripted()
     recorded = record(journal, clock, plan_with(a_webhook(on=["step.done"])))
@@ -260,7 +262,7 @@ def test_a_resumed_run_goes_on_where_it_was(journal, clock, path) -> None:
     assert [json.loads(body)["data"]["event"]["step"] for _, body, _ in poster.posts] == ["b", "c"]
 
 
-def test_the_backlog_of_older_runs_is_brought_beside(journal, clock, path) -> None:
+def test_the_backlog_of_older_runs_is_brought_beside(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: a command that leads a run also brings what older runs owe; those that are led now are left alone."""
     poster = Scripted()
     for name in ("old", "led"):
@@ -280,7 +282,7 @@ def _elsewhere(plan: ev.Plan, name: str) -> ev.Plan:
     return plan.model_copy(update={"services": (name,)})
 
 
-def test_many_hooks_many_records(journal, clock, path, tmp_path: Path) -> None:
+def test_many_hooks_many_records(journal: Journal, clock: VirtualClock, path: Path, tmp_path: Path) -> None:
     """Law: with several hooks at once each is told of all it wants, and none of what the others want."""
     posters = Scripted()
     hooks = [

@@ -94,7 +94,9 @@ def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
     clock.advance(LEASE_SECONDS - 5)
     with pytest.raises(LeaseHeld, match=f":{os.getpid()}$") as refused:
         take(opened(), clock, "run-1", KEYS)
-    assert refused.value.hint == "if that process is gone, its lease ends by itself in 5s"
+    assert refused.value.hint == (
+        "see what it waits for with `failover runs show run-1`; if that process is gone, its lease ends by itself in 5s"
+    )
 
 
 def test_an_expired_lease_is_taken_under_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:
@@ -263,7 +265,7 @@ def test_released_claims_are_free(opened: Opener, clock: VirtualClock) -> None:
     """A service whose lane has ended for good may be moved by the next run; the others stay claimed."""
     plan = a_plan(services=("Trading", "Orders"))
     lease, _ = a_run(opened(), clock, plan=plan)
-    lease.release_claims([service_key(plan, "Trading")])
+    lease.release([service_key(plan, "Trading")])
     a_run(opened(), clock, "run-2")
     with pytest.raises(LeaseHeld, match="Orders belongs to run run-1"):
         a_run(opened(), clock, "run-3", a_plan(services=("Orders",)))
@@ -272,8 +274,7 @@ def test_released_claims_are_free(opened: Opener, clock: VirtualClock) -> None:
 def test_a_resumed_run_claims_again(opened: Opener, clock: VirtualClock) -> None:
     """Taking a run claims what it still moves, and is refused if another run has it by now."""
     lease, _ = a_run(opened(), clock)
-    lease.release_claims(list(KEYS))
-    lease.release()
+    lease.release(list(KEYS))
     a_run(opened(), clock, "run-2")
     with pytest.raises(LeaseHeld, match="belongs to run run-2"):
         take(opened(), clock, "run-1", KEYS)

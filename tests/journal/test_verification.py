@@ -243,7 +243,7 @@ def test_signatures_of_other_heads_do_not_fit(
     """A signature is of one run and one number: taken from another run, from an earlier commit, or broken, it is none."""
     journal = two_runs(open_as(signer))
     mine, others = journal.signatures("run-1"), journal.signatures("other")
-    for value in (others[0].value, mine[1].value, mine[0].value[:-8] + "AAAAAA==", "not base 64", ""):
+    for value in (others[0].value, mine[1].value, mine[0].value[:-8] + "AAAAAA==", "not base 64", "\u20ac", ""):
         with journal.engine.begin() as connection:
             last = (SIGNATURES.c.run == "run-1") & (SIGNATURES.c.seq == 8)
             connection.execute(sa.update(SIGNATURES).where(last).values(value=value))

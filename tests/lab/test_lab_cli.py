@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,16 +12,17 @@ from adapters.mock.appliance import TransactionView
 from adapters.mock.lab.cli import prompt_of
 from adapters.mock.lab.edition import NEWER, SEED
 from adapters.mock.lab.plans import Place
+from tests.lab.bench import ACTIVE, BenchAppliance, FencedAppliance, dialogue, golden
 
 TO_VPN = ("enable", "configure", "message-vpn Trading_VPN")
 
 
-def transaction(xid: str, **values: object) -> TransactionView:
+def transaction(xid: str, **values: Any) -> TransactionView:
     base = TransactionView(xid, "Trading_VPN", "XA", "PREPARED", True, "app/1", "default", 1.0, 0, 3, 3)
     return replace(base, **values)
 
 
-def test_prompts_of_every_mode(dialogue):
+def test_prompts_of_every_mode() -> None:
     """The prompt names the router and the mode, with > before enable and # after."""
     talk = dialogue()
     assert talk.prompt == "NY_Appliance1> "
@@ -32,7 +35,7 @@ def test_prompts_of_every_mode(dialogue):
     assert talk.at("message-spool message-vpn Trading_VPN") == "NY_Appliance1(admin/message-spool)#"
 
 
-def test_exit_goes_up_one_mode_and_end_and_home_to_the_top(dialogue):
+def test_exit_goes_up_one_mode_and_end_and_home_to_the_top() -> None:
     """exit leaves one mode at a time and keeps the VPN below message-vpn; end and home go to the # prompt."""
     talk = dialogue()
     assert talk.at(*TO_VPN, "replication", "exit") == "NY_Appliance1(configure/message-vpn)#"
@@ -46,7 +49,7 @@ def test_exit_goes_up_one_mode_and_end_and_home_to_the_top(dialogue):
     assert talk.session.wants == "nothing"
 
 
-def test_long_paths_lose_their_left_end():
+def test_long_paths_lose_their_left_end() -> None:
     """A path over 40 characters is cut on the left to dots and 37 characters, as in the captured prompts."""
     deep = Place(True, ("configure", "message-vpn", "replication", "ack-propagation"))
     assert prompt_of("solace", deep) == "solace(...ssage-vpn/replication/ack-propagation)# "
@@ -61,7 +64,7 @@ def test_long_paths_lose_their_left_end():
         ("enable", "configure", 'message-vpn "Trading_VPN"', "  replication   state   standby  "),
     ],
 )
-def test_role_can_be_set_mode_by_mode_or_in_one_line(dialogue, lines):
+def test_role_can_be_set_mode_by_mode_or_in_one_line(lines: Sequence[str]) -> None:
     """All nestings do the same, print nothing, and leave the session in the mode it was in."""
     talk = dialogue()
     before = talk.at(*lines[:-1])
@@ -105,7 +108,7 @@ def test_role_can_be_set_mode_by_mode_or_in_one_line(dialogue, lines):
         (("enable", "admin", "message-spool message-vpn Trading_VPN"), "commit-transaction 1-2-3"),
     ],
 )
-def test_what_is_no_command_says_so_and_does_nothing(dialogue, lines, typed):
+def test_what_is_no_command_says_so_and_does_nothing(lines: Sequence[str], typed: str) -> None:
     """A line that fits no command in its mode is called invalid, changes nothing, and leaves the mode as it was."""
     talk = dialogue()
     before = talk.at(*lines)
@@ -116,7 +119,7 @@ def test_what_is_no_command_says_so_and_does_nothing(dialogue, lines, typed):
     assert talk.log.records[-1].kind == "invalid"
 
 
-def test_show_works_in_every_mode(dialogue, golden):
+def test_show_works_in_every_mode() -> None:
     """The seed shows the queue from configure; the same answer comes in every mode."""
     talk = dialogue()
     show = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Trading_VPN"
@@ -125,18 +128,18 @@ def test_show_works_in_every_mode(dialogue, golden):
         assert talk.say(show) == golden("queue")
 
 
-def test_the_router_may_be_called_like_a_vpn(dialogue, bench, sample_rows):
+def test_the_router_may_be_called_like_a_vpn() -> None:
     """A row named after the router is a row, not a prompt."""
-    row = replace(sample_rows["active"], vpn="xps-01")
-    talk = dialogue(bench(router_name="xps-01", rows={"xps-01": row}))
+    row = replace(ACTIVE, vpn="xps-01")
+    talk = dialogue(BenchAppliance(router_name="xps-01", rows={"xps-01": row}))
     assert "\nxps-01                           U A" in talk.say("show message-vpn xps-01 replication")
     assert talk.prompt == "xps-01> "
 
 
-def test_wildcards_and_the_row_of_dashes(dialogue, bench, sample_rows):
+def test_wildcards_and_the_row_of_dashes() -> None:
     """* and ? choose names; only what fits #config-sync shows its dashes; other characters stand for themselves."""
     names = ["a.c", "abc", "b cd", "b[c]"]
-    talk = dialogue(bench(rows={name: replace(sample_rows["active"], vpn=name) for name in names}))
+    talk = dialogue(BenchAppliance(rows={name: replace(ACTIVE, vpn=name) for name in names}))
 
     def shown(pattern: str) -> list[str]:
         text = talk.say(f"show message-vpn {pattern} replication")
@@ -151,7 +154,7 @@ def test_wildcards_and_the_row_of_dashes(dialogue, bench, sample_rows):
     assert shown("nobody*") == []
 
 
-def test_unknown_names_are_refused_in_the_appliance_s_words(dialogue):
+def test_unknown_names_are_refused_in_the_appliance_s_words() -> None:
     """One unknown name is refused, in shows and in commands, and the session stays where it was."""
     talk = dialogue()
     said = "message VPN Nowhere does not exist\n"
@@ -164,17 +167,17 @@ def test_unknown_names_are_refused_in_the_appliance_s_words(dialogue):
     assert talk.say("show queue other message-vpn Trading_VPN") == "Queue 'other' does not exist\n"
 
 
-def test_an_edition_may_answer_unknown_names_with_an_empty_table(dialogue):
+def test_an_edition_may_answer_unknown_names_with_an_empty_table() -> None:
     """Where unknown names are not refused, nothing at all is printed for a queue, and a table has no rows."""
     talk = dialogue(edition=replace(NEWER, is_unknown_name_refused=False))
     assert talk.say("show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Nowhere") == ""
     assert talk.say("show message-vpn Nowhere replication").endswith("- - - - - - - -\n\n")
 
 
-def test_a_vpn_that_was_never_replicated_has_no_queue(dialogue, bench, sample_rows):
+def test_a_vpn_that_was_never_replicated_has_no_queue() -> None:
     """Asked for alone it is refused; a wildcard passes it over."""
-    plain = replace(sample_rows["active"], vpn="plain")
-    talk = dialogue(bench(rows={"Trading_VPN": sample_rows["active"], "plain": plain}))
+    plain = replace(ACTIVE, vpn="plain")
+    talk = dialogue(BenchAppliance(rows={"Trading_VPN": ACTIVE, "plain": plain}))
     show = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn"
     assert talk.say(f"{show} plain") == "message VPN plain was never replicated\n"
     assert talk.say(f"{show} *").count("Message VPN") == 1
@@ -182,10 +185,10 @@ def test_a_vpn_that_was_never_replicated_has_no_queue(dialogue, bench, sample_ro
     assert talk.say(show.removesuffix(" message-vpn")).count("Message VPN") == 1
 
 
-def test_transactions_are_chosen_by_every_filter(dialogue, bench):
+def test_transactions_are_chosen_by_every_filter() -> None:
     """state, replicated, xid and message-vpn narrow the list; detail changes its form; a count cuts it."""
     talk = dialogue(
-        bench(
+        BenchAppliance(
             held=[
                 transaction("1-00-01"),
                 transaction("2-00-01", state="COMPLETE"),
@@ -207,7 +210,7 @@ def test_transactions_are_chosen_by_every_filter(dialogue, bench):
     assert xids("xid 1-00-01 detail") == ["XID: 1-00-01"]
 
 
-def test_transactions_are_completed_and_deleted_in_admin(dialogue):
+def test_transactions_are_completed_and_deleted_in_admin() -> None:
     """The three commands reach the appliance with the VPN of their mode."""
     talk = dialogue()
     talk.say("enable", "admin", "message-spool message-vpn Trading_VPN")
@@ -223,15 +226,15 @@ def test_transactions_are_completed_and_deleted_in_admin(dialogue):
     ]
 
 
-def test_a_refusal_is_printed_as_the_appliance_words_it(dialogue, bench):
+def test_a_refusal_is_printed_as_the_appliance_words_it() -> None:
     """A node that does not serve refuses a change of role; the prompt follows the refusal."""
-    talk = dialogue(bench(refusal="NY_Appliance2 does not have the active message spool"))
+    talk = dialogue(BenchAppliance(refusal="NY_Appliance2 does not have the active message spool"))
     said = talk.say(*TO_VPN, "replication state active")
     assert said == "Error: NY_Appliance2 does not have the active message spool\n"
     assert talk.log.changes == ("replication state active",)
 
 
-def test_a_session_of_low_level_gets_neither_configure_nor_admin(dialogue):
+def test_a_session_of_low_level_gets_neither_configure_nor_admin() -> None:
     """A read-only account sees everything and can enter no mode that changes something."""
     talk = dialogue(level="read-only")
     assert talk.at("enable") == "NY_Appliance1#"
@@ -241,9 +244,9 @@ def test_a_session_of_low_level_gets_neither_configure_nor_admin(dialogue):
     assert "Trading_VPN" in talk.say("show message-vpn * replication")
 
 
-def test_fence_and_suspension_reach_an_appliance_that_can(dialogue, fenced):
+def test_fence_and_suspension_reach_an_appliance_that_can() -> None:
     """The back-bone asks first; reject-msg-to-sender-on-discard is one mode deeper, and no turns it off."""
-    talk = dialogue(fenced())
+    talk = dialogue(FencedAppliance())
     assert talk.say(*TO_VPN, "replication", "queue", "no reject-msg-to-sender-on-discard") == ""
     assert talk.say("reject-msg-to-sender-on-discard") == ""
     assert talk.say("end", "configure", "service", "msg-backbone", "shutdown", "y") == ""
@@ -256,7 +259,7 @@ def test_fence_and_suspension_reach_an_appliance_that_can(dialogue, fenced):
     ]
 
 
-def test_an_appliance_that_cannot_be_fenced_says_so(dialogue):
+def test_an_appliance_that_cannot_be_fenced_says_so() -> None:
     """What the simulation does not do is refused in words, never silently accepted."""
     talk = dialogue()
     assert "cannot change service" in talk.say("enable", "configure", "service msg-backbone shutdown", "y")
@@ -265,7 +268,7 @@ def test_an_appliance_that_cannot_be_fenced_says_so(dialogue):
     )
 
 
-def test_the_node_shows_itself(dialogue, golden):
+def test_the_node_shows_itself() -> None:
     """Redundancy, spool, version and VPN are answered from the same appliance."""
     talk = dialogue(edition=NEWER)
     assert talk.say("show message-spool") == talk.say("show message-spool detail") == golden("message_spool")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +15,12 @@ from adapters.mock.lab.cli import PAGER, QUESTION
 from adapters.mock.lab.edition import SEED
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
+from tests.lab.bench import ACTIVE, BenchAppliance, Dialogue, FencedAppliance, dialogue
 
 BACKBONE = ("enable", "configure", "service msg-backbone shutdown")
 
 
-def test_the_login_says_that_it_is_simulated(dialogue):
+def test_the_login_says_that_it_is_simulated() -> None:
     """The banner has the captured shape, says SIMULATED, and ends in the prompt."""
     greeting = dialogue().session.greet()
     assert greeting.startswith("\nSolace PubSub+ Appliance Version ")
@@ -26,13 +29,13 @@ def test_the_login_says_that_it_is_simulated(dialogue):
 
 
 @pytest.fixture
-def many(dialogue, bench, sample_rows):
+def many() -> Dialogue:
     """A session on a node with sixty message VPNs, the pager on."""
-    rows = {f"vpn-{number:02}": replace(sample_rows["active"], vpn=f"vpn-{number:02}") for number in range(60)}
-    return dialogue(bench(rows=rows), paging=True)
+    rows = {f"vpn-{number:02}": replace(ACTIVE, vpn=f"vpn-{number:02}") for number in range(60)}
+    return dialogue(BenchAppliance(rows=rows), paging=True)
 
 
-def test_the_pager_comes_in_the_middle_of_tables(many):
+def test_the_pager_comes_in_the_middle_of_tables(many: Dialogue) -> None:
     """A page is the terminal's height less the pager's own line; any key shows the next; nothing is lost."""
     many.session.resize(200, 11)
     show = "show message-vpn * replication"
@@ -47,14 +50,14 @@ def test_the_pager_comes_in_the_middle_of_tables(many):
     assert paged == many.session.take_line(show)
 
 
-def test_q_leaves_the_pager(many):
+def test_q_leaves_the_pager(many: Dialogue) -> None:
     """q drops the rest and gives the prompt; the next line is a line again."""
     assert many.session.take_line("show message-vpn * replication").endswith(PAGER)
     assert many.session.take_key("q") == "\nNY_Appliance1> "
     assert many.session.wants == "line"
 
 
-def test_interrupt_leaves_the_pager_and_the_question(many):
+def test_interrupt_leaves_the_pager_and_the_question(many: Dialogue) -> None:
     """Ctrl-C gives the prompt, and what was asked is not done."""
     many.session.take_line("show message-vpn * replication")
     assert many.session.interrupt() == "NY_Appliance1> "
@@ -63,7 +66,7 @@ def test_interrupt_leaves_the_pager_and_the_question(many):
     assert many.session.take_line("y") == SEED.invalid + "\nNY_Appliance1(configure)# "
 
 
-def test_no_paging_lasts_for_the_session_only(many, dialogue):
+def test_no_paging_lasts_for_the_session_only(many: Dialogue) -> None:
     """no paging stops the pager for this session; paging brings it back; another session has its own."""
     show = "show message-vpn * replication"
     many.say("no paging")
@@ -73,7 +76,7 @@ def test_no_paging_lasts_for_the_session_only(many, dialogue):
     assert PAGER in dialogue(many.appliance, paging=True).session.take_line(show)
 
 
-def test_a_terminal_of_unknown_height_has_24_rows(many):
+def test_a_terminal_of_unknown_height_has_24_rows(many: Dialogue) -> None:
     """Without a size the pager comes after 23 lines."""
     many.session.resize(0, 0)
     assert many.session.take_line("show message-vpn * replication").count("\n") == 23
@@ -82,9 +85,9 @@ def test_a_terminal_of_unknown_height_has_24_rows(many):
 @pytest.mark.parametrize(
     ("answer", "done"), [("y", True), ("YES", True), ("n", False), ("", False), ("maybe", False)]
 )
-def test_a_question_is_answered_by_a_line(dialogue, fenced, answer, done):
+def test_a_question_is_answered_by_a_line(answer: str, done: bool) -> None:
     """The warning and the question come without a prompt; only a yes does what was asked."""
-    talk = dialogue(fenced())
+    talk = dialogue(FencedAppliance())
     talk.say(*BACKBONE[:-1])
     assert talk.session.take_line(BACKBONE[-1]) == f"All clients will be disconnected.\n{QUESTION}"
     assert talk.appliance.done == []
@@ -96,17 +99,16 @@ def test_a_question_is_answered_by_a_line(dialogue, fenced, answer, done):
     ]
 
 
-def test_an_edition_may_take_a_key_for_an_answer(dialogue, fenced):
+def test_an_edition_may_take_a_key_for_an_answer() -> None:
     """Where one key answers, it is shown and the prompt comes at once; a following Enter is an empty line."""
-    talk = dialogue(fenced(), edition=replace(SEED, question_takes="key"))
+    talk = dialogue(FencedAppliance(), edition=replace(SEED, question_takes="key"))
     talk.say(*BACKBONE)
-    assert talk.session.wants == "key"
-    assert talk.session.take_key("y") == "y\nNY_Appliance1(configure)# "
-    assert talk.session.wants == "line"
+    answered = (talk.session.wants, talk.session.take_key("y"), talk.session.wants)
+    assert answered == ("key", "y\nNY_Appliance1(configure)# ", "line")
     assert talk.appliance.done == [("msg-backbone", "down")]
 
 
-def test_an_edition_may_ask_before_any_change(dialogue):
+def test_an_edition_may_ask_before_any_change() -> None:
     """Questions can be switched on for commands that are not known to ask, for the sake of their readers."""
     talk = dialogue(edition=SEED.asking_also("delete-transaction", "replication state standby"))
     text = talk.say("enable", "configure", "message-vpn Trading_VPN", "replication state standby")
@@ -117,9 +119,9 @@ def test_an_edition_may_ask_before_any_change(dialogue):
     assert talk.appliance.done == [("delete", "Trading_VPN", "1-2-3")]
 
 
-def test_every_line_is_written_down_with_mode_user_and_time(appliance, dialogue):
+def test_every_line_is_written_down_with_mode_user_and_time() -> None:
     """The log has each line as typed, empty and invalid ones too, with the mode it was typed in."""
-    talk = dialogue(appliance, paging=True, user="kim", origin="ssh 127.0.0.1:5 password")
+    talk = dialogue(paging=True, user="kim", origin="ssh 127.0.0.1:5 password")
     for line in ("enable", "", "configure", "  message-vpn  Trading_VPN", "replication state standby", "nonsense; y"):
         talk.clock.advance(1.0)
         talk.say(line)
@@ -137,7 +139,7 @@ def test_every_line_is_written_down_with_mode_user_and_time(appliance, dialogue)
     }
 
 
-def test_shows_and_modes_are_no_changes(dialogue):
+def test_shows_and_modes_are_no_changes() -> None:
     """What a reader sends leaves the list of changes empty: the witness of a dry-run."""
     talk = dialogue()
     talk.say(
@@ -148,7 +150,7 @@ def test_shows_and_modes_are_no_changes(dialogue):
     assert "show redundancy" in talk.log.lines
 
 
-def test_the_log_can_be_kept_in_a_file(tmp_path):
+def test_the_log_can_be_kept_in_a_file(tmp_path: Path) -> None:
     """One JSON object a line, flushed before the line is obeyed."""
     log = CommandLog(VirtualClock(1_800_000_000.0), file=tmp_path / "log.jsonl")
     log.record(user="kim", origin="socket", session=log.new_session(), mode="exec", kind="show", line='show "a b"')
@@ -164,20 +166,20 @@ def test_the_log_can_be_kept_in_a_file(tmp_path):
     }
 
 
-def test_the_appliance_is_held_around_every_line_and_answer(fenced, dialogue):
+def test_the_appliance_is_held_around_every_line_and_answer() -> None:
     """Everything done to an appliance happens while it is held; a node that is gone never sees the line."""
     held: list[str] = []
     gone: list[bool] = []
 
     @contextmanager
-    def hold():
+    def hold() -> Iterator[None]:
         if gone:
             raise Unreachable("gone")
         held.append("in")
         yield
         held.append("out")
 
-    talk = dialogue(fenced(), paging=True, hold=hold)
+    talk = dialogue(FencedAppliance(), paging=True, hold=hold)
     talk.say(*BACKBONE, "y")
     assert held == ["in", "out"] * 4
     gone.append(True)

@@ -18,6 +18,7 @@ import paramiko
 import pytest
 
 from adapters.mock.lab.server import Credentials, Lab
+from tests.lab.bench import Labs, ask, read_until
 
 pytestmark = pytest.mark.realtime
 
@@ -45,7 +46,7 @@ def identity(tmp_path: Path) -> Identity:
 
 
 @pytest.fixture
-def keyed_lab(start_lab, identity) -> Lab:
+def keyed_lab(start_lab: Labs, identity: Identity) -> Lab:
     """A lab whose account logs in with the identity, under our own user's name."""
     user = pwd.getpwuid(os.geteuid()).pw_name
     return start_lab(credentials=Credentials(username=user, public_keys=(identity.line,)), with_sockets=True)
@@ -82,7 +83,7 @@ def ssh(port: int, host_key: str, identity: Identity, *, tty: bool, typed: bytes
 
 @needs_ssh
 @pytest.mark.parametrize("tty", [True, False])
-def test_the_client_of_openssh(keyed_lab, identity, tty):
+def test_the_client_of_openssh(keyed_lab: Lab, identity: Identity, tty: bool) -> None:
     """ssh logs in with a key against the pinned host key, types a session, and sees each line echoed once."""
     port, key = keyed_lab.address("ny", "ny1")[1], keyed_lab.host_key("ny", "ny1")
     seen = ssh(port, key, identity, tty=tty, typed=b"no paging\renable\rshow message-vpn * replication\rexit\rexit\r")
@@ -94,7 +95,7 @@ def test_the_client_of_openssh(keyed_lab, identity, tty):
 
 
 @needs_ssh
-def test_the_client_of_openssh_is_refused_a_command(keyed_lab, identity):
+def test_the_client_of_openssh_is_refused_a_command(keyed_lab: Lab, identity: Identity) -> None:
     """ssh host command is refused by the server and reaches nobody."""
     port, key = keyed_lab.address("ny", "ny1")[1], keyed_lab.host_key("ny", "ny1")
     seen = ssh(port, key, identity, tty=False, typed=b"", command="show version")
@@ -103,7 +104,7 @@ def test_the_client_of_openssh_is_refused_a_command(keyed_lab, identity):
 
 
 @needs_ssh
-def test_the_client_of_openssh_refuses_a_stranger(keyed_lab, identity):
+def test_the_client_of_openssh_refuses_a_stranger(keyed_lab: Lab, identity: Identity) -> None:
     """Against another node's key ssh says that the host's identification has changed."""
     other = paramiko.ECDSAKey.generate()
     port = keyed_lab.address("ny", "ny1")[1]
@@ -121,7 +122,7 @@ class RealServer:
 
 
 @pytest.fixture
-def sshd(keyed_lab, identity, tmp_path) -> Iterator[RealServer]:
+def sshd(keyed_lab: Lab, identity: Identity, tmp_path: Path) -> Iterator[RealServer]:
     """Debian's sshd on loopback, with the node's relay as ForceCommand."""
     host = paramiko.ECDSAKey.generate()
     host.write_private_key_file(str(tmp_path / "sshd_host_key"))
@@ -165,7 +166,7 @@ ForceCommand {relay}
 
 @needs_ssh
 @needs_sshd
-def test_openssh_at_both_ends(keyed_lab, identity, sshd):
+def test_openssh_at_both_ends(keyed_lab: Lab, identity: Identity, sshd: RealServer) -> None:
     """Through ssh, sshd, ForceCommand and relay the same CLI is reached, with the same echo, and no command runs."""
     typed = b"no paging\renable\rconfigure\rmessage-vpn Trading_VPN\rreplication state standby\rend\rexit\rexit\r"
     text = ssh(sshd.port, sshd.host_key, identity, tty=True, typed=typed).decode()
@@ -178,9 +179,8 @@ def test_openssh_at_both_ends(keyed_lab, identity, sshd):
 
 
 @needs_sshd
-def test_paramiko_at_a_real_sshd(identity, sshd, talking):
+def test_paramiko_at_a_real_sshd(identity: Identity, sshd: RealServer) -> None:
     """The terminal's size travels through sshd and the relay to the pager, and so does a later change of it."""
-    read_until, ask = talking
     with socket.create_connection(("127.0.0.1", sshd.port), timeout=10) as connection:
         transport = paramiko.Transport(connection)
         transport.start_client(timeout=10)

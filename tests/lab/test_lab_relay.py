@@ -21,12 +21,13 @@ from adapters.mock.lab.server import Lab, LabSettings
 from adapters.mock.lab.shell import main
 from adapters.ssh.server_shell import Mishap
 from orchestrator.errors import DefinitionError
+from tests.lab.bench import BenchAppliance, Labs
 
 RELAY = [sys.executable, "-m", "adapters.mock.lab.shell", "--socket"]
 
 
 @pytest.fixture
-def lab(start_lab):
+def lab(start_lab: Labs) -> Lab:
     """A lab whose nodes have sockets."""
     return start_lab(with_sockets=True)
 
@@ -38,7 +39,7 @@ def relay(lab: Lab, typed: bytes, **environment: str) -> subprocess.CompletedPro
     )
 
 
-def test_frames_survive_any_cut():
+def test_frames_survive_any_cut() -> None:
     """Whatever pieces frames arrive in, the same bytes and sizes come out."""
     said = data_frames(b"show version\r") + size_frame(Size(200, 50)) + data_frames(b"x" * 70_000)
     for cut in (1, 2, 3, 7, 1000, len(said)):
@@ -49,27 +50,27 @@ def test_frames_survive_any_cut():
 
 
 @pytest.mark.parametrize("said", [b"x\x00\x00", b"r\x00\x01a", b"GET / HTTP/1.0\r\n"])
-def test_what_is_no_frame_is_refused(said):
+def test_what_is_no_frame_is_refused(said: bytes) -> None:
     """A stranger on the socket is not guessed at."""
     with pytest.raises(BadFrame):
         list(FrameReader().feed(said))
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"7", b'{"user": "x", "columns": "wide", "rows": 1}', b"\xff"])
-def test_what_is_no_hello_is_refused(line):
+def test_what_is_no_hello_is_refused(line: bytes) -> None:
     """So is one at the door."""
     with pytest.raises(BadFrame):
         Hello.decode(line)
 
 
-def test_a_hello_comes_back_as_it_was():
+def test_a_hello_comes_back_as_it_was() -> None:
     """Encoding and decoding a hello are inverse."""
     hello = Hello("kim", 200, 50)
     assert Hello.decode(hello.encode()) == hello
 
 
 @pytest.mark.realtime
-def test_lines_through_a_pipe(lab):
+def test_lines_through_a_pipe(lab: Lab) -> None:
     """Lines from a pipe are typed, their answers printed, and the end of the pipe ends the session."""
     done = relay(lab, b"enable\nshow version\nconfigure\n")
     assert done.returncode == 0
@@ -82,7 +83,7 @@ def test_lines_through_a_pipe(lab):
 
 
 @pytest.mark.realtime
-def test_lines_from_a_file(lab, tmp_path):
+def test_lines_from_a_file(lab: Lab, tmp_path: Path) -> None:
     """A plain file as input, which no selector watches, works as a pipe does."""
     (tmp_path / "typed").write_bytes(b"show version\nexit\n")
     with (tmp_path / "typed").open("rb") as typed:
@@ -94,7 +95,7 @@ def test_lines_from_a_file(lab, tmp_path):
 
 
 @pytest.mark.realtime
-def test_a_terminal_is_raw_and_its_size_is_known(lab):
+def test_a_terminal_is_raw_and_its_size_is_known(lab: Lab) -> None:
     """Echo comes from the CLI alone, the pager follows the terminal's height, and the terminal is restored."""
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
@@ -128,7 +129,7 @@ def test_a_terminal_is_raw_and_its_size_is_known(lab):
 
 
 @pytest.mark.realtime
-def test_a_command_instead_of_a_shell_is_refused(lab):
+def test_a_command_instead_of_a_shell_is_refused(lab: Lab) -> None:
     """What SSH was asked to execute never reaches the node."""
     done = relay(lab, b"enable\n", SSH_ORIGINAL_COMMAND="replication state active")
     assert (done.returncode, done.stdout) == (1, b"")
@@ -137,14 +138,14 @@ def test_a_command_instead_of_a_shell_is_refused(lab):
 
 
 @pytest.mark.realtime
-def test_without_a_node_the_relay_says_so(tmp_path, capsys):
+def test_without_a_node_the_relay_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No socket: one sentence, exit 1, no traceback."""
     assert main(["--socket", str(tmp_path / "nobody")]) == 1
     assert capsys.readouterr().err == "the appliance does not answer: No such file or directory\n"
 
 
 @pytest.mark.realtime
-def test_mishaps_reach_the_socket_too(lab):
+def test_mishaps_reach_the_socket_too(lab: Lab) -> None:
     """The node's mishaps do not depend on how it is reached."""
     lab.chaos("ny", "ny1").plan(Mishap("drop-before", matching="show version"))
     done = relay(lab, b"enable\nshow version\n")
@@ -153,7 +154,7 @@ def test_mishaps_reach_the_socket_too(lab):
 
 
 @pytest.mark.realtime
-def test_the_socket_is_its_owner_s(lab):
+def test_the_socket_is_its_owner_s(lab: Lab) -> None:
     """Mode 0600; a stranger who speaks no frames is cut off, and others are not disturbed."""
     path = lab.socket_path("ny", "ny1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -169,12 +170,12 @@ def test_the_socket_is_its_owner_s(lab):
 
 
 @pytest.mark.realtime
-def test_a_path_too_long_for_a_socket_is_refused(tmp_path, bench):
+def test_a_path_too_long_for_a_socket_is_refused(tmp_path: Path) -> None:
     """The limit is the kernel's; the error says what to do, and no port stays open."""
     deep = tmp_path / ("d" * 100)
     with pytest.raises(DefinitionError, match="too long for a socket") as refused:
         Lab.start(
-            {("ny", "ny1"): bench(), ("nj", "nj1"): bench()},
+            {("ny", "ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance()},
             directory=Path(deep),
             settings=LabSettings(with_sockets=True),
         )

@@ -16,16 +16,16 @@ import yaml
 from adapters.mock.lab.server import Credentials, Lab
 from adapters.ssh.server import CHANNELS_MAX, Account, SshServer
 from adapters.ssh.server_key import server_key
-from adapters.ssh.server_shell import Mishap
+from adapters.ssh.server_shell import Mishap, MishapKind
 from orchestrator.errors import DefinitionError
 from orchestrator.site import Inventory
+from tests.lab.bench import BenchAppliance, Clients, Labs, ask, golden, read_until
 
 pytestmark = pytest.mark.realtime
 
 
-def test_a_whole_session(start_lab, connect, talking, golden):
+def test_a_whole_session(start_lab: Labs, connect: Clients) -> None:
     """Banner, prompt, modes, echo, tables with CR LF, and an exit status at the end: as at an appliance."""
-    read_until, ask = talking
     lab = start_lab()
     channel = connect(lab).log_in().shell()
     assert "SIMULATED" in read_until(channel, "NY_Appliance1> ")
@@ -52,10 +52,9 @@ def test_a_whole_session(start_lab, connect, talking, golden):
     assert record.origin.startswith("ssh 127.0.0.1:")
 
 
-def test_the_pager_follows_the_terminal(start_lab, connect, talking, bench):
+def test_the_pager_follows_the_terminal(start_lab: Labs, connect: Clients) -> None:
     """The height given with the terminal, and a later change of it, decide where the pager comes."""
-    read_until, ask = talking
-    lab = start_lab(ny=bench())
+    lab = start_lab(ny=BenchAppliance())
     channel = connect(lab).log_in().shell(rows=6)
     read_until(channel, "> ")
     pager = "to quit---"
@@ -66,9 +65,8 @@ def test_the_pager_follows_the_terminal(start_lab, connect, talking, bench):
     assert pager not in ask(channel, "show message-vpn Trading_VPN replication")
 
 
-def test_two_channels_and_two_connections(start_lab, connect, talking):
+def test_two_channels_and_two_connections(start_lab: Labs, connect: Clients) -> None:
     """Sessions do not see each other's modes; their lines are told apart in the log."""
-    read_until, ask = talking
     lab = start_lab()
     first = connect(lab).log_in()
     channels = [first.shell(), first.shell(), connect(lab).log_in().shell()]
@@ -82,9 +80,8 @@ def test_two_channels_and_two_connections(start_lab, connect, talking):
     assert ask(channels[1], "enable").endswith("NY_Appliance1# ")
 
 
-def test_channels_have_an_end(start_lab, connect, talking):
+def test_channels_have_an_end(start_lab: Labs, connect: Clients) -> None:
     """One connection carries as many sessions as OpenSSH allows; one more is refused; a closed one makes room."""
-    read_until, _ = talking
     client = connect(start_lab()).log_in()
     channels = [client.shell() for _ in range(CHANNELS_MAX)]
     with pytest.raises(paramiko.ChannelException):
@@ -96,7 +93,7 @@ def test_channels_have_an_end(start_lab, connect, talking):
     read_until(client.shell(), "> ")
 
 
-def test_wrong_password_and_unknown_user(start_lab, connect):
+def test_wrong_password_and_unknown_user(start_lab: Labs, connect: Clients) -> None:
     """Neither gets in, and the account's own name tells nothing more than a stranger's."""
     lab = start_lab()
     for user, password in (
@@ -111,9 +108,8 @@ def test_wrong_password_and_unknown_user(start_lab, connect):
     assert offered.value.allowed_types == ["publickey", "password", "keyboard-interactive"]
 
 
-def test_keyboard_interactive(start_lab, connect, talking):
+def test_keyboard_interactive(start_lab: Labs, connect: Clients) -> None:
     """One prompt without echo; the right answer logs in, a wrong one does not."""
-    read_until, _ = talking
     lab = start_lab(methods=("keyboard-interactive",))
     asked: list[list[tuple[str, bool]]] = []
 
@@ -132,9 +128,8 @@ def test_keyboard_interactive(start_lab, connect, talking):
         connect(lab).transport.auth_password(lab.credentials.username, lab.credentials.password, fallback=False)
 
 
-def test_public_key(start_lab, connect, talking):
+def test_public_key(start_lab: Labs, connect: Clients) -> None:
     """The listed key logs in; another one does not."""
-    read_until, _ = talking
     mine, other = paramiko.ECDSAKey.generate(), paramiko.ECDSAKey.generate()
     lab = start_lab(credentials=Credentials(public_keys=(f"{mine.get_name()} {mine.get_base64()}",)))
     with pytest.raises(paramiko.AuthenticationException):
@@ -145,7 +140,7 @@ def test_public_key(start_lab, connect, talking):
     assert "publickey" not in "".join(lab.log("ny", "ny1").lines)
 
 
-def test_nothing_but_a_shell_is_given(start_lab, connect):
+def test_nothing_but_a_shell_is_given(start_lab: Labs, connect: Clients) -> None:
     """Commands, subsystems and forwarding are refused; the connection stays usable."""
     lab = start_lab()
     client = connect(lab).log_in()
@@ -162,10 +157,9 @@ def test_nothing_but_a_shell_is_given(start_lab, connect):
 
 
 @pytest.mark.parametrize(("kind", "role"), [("drop-before", "active"), ("drop-after", "standby")])
-def test_a_connection_lost_around_a_command(start_lab, connect, talking, bench, kind, role):
+def test_a_connection_lost_around_a_command(start_lab: Labs, connect: Clients, kind: MishapKind, role: str) -> None:
     """The client sees the same loss, whether the node obeyed or not; a new login tells which."""
-    read_until, ask = talking
-    node = bench()
+    node = BenchAppliance()
     lab = start_lab(ny=node)
     lab.chaos("ny", "ny1").plan(Mishap(kind, matching="replication state"))
     channel = connect(lab).log_in().shell()
@@ -181,9 +175,8 @@ def test_a_connection_lost_around_a_command(start_lab, connect, talking, bench, 
     assert f"U {role[0].upper()}" in ask(again, "show message-vpn Trading_VPN replication")
 
 
-def test_a_frozen_answer_arrives_late(start_lab, connect, talking):
+def test_a_frozen_answer_arrives_late(start_lab: Labs, connect: Clients) -> None:
     """While frozen nothing comes but the echo; after the thaw the old answer is delivered, late."""
-    read_until, _ = talking
     lab = start_lab()
     lab.chaos("ny", "ny1").plan(Mishap("freeze-after", matching="show version"))
     channel = connect(lab).log_in().shell()
@@ -196,9 +189,8 @@ def test_a_frozen_answer_arrives_late(start_lab, connect, talking):
     assert read_until(channel, "> ").endswith("(SIMULATED)\r\n\r\nNY_Appliance1> ")
 
 
-def test_a_node_goes_down_and_comes_back(start_lab, connect, talking):
+def test_a_node_goes_down_and_comes_back(start_lab: Labs, connect: Clients) -> None:
     """Down: sessions end and the port refuses. Back: the same port, the same key, and the same node."""
-    read_until, _ask = talking
     lab = start_lab()
     client = connect(lab).log_in()
     channel = client.shell()
@@ -213,9 +205,8 @@ def test_a_node_goes_down_and_comes_back(start_lab, connect, talking):
     read_until(again.log_in().shell(), "> ")
 
 
-def test_a_node_that_cannot_be_reached_breaks_its_sessions(start_lab, connect, talking):
+def test_a_node_that_cannot_be_reached_breaks_its_sessions(start_lab: Labs, connect: Clients) -> None:
     """Where management is away, a session breaks at its next line and no new one begins, until it is back."""
-    read_until, _ask = talking
     away: set[tuple[str, str]] = set()
     lab = start_lab(reachable=lambda site, node: (site, node) not in away)
     channel = connect(lab).log_in().shell()
@@ -231,9 +222,8 @@ def test_a_node_that_cannot_be_reached_breaks_its_sessions(start_lab, connect, t
     assert "SIMULATED" in read_until(connect(lab).log_in().shell(), "> ")
 
 
-def test_clients_that_talk_nonsense_harm_nobody(start_lab, connect, talking):
+def test_clients_that_talk_nonsense_harm_nobody(start_lab: Labs, connect: Clients) -> None:
     """A port scanner, a client that hangs up and one that sends rubbish leave the server as it was."""
-    read_until, _ = talking
     lab = start_lab()
     for first in (b"", b"GET / HTTP/1.0\r\n\r\n", b"\x00" * 4096, b"SSH-2.0-x\r\n" + b"\xff" * 100):
         with socket.create_connection(lab.address("ny", "ny1"), timeout=10) as scanner:
@@ -241,9 +231,8 @@ def test_clients_that_talk_nonsense_harm_nobody(start_lab, connect, talking):
     read_until(connect(lab).log_in().shell(), "> ")
 
 
-def test_stop_ends_everything(start_lab, connect, talking):
+def test_stop_ends_everything(start_lab: Labs, connect: Clients) -> None:
     """After stop the ports refuse, no thread is left, the waiting caller goes on, and a second stop does nothing."""
-    read_until, _ = talking
     before = set(threading.enumerate())
     lab = start_lab(with_sockets=True)
     client = connect(lab).log_in()
@@ -265,7 +254,7 @@ def test_stop_ends_everything(start_lab, connect, talking):
     assert [thread for thread in set(threading.enumerate()) - before if thread.is_alive()] == []
 
 
-def test_the_inventory_is_true(start_lab, connect):
+def test_the_inventory_is_true(start_lab: Labs, connect: Clients) -> None:
     """The written file is a valid inventory: ports answer, host keys are those seen, and the password logs in."""
     lab = start_lab()
     inventory = Inventory.model_validate(yaml.safe_load(lab.inventory_path.read_text()))
@@ -288,7 +277,7 @@ def test_the_inventory_is_true(start_lab, connect):
         assert client.transport.is_authenticated()
 
 
-def test_the_files_are_private(start_lab):
+def test_the_files_are_private(start_lab: Labs) -> None:
     """Inventory, password and host keys are readable by their owner only; the password is in no other file."""
     lab = start_lab(with_log_files=True)
     directory = lab.inventory_path.parent
@@ -299,9 +288,9 @@ def test_the_files_are_private(start_lab):
     assert secret not in repr(lab.credentials)
 
 
-def test_host_keys_last_and_passwords_do_not(lab_directory, bench):
+def test_host_keys_last_and_passwords_do_not(lab_directory: Path) -> None:
     """A lab started again in its directory shows the same host keys, and makes up another password."""
-    nodes = {("ny", "ny1"): bench(), ("nj", "nj1"): bench()}
+    nodes = {("ny", "ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance()}
     with Lab.start(nodes, directory=lab_directory) as first:
         key, password = first.host_key("ny", "ny1"), first.credentials.password
     with Lab.start(nodes, directory=lab_directory) as second:
@@ -309,12 +298,12 @@ def test_host_keys_last_and_passwords_do_not(lab_directory, bench):
         assert second.credentials.password != password
 
 
-def test_an_ha_pair_is_two_devices_of_one_site(lab_directory, bench):
+def test_an_ha_pair_is_two_devices_of_one_site(lab_directory: Path) -> None:
     """Both nodes of a site are in the inventory, in order, on ports of their own; given ports are used."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    nodes = {("ny", "ny1"): bench(), ("nj", "nj1"): bench(), ("nj", "nj2"): bench(rows={})}
+    nodes = {("ny", "ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance(), ("nj", "nj2"): BenchAppliance(rows={})}
     with Lab.start(nodes, directory=lab_directory, ports={("nj", "nj2"): port}) as lab:
         sites = yaml.safe_load(lab.inventory_path.read_text())["sites"]
         assert [device["name"] for device in sites["nj"]["devices"]] == ["nj1", "nj2"]
@@ -323,32 +312,34 @@ def test_an_ha_pair_is_two_devices_of_one_site(lab_directory, bench):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "localhost", "", "127.0.0.1 "])
-def test_only_a_loopback_address_is_listened_on(lab_directory, bench, host):
+def test_only_a_loopback_address_is_listened_on(lab_directory: Path, host: str) -> None:
     """Any other address is refused before a port is opened or a file is written."""
     with pytest.raises(DefinitionError, match="loopback"):
-        Lab.start({("ny", "ny1"): bench(), ("nj", "nj1"): bench()}, directory=lab_directory, host=host)
+        Lab.start(
+            {("ny", "ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance()}, directory=lab_directory, host=host
+        )
     assert not (lab_directory / "lab.yaml").exists()
 
 
-def test_what_cannot_be_a_lab_is_refused(lab_directory, bench):
+def test_what_cannot_be_a_lab_is_refused(lab_directory: Path) -> None:
     """One site is no pair; a name that is no file name is no node; a taken port is named, and the rest is closed."""
     with pytest.raises(DefinitionError, match="two sites"):
-        Lab.start({("ny", "ny1"): bench()}, directory=lab_directory)
+        Lab.start({("ny", "ny1"): BenchAppliance()}, directory=lab_directory)
     with pytest.raises(DefinitionError, match="cannot be the name"):
-        Lab.start({("ny", "../ny1"): bench(), ("nj", "nj1"): bench()}, directory=lab_directory)
+        Lab.start({("ny", "../ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance()}, directory=lab_directory)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         before = threading.active_count()
         with pytest.raises(DefinitionError, match=f"port {port}"):
             Lab.start(
-                {("ny", "ny1"): bench(), ("nj", "nj1"): bench()},
+                {("ny", "ny1"): BenchAppliance(), ("nj", "nj1"): BenchAppliance()},
                 directory=lab_directory,
                 ports={("nj", "nj1"): port},
             )
         assert threading.active_count() == before
 
 
-def test_host_keys_are_made_once(tmp_path):
+def test_host_keys_are_made_once(tmp_path: Path) -> None:
     """A new key is private, whole, and used from then on; what is no key is refused."""
     made = server_key(tmp_path / "new")
     assert made.line.startswith("ecdsa-sha2-nistp256 ")
@@ -362,7 +353,9 @@ def test_host_keys_are_made_once(tmp_path):
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen on this machine")
 @pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
-def test_host_keys_of_openssh_are_read(tmp_path, connect, start_lab, lab_directory, kind):
+def test_host_keys_of_openssh_are_read(
+    tmp_path: Path, connect: Clients, start_lab: Labs, lab_directory: Path, kind: str
+) -> None:
     """A key that ssh-keygen wrote becomes the node's identity, whatever its type, and is made private."""
     file = lab_directory / "ny-ny1.hostkey"
     subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(file)], check=True, timeout=60)
@@ -374,7 +367,7 @@ def test_host_keys_of_openssh_are_read(tmp_path, connect, start_lab, lab_directo
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_an_account_without_a_password_never_logs_in_by_one(tmp_path):
+def test_an_account_without_a_password_never_logs_in_by_one(tmp_path: Path) -> None:
     """No password is not the empty password."""
     server = SshServer(
         lambda login: pytest.fail("nobody logs in"), [Account("kim")], server_key(tmp_path / "hostkey")

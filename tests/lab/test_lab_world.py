@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import paramiko
 import pytest
@@ -13,11 +14,13 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.of_world import FaultyAppliance, serve_world
+from adapters.mock.lab.server import Lab
 from adapters.mock.world import World
 from adapters.ssh.server_shell import Spoilt
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import Unreachable
 from orchestrator.site import Inventory
+from tests.lab.bench import Clients, ask, read_until
 
 QUEUE = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Risk_VPN"
 STANDBY = ("enable", "configure", "message-vpn Risk_VPN", "replication state standby")
@@ -55,7 +58,7 @@ def label(text: str, name: str) -> str:
     return line.partition(": ")[2]
 
 
-def test_a_controlled_move_typed_by_hand():
+def test_a_controlled_move_typed_by_hand() -> None:
     """The seed's six steps, typed into both appliances, move a message VPN and lose nothing."""
     desk = Desk()
     ny, nj = desk.session("ny"), desk.session("nj")
@@ -75,7 +78,7 @@ def test_a_controlled_move_typed_by_hand():
     assert (tally.lost, tally.both_active) == (0, ())
 
 
-def test_transactions_are_decided_and_deleted_by_hand():
+def test_transactions_are_decided_and_deleted_by_hand() -> None:
     """A prepared transaction is listed, committed and deleted; one that is not prepared is refused."""
     ny = Desk().session("ny")
     listed = ny("show transaction message-vpn Trading_VPN state PREPARED replicated")
@@ -90,7 +93,7 @@ def test_transactions_are_decided_and_deleted_by_hand():
     assert "0021B028-00-01" not in ny("show transaction")
 
 
-def test_the_node_that_does_not_serve_refuses_changes():
+def test_the_node_that_does_not_serve_refuses_changes() -> None:
     """The backup of an HA pair says what it is, shows empty queues, and changes nothing."""
     desk = Desk(ha=True)
     backup = desk.session("ny", "2")
@@ -102,7 +105,7 @@ def test_the_node_that_does_not_serve_refuses_changes():
     assert flags(desk.session("ny")("show message-vpn Risk_VPN replication"), "Risk_VPN")[:3] == "U A"
 
 
-def test_time_passes_between_lines_only():
+def test_time_passes_between_lines_only() -> None:
     """Each line sees the world brought up to now; while nobody types, the clock alone moves it."""
     desk = Desk("at 2s: bridge down")
     nj = desk.session("nj")
@@ -126,7 +129,7 @@ def test_time_passes_between_lines_only():
         ("any: garbage reply", "show redundancy", "garbage", "Activity Status"),
     ],
 )
-def test_faults_of_answers_happen_once(fault, line, kind, answer):
+def test_faults_of_answers_happen_once(fault: str, line: str, kind: str, answer: str) -> None:
     """What the world scripts for an answer becomes the mishap of that line's answer, and of no later one."""
     desk = Desk(fault)
     ny = desk.session("ny")
@@ -142,7 +145,7 @@ def test_faults_of_answers_happen_once(fault, line, kind, answer):
     ("fault", "at_once", "later"),
     [("lose reply", "S", "S"), ("garbage reply", "S", "S"), ("lose request", "A", "A"), ("late 3s", "A", "S")],
 )
-def test_what_a_faulty_command_does(fault, at_once, later):
+def test_what_a_faulty_command_does(fault: str, at_once: str, later: str) -> None:
     """A lost reply was obeyed, a lost request never is, and a late command takes effect when it arrives."""
     desk = Desk(f"demote: {fault}")
     ny, again = desk.session("ny"), desk.session("ny")
@@ -154,14 +157,14 @@ def test_what_a_faulty_command_does(fault, at_once, later):
     assert flags(again(show), "Risk_VPN")[2] == later
 
 
-def test_a_refusal_is_no_mishap():
+def test_a_refusal_is_no_mishap() -> None:
     """A command the world refuses is answered by its words."""
     ny = Desk("demote: refuse").session("ny")
     assert "refused" in ny(*STANDBY)
     assert ny(STANDBY[-1]) == ""
 
 
-def test_a_site_out_of_reach_ends_the_session():
+def test_a_site_out_of_reach_ends_the_session() -> None:
     """Where management is away, a line gets no answer: the node is gone."""
     desk = Desk("at 1s: unreachable ny 5s")
     ny = desk.session("ny")
@@ -170,23 +173,17 @@ def test_a_site_out_of_reach_ends_the_session():
         ny("show redundancy")
 
 
-@pytest.fixture
-def served(lab_directory) -> Callable[..., object]:
+def served(directory: Path, *faults: str, ha: bool = False) -> Lab:
     """A lab of the embedded pair with these faults, in real time."""
-
-    def serve(*faults: str, ha: bool = False):
-        world = World(embedded_layout(ha=ha), SystemClock())
-        world.afflict(parse_faults(faults))
-        return serve_world(world, directory=lab_directory)
-
-    return serve
+    world = World(embedded_layout(ha=ha), SystemClock())
+    world.afflict(parse_faults(faults))
+    return serve_world(world, directory=directory)
 
 
 @pytest.mark.realtime
-def test_a_world_is_served_on_ports(served, connect, talking):
+def test_a_world_is_served_on_ports(lab_directory: Path, connect: Clients) -> None:
     """Every node of an HA world answers on its own port, and the inventory lists sites, nodes and message VPNs."""
-    read_until, ask = talking
-    with served(ha=True) as lab:
+    with served(lab_directory, ha=True) as lab:
         inventory = Inventory.model_validate(yaml.safe_load(lab.inventory_path.read_text()))
         listed = {name: [device.name for device in site.devices] for name, site in inventory.sites.items()}
         assert listed == {"ny": ["NY_Appliance1", "NY_Appliance2"], "nj": ["NJ_Appliance1", "NJ_Appliance2"]}
@@ -198,10 +195,9 @@ def test_a_world_is_served_on_ports(served, connect, talking):
 
 
 @pytest.mark.realtime
-def test_scripted_faults_reach_the_wire(served, connect, talking):
+def test_scripted_faults_reach_the_wire(lab_directory: Path, connect: Clients) -> None:
     """A wrong password is refused once; a lost reply breaks the connection after the effect."""
-    read_until, ask = talking
-    with served("login: wrong password", "demote Risk_VPN: lose reply") as lab:
+    with served(lab_directory, "login: wrong password", "demote Risk_VPN: lose reply") as lab:
         site, node = lab.nodes[0]
         with pytest.raises(paramiko.AuthenticationException):
             connect(lab, site, node).log_in()
@@ -217,7 +213,7 @@ def test_scripted_faults_reach_the_wire(served, connect, talking):
         assert flags(ask(again, "show message-vpn Risk_VPN replication").replace("\r", ""), "Risk_VPN")[:3] == "U S"
 
 
-def test_the_backbone_is_shut_and_shown_by_hand():
+def test_the_backbone_is_shut_and_shown_by_hand() -> None:
     """``service msg-backbone shutdown`` asks first, then the clients are gone; ``show service`` tells."""
     desk = Desk()
     ny = desk.session("ny")
@@ -231,7 +227,7 @@ def test_the_backbone_is_shut_and_shown_by_hand():
     assert "Msg-Backbone:            Enabled" in ny("show service")
 
 
-def test_replication_is_suspended_by_hand():
+def test_replication_is_suspended_by_hand() -> None:
     """Seed 003, "Suspend Replication": two modes below the message VPN."""
     ny = Desk().session("ny")
     ny("enable", "configure", "message-vpn Risk_VPN", "replication", "queue", "no reject-msg-to-sender-on-discard")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from adapters.ssh.server_shell import LINE_MAX, Chaos, LineEditor, Mishap, ServerTerminal
+from adapters.ssh.server_shell import LINE_MAX, Chaos, LineEditor, Mishap, MishapKind, ServerTerminal, Wants
 from orchestrator.errors import Unreachable
 
 
@@ -17,7 +18,7 @@ class Echoing:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.keys: list[str] = []
-        self.wants = "line"
+        self.wants: Wants = "line"
         self.interrupted = 0
 
     def greet(self) -> str:
@@ -27,7 +28,7 @@ class Echoing:
         self.lines.append(line)
         if line == "gone":
             raise Unreachable("the device is gone")
-        self.wants = {"bye": "nothing", "more": "key"}.get(line, "line")
+        self.wants = "nothing" if line == "bye" else "key" if line == "more" else "line"
         return "" if line == "bye" else f"{line.upper()}\n> "
 
     def take_key(self, key: str) -> str:
@@ -62,33 +63,33 @@ class Scripted:
         self.is_dropped = True
 
 
-def serve(*pieces: bytes, chaos: Chaos | None = None, **options: object) -> tuple[Scripted, Echoing]:
+def serve(*pieces: bytes, chaos: Chaos | None = None, **options: Any) -> tuple[Scripted, Echoing]:
     wire, shell = Scripted(pieces), Echoing()
-    ServerTerminal(wire, shell, chaos=chaos, **options).run()  # type: ignore[arg-type]
+    ServerTerminal(wire, shell, chaos=chaos, **options).run()
     return wire, shell
 
 
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
-def test_a_line_is_echoed_and_answered(end):
+def test_a_line_is_echoed_and_answered(end: bytes) -> None:
     """The greeting, the echo, the answer and the next prompt, with CR LF, whatever ended the typed line."""
     wire, shell = serve(b"ab", b"c" + end, b"d" + end)
     assert wire.sent == b"Welcome.\r\n> abc\r\nABC\r\n> d\r\nD\r\n> "
     assert shell.lines == ["abc", "d"]
 
 
-def test_cr_lf_torn_between_two_pieces_is_one_end():
+def test_cr_lf_torn_between_two_pieces_is_one_end() -> None:
     """The LF that follows a CR is no second, empty line, even when it comes later."""
     assert serve(b"a\r", b"\nb\r\n")[1].lines == ["a", "b"]
 
 
-def test_type_ahead_is_answered_line_by_line():
+def test_type_ahead_is_answered_line_by_line() -> None:
     """Lines that come in one piece are echoed and answered in turn."""
     wire, shell = serve(b"a\rb\r")
     assert wire.sent.endswith(b"> a\r\nA\r\n> b\r\nB\r\n> ")
     assert shell.lines == ["a", "b"]
 
 
-def test_letters_of_other_languages_survive_being_torn():
+def test_letters_of_other_languages_survive_being_torn() -> None:
     """A character of several bytes may arrive in pieces; what is no UTF-8 becomes a replacement sign."""
     e_acute = "é".encode()
     assert serve(e_acute[:1], e_acute[1:] + b"\r")[1].lines == ["é"]
@@ -106,7 +107,7 @@ def test_letters_of_other_languages_survive_being_torn():
         ("a\tb\x00\x07", "ab", "ab"),
     ],
 )
-def test_editing(typed, line, echo):
+def test_editing(typed: str, line: str, echo: str) -> None:
     """Backspace, delete and Ctrl-U erase, on the screen too; arrow keys, tabs and other controls do nothing."""
     editor = LineEditor()
     shown = "".join(editor.type(char)[0] for char in typed)
@@ -115,7 +116,7 @@ def test_editing(typed, line, echo):
     assert editor.is_empty
 
 
-def test_endless_lines_do_not_grow():
+def test_endless_lines_do_not_grow() -> None:
     """Beyond the longest line there is a bell for each character, and nothing is kept."""
     editor = LineEditor()
     for _ in range(LINE_MAX):
@@ -124,7 +125,7 @@ def test_endless_lines_do_not_grow():
     assert editor.type("\r")[1] == "x" * LINE_MAX
 
 
-def test_ctrl_c_forgets_the_line():
+def test_ctrl_c_forgets_the_line() -> None:
     """What was typed is gone, the shell is told, and its prompt follows."""
     wire, shell = serve(b"abc\x03d\r")
     assert shell.lines == ["d"]
@@ -132,12 +133,12 @@ def test_ctrl_c_forgets_the_line():
     assert b"> abc^C\r\n> d\r\nD" in wire.sent
 
 
-def test_ctrl_d_on_an_empty_line_hangs_up():
+def test_ctrl_d_on_an_empty_line_hangs_up() -> None:
     """Ctrl-D ends the session at an empty line, and is nothing in the middle of one."""
     assert serve(b"a\x04b\r", b"\x04", b"c\r")[1].lines == ["ab"]
 
 
-def test_a_key_is_taken_at_once_and_not_echoed():
+def test_a_key_is_taken_at_once_and_not_echoed() -> None:
     """Where the shell wants a key, the first one goes there, even a line's end; the rest is typing again."""
     wire, shell = serve(b"more\rxy\r")
     assert (shell.keys, shell.lines) == (["x"], ["more", "y"])
@@ -145,21 +146,21 @@ def test_a_key_is_taken_at_once_and_not_echoed():
     assert serve(b"more\r\r\nz\r")[1].keys == ["\n"]
 
 
-def test_nothing_is_taken_after_the_shell_ended():
+def test_nothing_is_taken_after_the_shell_ended() -> None:
     """What was typed ahead of the end is not obeyed."""
     wire, shell = serve(b"bye\rrm\r", b"more\r")
     assert shell.lines == ["bye"]
     assert wire.sent.endswith(b"> bye\r\n")
 
 
-def test_a_device_that_is_gone_breaks_the_connection():
+def test_a_device_that_is_gone_breaks_the_connection() -> None:
     """No answer, no prompt, no goodbye."""
     wire, _ = serve(b"a\rgone\rb\r")
     assert wire.is_dropped
     assert wire.sent.endswith(b"A\r\n> gone\r\n")
 
 
-def test_a_client_that_left_is_no_error():
+def test_a_client_that_left_is_no_error() -> None:
     """Sending into a closed connection ends the terminal quietly."""
     wire, shell = Scripted([b"a\r"]), Echoing()
     wire.drop()
@@ -175,7 +176,7 @@ def test_a_client_that_left_is_no_error():
         ("cut-short", ["one", "two"], b"> two\r\nTWO"),
     ],
 )
-def test_mishaps_that_break_the_connection(kind, obeyed, sent):
+def test_mishaps_that_break_the_connection(kind: MishapKind, obeyed: list[str], sent: bytes) -> None:
     """The connection breaks before or after the line took effect; of the answer nothing, or half, arrives."""
     chaos = Chaos()
     chaos.plan(Mishap(kind, matching="t", nth=1))
@@ -187,7 +188,7 @@ def test_mishaps_that_break_the_connection(kind, obeyed, sent):
     assert chaos.happened == (Mishap(kind, matching="t", nth=1),)
 
 
-def test_garbage_replaces_the_answer_and_not_the_prompt():
+def test_garbage_replaces_the_answer_and_not_the_prompt() -> None:
     """The line was obeyed; its answer is rubbish; the next line is answered as ever."""
     chaos = Chaos()
     chaos.plan(Mishap("garbage", matching="two"))
@@ -197,7 +198,7 @@ def test_garbage_replaces_the_answer_and_not_the_prompt():
     assert b"\x00\r\n> one\r\nONE\r\n> " in wire.sent
 
 
-def test_a_mishap_counts_its_own_lines_and_happens_once():
+def test_a_mishap_counts_its_own_lines_and_happens_once() -> None:
     """The nth line with the text is hit, over all connections of the server, and no other."""
     chaos = Chaos()
     chaos.plan(Mishap("drop-after", matching="show", nth=3), Mishap("garbage", matching="exit"))
@@ -208,7 +209,7 @@ def test_a_mishap_counts_its_own_lines_and_happens_once():
 
 @pytest.mark.realtime
 @pytest.mark.parametrize(("kind", "before"), [("freeze-before", []), ("freeze-after", ["a"])])
-def test_frozen_output_comes_late(kind, before):
+def test_frozen_output_comes_late(kind: MishapKind, before: list[str]) -> None:
     """While frozen nothing is answered; the effect comes late or has come already; after the thaw all goes on."""
     chaos = Chaos()
     chaos.plan(Mishap(kind))
@@ -225,7 +226,7 @@ def test_frozen_output_comes_late(kind, before):
 
 
 @pytest.mark.realtime
-def test_a_frozen_terminal_ends_when_the_server_stops():
+def test_a_frozen_terminal_ends_when_the_server_stops() -> None:
     """Stopping does not wait for a thaw, and what was frozen before its effect never takes effect."""
     chaos, stop = Chaos(), threading.Event()
     chaos.plan(Mishap("freeze-before"))
@@ -239,7 +240,7 @@ def test_a_frozen_terminal_ends_when_the_server_stops():
     assert shell.lines == []
 
 
-def test_latency_passes_between_echo_and_answer():
+def test_latency_passes_between_echo_and_answer() -> None:
     """The echo leaves before the wait, the answer after it."""
     seen: list[bytes] = []
 

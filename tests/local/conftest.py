@@ -12,23 +12,10 @@ import pytest
 from adapters.local.adapter import LocalAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.contract import Call, Result, Setting
-from orchestrator.errors import Forbidden
 from orchestrator.redact import SecretStore
 from orchestrator.site import Site
 from tests.cli.shell import Shell
-
-
-@dataclass
-class Permit:
-    """Allows until it is withdrawn; counts how often it was asked."""
-
-    withdrawn: bool = False
-    asked: int = 0
-
-    def check(self) -> None:
-        self.asked += 1
-        if self.withdrawn:
-            raise Forbidden("the lease is gone")
+from tests.seam import Permits
 
 
 @dataclass
@@ -39,7 +26,7 @@ class Bench:
     commands: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     fence: str | None = None
     secrets: SecretStore = field(default_factory=SecretStore)
-    permit: Permit = field(default_factory=Permit)
+    permits: Permits = field(default_factory=Permits)
 
     def program(self, name: str, *lines: str) -> str:
         """A shell script that notes its words in ``diary``, and does what ``lines`` say; its absolute path."""
@@ -78,7 +65,7 @@ class Bench:
     def run(self, name: str, *services: str, action: str = "run") -> list[Result]:
         """Run the command once for each of ``services`` in one request."""
         calls = [Call(service, {"command": name}) for service in services or ("Trading_VPN",)]
-        return list(self.adapter().apply(action, calls, self.permit))
+        return list(self.adapter().apply(action, calls, self.permits))
 
     def one(self, name: str, *, action: str = "run") -> Result:
         """Run the command for one service."""
@@ -87,7 +74,7 @@ class Bench:
 
     def set_fence(self, state: str, *services: str) -> list[Result]:
         calls = [Call(service, {"state": state}) for service in services or ("Trading_VPN",)]
-        return list(self.adapter().apply("set_external_fence", calls, self.permit))
+        return list(self.adapter().apply("set_external_fence", calls, self.permits))
 
     def fence_of(self, *services: str) -> Mapping[str, Any]:
         return self.adapter().probe("external_fence", services or ("Trading_VPN",))

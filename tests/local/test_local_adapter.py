@@ -51,8 +51,8 @@ def test_what_cannot_be_started_was_not_sent(bench: Bench) -> None:
 def test_the_permit_has_the_last_word(bench: Bench) -> None:
     """Law (promise 5): whoever lost the lease runs nothing more; the refusal speaks for all that is left."""
     bench.command("it", "exit 0")
-    bench.permit.withdrawn = True
-    with pytest.raises(Forbidden, match="the lease is gone"):
+    bench.permits.allowed = 0
+    with pytest.raises(Forbidden, match="the lease is no longer ours"):
         bench.one("it")
     assert bench.diary == []
 
@@ -61,7 +61,7 @@ def test_a_session_that_only_reads_runs_no_command(bench: Bench) -> None:
     """Law (promise 6): read-only, nothing is run, not even when the results are never looked at."""
     bench.command("it", "exit 0")
     with pytest.raises(Forbidden, match="only reads"):
-        bench.adapter(read_only=True).apply("run", [Call("A", {"command": "it"})], bench.permit)
+        bench.adapter(read_only=True).apply("run", [Call("A", {"command": "it"})], bench.permits)
     assert bench.diary == []
 
 
@@ -69,7 +69,7 @@ def test_a_word_that_is_unknown_is_a_mistake_of_the_program(bench: Bench) -> Non
     """Law: what was never declared is not asked for."""
     bench.command("it", "exit 0")
     with pytest.raises(ValueError, match="local has no action boil"):
-        bench.adapter().apply("boil", [], bench.permit)
+        bench.adapter().apply("boil", [], bench.permits)
     with pytest.raises(ValueError, match="local has no reading health"):
         bench.adapter().probe("health", ["A"])
 
@@ -88,7 +88,7 @@ def test_what_the_site_does_not_have_is_refused(
 ) -> None:
     """Law: a stored runbook that asks for what is not there gets a no, and nothing is run."""
     bench.command("it", "exit 0")
-    [result] = bench.adapter().apply(action, [Call("A", args)], bench.permit)
+    [result] = bench.adapter().apply(action, [Call("A", args)], bench.permits)
     assert (result.effect, result.detail, bench.diary) == (Effect.REJECTED, detail, [])
 
 
@@ -101,7 +101,7 @@ def test_what_is_done_for_the_site_is_done_once(bench: Bench) -> None:
     results = bench.run("it", "A", "B", "C")
     assert [result.call.service for result in results] == ["A", "B", "C"]
     assert {result.effect for result in results} == {Effect.REJECTED}
-    assert (bench.diary, bench.permit.asked) == (["it"], 1)
+    assert (bench.diary, bench.permits.checks) == (["it"], 1)
 
 
 def test_what_is_done_for_a_service_is_done_for_each(bench: Bench) -> None:
@@ -164,7 +164,7 @@ def test_what_was_sent_is_what_was_declared(bench: Bench) -> None:
     adapter = bench.adapter()
     for action, args in (("set_external_fence", {"state": "closed"}), ("run", {"command": "open"})):
         call = Call("A B", args)
-        [result] = adapter.apply(action, [call], bench.permit)
+        [result] = adapter.apply(action, [call], bench.permits)
         assert (result.effect, list(result.sent)) == (Effect.ACCEPTED, adapter.actions[action].commands(call))
 
 
@@ -173,7 +173,7 @@ def test_nobody_asked_nothing_answered(bench: Bench) -> None:
     bench.with_switch()
     adapter = bench.adapter()
     adapter.close()
-    assert [list(adapter.apply(action, [], bench.permit)) for action in adapter.actions] == [[]] * len(
+    assert [list(adapter.apply(action, [], bench.permits)) for action in adapter.actions] == [[]] * len(
         adapter.actions
     )
     assert set(adapter.probe("external_fence", ["A", "A"])) == {"A"}

@@ -190,6 +190,15 @@ def test_one_thing_wrong_is_one_thing_found(code: str) -> None:
     assert set(codes(pair(**CASES[code][1]))) == {code} | followers.get(code, set())
 
 
+def test_where_nobody_serves_that_is_why() -> None:
+    """Law: what is not known because no site is active is not put down to a site that told too little."""
+    said = {one.code: one.message for one in pair(ny={"replication": {"role": Role.STANDBY}}).findings}
+    reasons = {said[code].partition("unknown: ")[2] for code in ("sync-unknown", "transactions-unknown")}
+    assert reasons == {"no active site is known"}
+    assert said["queue-unknown"].endswith("unknown: no active site with a standby mate is known")
+    assert " are unknown: " in said["transactions-unknown"]
+
+
 def test_legacy_at_both_sites_is_a_warning() -> None:
     """Law: equal modes can be moved, but prepared transactions are not mirrored (facts 1.10)."""
     legacy = {"platform": {"transactions": "legacy"}}

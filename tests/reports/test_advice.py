@@ -35,7 +35,13 @@ def a_lane(outcome: ev.Outcome | None, **more: Any) -> LaneReport:
     return LaneReport.model_validate({**base, **more})
 
 
-def advised(lane: LaneReport, approval: ApprovalReport | None = None, *, runbook: str = "solace/controlled") -> str:
+def advised(
+    lane: LaneReport,
+    approval: ApprovalReport | None = None,
+    *,
+    runbook: str = "solace/controlled",
+    is_led: bool = False,
+) -> str:
     report = RunReport(
         run=RUN,
         runbook=runbook,
@@ -54,19 +60,23 @@ def advised(lane: LaneReport, approval: ApprovalReport | None = None, *, runbook
         resumable=False,
         approval=approval,
     )
-    return advice(report, lane)
+    return advice(report, lane, is_led=is_led)
 
 
 LANES = {
     "refused": a_lane(ev.Outcome.REFUSED),
     "moved already": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": A}),
     "moved already, a name with a blank": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": A}, service="My VPN"),
+    "source is standby": a_lane(ev.Outcome.REFUSED, roles={"ny": S}),
     "nobody active": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": S}),
     "both active": a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": A}),
     "reverted": a_lane(ev.Outcome.REVERTED),
     "escalated": a_lane(ev.Outcome.ESCALATED, at_risk_messages=1_234),
     "escalated, number unknown": a_lane(ev.Outcome.ESCALATED),
     "stopped": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True),
+    "stopped, activation in doubt": a_lane(
+        ev.Outcome.NEEDS_OPERATOR, can_turn_back=True, roles={"ny": S}, no_active_site_since="2026-11-20T03:05:09Z"
+    ),
     "stopped for decisions": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True, undecided="xa"),
     "stopped past the point of no return": a_lane(ev.Outcome.NEEDS_OPERATOR),
     "stuck": a_lane(ev.Outcome.STUCK),
@@ -91,9 +101,9 @@ def assert_can_be_typed(text: str) -> None:
         found.make_context("failover", words)
 
 
-@pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback", "amps/controlled", "solace/guard"])
+@pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback", "amps/controlled-async", "solace/guard"])
 def test_done_needs_nothing(runbook: str) -> None:
-    """Law: there is nothing to do after a planned move."""
+    """Law: there is nothing to do after a planned move that leaves the source a fail-over target."""
     assert advised(a_lane(ev.Outcome.DONE), runbook=runbook) == ""
 
 
@@ -106,12 +116,15 @@ def test_done_needs_nothing(runbook: str) -> None:
         ),
         ("solace/uncontrolled-isolated", ["`failover guard --site ny`"]),
         ("amps/uncontrolled-async", ["`failover restore --service Trading_VPN --site ny`"]),
+        ("amps/controlled", ["`failover restore --service Trading_VPN --site ny`", "nj has no fail-over target"]),
+        ("amps/failback", ["`failover restore --service Trading_VPN --site ny`"]),
         ("solace/restore", ["`failover failback --vpn Trading_VPN --to ny`"]),
         ("amps/restore-bootstrap", ["`failover failback --service Trading_VPN --to ny`"]),
     ],
 )
 def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[str]) -> None:
-    """Law: after a fail-over of a lost site, and after its restore, the next command of the way back is named."""
+    """Law: after a fail-over of a lost site, after its restore, and after a move that leaves its target without a mate,
+    the next command of the way back is named."""
     text = advised(a_lane(ev.Outcome.DONE), runbook=runbook)
     assert [command for command in commands if command not in text] == []
     assert_can_be_typed(text)
@@ -122,12 +135,14 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
     [
         ("moved already", "`failover controlled --vpn Trading_VPN --from nj`"),
         ("moved already, a name with a blank", '`failover controlled --vpn "My VPN" --from nj`'),
+        ("source is standby", "if nj is active already, there is nothing to do"),
         ("nobody active", "NO SITE IS ACTIVE"),
         ("both active", "BOTH SITES ARE ACTIVE"),
         ("reverted", "ny is active again and nothing was lost"),
         ("escalated", "1,234 messages may be held by ny alone"),
         ("escalated, number unknown", "An unknown number of messages may be held by ny alone"),
         ("stopped", f"`failover abort {RUN}`"),
+        ("stopped, activation in doubt", "Once nj can be read it is known whether it took over; if not,"),
         ("stopped for decisions", f"`failover resume {RUN} --xa FILE`"),
         ("stopped past the point of no return", "the only way is forward"),
         ("stuck", f"`failover resume {RUN}`"),
@@ -149,6 +164,8 @@ def test_an_instance_that_has_moved_already(runbook: str) -> None:
     neither does that is said, and no move; where the source was not seen to be closed nothing is guessed."""
     assert WAY_BACK in advised(MOVED_AMPS, runbook=runbook)
     assert_can_be_typed(advised(MOVED_AMPS, runbook=runbook))
+    restored_first = "`failover restore --service orders --site ny`, then " + WAY_BACK
+    assert (restored_first in advised(MOVED_AMPS, runbook=runbook)) is (runbook != "amps/controlled-async")
     neither = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False, "nj": False})
     assert "NEITHER INSTANCE" in advised(neither, runbook=runbook)
     assert WAY_BACK not in advised(neither, runbook=runbook)
@@ -165,6 +182,14 @@ def test_what_was_lost_is_not_moved_back() -> None:
 def test_no_way_back_is_offered_where_there_is_none() -> None:
     """Law: past the point of no return nobody is sent to `abort`."""
     assert "abort" not in advised(LANES["stopped past the point of no return"])
+
+
+@pytest.mark.parametrize("can_turn_back", [True, False])
+def test_a_run_that_is_led_is_not_to_be_led_again(can_turn_back: bool) -> None:
+    """Law: while a process leads the run nobody is sent to `resume`, which would be locked out; `abort` asks it."""
+    text = advised(a_lane(None, can_turn_back=can_turn_back), is_led=True)
+    assert text.startswith("It is under way")
+    assert (f"`failover abort {RUN}`" in text, "resume" in text) == (can_turn_back, False)
 
 
 def test_a_run_that_waits_for_people_says_so() -> None:

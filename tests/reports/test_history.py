@@ -42,7 +42,7 @@ class Past:
         lease, writer = create_run(self.journal, self.clock, name, created)
         told: Sequence[tuple[str | None, ev.Event]] = [(SERVICE, event) for event in events]
         self.journal.append(writer, self.clock.now(), told)
-        lease.release_claims([service_key(plan, SERVICE)])
+        lease.release([service_key(plan, SERVICE)])
         return name
 
     def plan(self, runbook: str, source: str) -> ev.Plan:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.contract import Effect
 from orchestrator.errors import CommandRejected, ConnectionLost
 from orchestrator.readings import Role
 from orchestrator.reports.report import EXIT_CODES, UNFINISHED_EXIT_CODE, build
@@ -127,6 +128,32 @@ def test_every_beginning_of_a_record_has_a_report(tell: Tell) -> None:
     whole = build(records)
     assert (whole.outcome, whole.exit_code, whole.resumable) == (ev.Outcome.DONE, 0, False)
     assert build(iter(records)) == whole
+
+
+@pytest.mark.parametrize("on", ["source", "target"])
+def test_a_command_that_nobody_knows_the_end_of(tell: Tell, on: str) -> None:
+    """Law: between the intent of a change and its outcome, where a kill may leave the record for ever, the site's role is
+    not known: the report claims neither the one before nor the one that was wanted."""
+    told = tell()
+    told.lead.start()
+    records = told.records()
+    sites = {"source": "ny", "target": "nj"}
+    [told_to] = [
+        place
+        for place, record in enumerate(records)
+        if isinstance(record.event, ev.ActionIntended) and record.event.on == on and "role" in record.event.args
+    ]
+    [before] = build(records[:told_to]).lanes
+    [between] = build(records[: told_to + 1]).lanes
+    assert set(before.roles) - set(between.roles) == {sites[on]}
+    assert between.no_active_site_since is not None
+    intent = records[told_to].event
+    assert isinstance(intent, ev.ActionIntended)
+    for effect in Effect:
+        ended = ev.ActionEnded(intent=intent.intent, effect=effect, detail="")
+        [after] = build([*records[: told_to + 1], records[told_to + 1]._replace(event=ended)]).lanes
+        known = {Effect.ACCEPTED: intent.args["role"], Effect.DOUBTFUL: None}.get(effect, before.roles[sites[on]])
+        assert after.roles.get(sites[on]) == known
 
 
 def test_each_outcome_has_its_exit_code() -> None:

@@ -18,7 +18,7 @@ from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
-from orchestrator.contract import Adapter, Permit, Setting
+from orchestrator.contract import Adapter, Permit, Secrets, Setting
 from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.journal import Journal, Writer
@@ -71,7 +71,7 @@ class Stage:
     journal: Journal
     inventory: Inventory
     registry: Registry = field(default_factory=Registry)
-    secrets: SecretStore = field(default_factory=lambda: SecretStore(None))
+    secrets: Secrets = field(default_factory=lambda: SecretStore(None))
     fleet: FleetMaker = inline
     settles_max: float = 1e9
     runs: int = 0

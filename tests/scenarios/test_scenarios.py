@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -19,17 +20,15 @@ from tests.scenarios.verdict import differences
 from tests.scenarios.wires import Protocol, Wires, over
 from tests.solace.only import may_change
 
-ADAPTERS = ("mock", "solace-cli", "solace-semp")
+Way = Literal["mock"] | Protocol
+WAYS: tuple[Way, ...] = ("mock", "solace-cli", "solace-semp")
 
 
 @contextmanager
-def staged(scenario: Scenario, folder: Path, adapter: str = "mock") -> Iterator[Stage]:
+def staged(scenario: Scenario, folder: Path, way: Way) -> Iterator[Stage]:
     """The scenario's stage, and its world known by the folder for as long."""
     name = str(folder)
-    if adapter == "solace-cli" or adapter == "solace-semp":
-        stage = over(adapter, scenario, folder)
-    else:
-        stage = in_process(scenario, folder, name)
+    stage = in_process(scenario, folder, name) if way == "mock" else over(way, scenario, folder)
     try:
         yield stage
     finally:
@@ -61,12 +60,12 @@ def test_what_goes_which_way(
     assert {way for way, kind in kinds.items() if "show" in kind} == reads
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", scenarios())
-def test_scenario(name: str, adapter: str, tmp_path: Path) -> None:
+def test_scenario(name: str, way: Way, tmp_path: Path) -> None:
     """The scenario's own law (see its ``about``), and the promises; a device hears no change but the few there are."""
     scenario = read_scenario(name)
-    with staged(scenario, tmp_path, adapter) as stage:
+    with staged(scenario, tmp_path, way) as stage:
         for phase in scenario.phases:
             played = stage.play(phase)
             found = [*differences(played), *played.broken]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, overload
+from typing import Any, ClassVar, Protocol, overload
 
 from orchestrator import events as ev
-from orchestrator.contract import Adapter, Call, Failure, Permit, Result
+from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
 from orchestrator.journal import Journal
 from orchestrator.lease import Lease
 from orchestrator.readings import Reading
@@ -51,7 +51,13 @@ class Watch:
 
     def adapter(self, side: Side, inner: Adapter) -> Adapter:
         """The adapter of a side, watched."""
-        return _WatchedAdapter(inner, side, self)
+
+        class Declared(_WatchedAdapter):
+            readings = inner.readings
+            actions = inner.actions
+            simulated = inner.simulated
+
+        return Declared(inner, side, self)
 
     def leaving(self, side: Side, action: str, call: Call) -> None:
         """A change is on its way to a site."""
@@ -89,13 +95,14 @@ class Watch:
 
 
 class _WatchedAdapter:
+    readings: ClassVar[Mapping[str, ReadingSpec]]
+    actions: ClassVar[Mapping[str, ActionSpec]]
+    simulated: ClassVar[bool]
+
     def __init__(self, inner: Adapter, side: Side, watch: Watch) -> None:
         self._inner = inner
         self._side: Side = side
         self._watch = watch
-        self.readings = inner.readings
-        self.actions = inner.actions
-        self.simulated = inner.simulated
 
     def open(self) -> None:
         self._inner.open()

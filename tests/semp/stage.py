@@ -6,7 +6,7 @@ Nothing here opens a socket; ``tests/semp/test_semp_server.py`` does.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -22,15 +22,17 @@ from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.world import World
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Permit, Result, Setting
-from orchestrator.errors import Forbidden
+from orchestrator.contract import Setting
 from orchestrator.site import Device, Login, SecretRef, Site
+from tests.seam import told
 from tests.semp import v1_replies
 from tests.semp.wire import Wire
 
 PASSWORD, TOKEN = "s3cret/pass", "t0ken"
 MONITOR = "/SEMP/v2/monitor/"
-_BODY = dict[str, Any]
+Body = dict[str, Any]
+Answer = Outgoing | Body | str
+Reply = Answer | Callable[[Incoming], Answer]
 
 
 class Secrets:
@@ -40,26 +42,9 @@ class Secrets:
         return TOKEN if "token" in what else PASSWORD
 
 
-@dataclass
-class Permits:
-    """Allows the first ``allowed`` changes. ``heard`` is what the node had been sent at each check."""
-
-    wire: Wire | None = None
-    allowed: int = 1_000_000
-    checks: int = 0
-    heard: list[list[str]] = field(default_factory=list)
-
-    def check(self) -> None:
-        if self.wire is not None:
-            self.heard.append(list(self.wire.lines))
-        self.checks += 1
-        if self.checks > self.allowed:
-            raise Forbidden("the lease is no longer ours")
-
-
-def ok(data: object = None, collections: object = None, **meta: object) -> _BODY:
+def ok(data: object = None, collections: object = None, **meta: object) -> Body:
     """A reply that succeeded."""
-    body: _BODY = {"meta": {"request": {"method": "GET"}, "responseCode": 200, **meta}}
+    body: Body = {"meta": {"request": {"method": "GET"}, "responseCode": 200, **meta}}
     if data is not None:
         body["data"] = data
     if collections is not None:
@@ -75,9 +60,6 @@ def no(status: int, code: int, name: str = "FAIL", text: str = "no") -> Outgoing
     )
 
 
-Answer = Outgoing | _BODY | str
-
-
 @dataclass
 class Broker:
     """Answers by ``METHOD path`` (the query is left out) or by the whole request line; v1 by the words of its body.
@@ -85,7 +67,7 @@ class Broker:
     Without an answer of its own it is a node that stands alone, serves, and lets anybody do anything.
     """
 
-    answers: dict[str, Answer | Callable[[Incoming], Answer]] = field(default_factory=dict)
+    answers: dict[str, Reply] = field(default_factory=dict)
     heard: list[Incoming] = field(default_factory=list)
 
     def __call__(self, request: Incoming) -> Outgoing:
@@ -97,8 +79,8 @@ class Broker:
             return Outgoing(200, answer.encode(), "application/xml")
         return answer if isinstance(answer, Outgoing) else Outgoing(200, json.dumps(answer).encode())
 
-    def _answer(self, request: Incoming) -> Answer | Callable[[Incoming], Answer]:
-        known = _DEFAULTS | self.answers
+    def _answer(self, request: Incoming) -> Reply:
+        known = {**_DEFAULTS, **self.answers}
         if request.target == "/SEMP":
             body = request.body.decode()
             return known.get(body, v1_replies.failed("no such reply here"))
@@ -113,7 +95,7 @@ class Broker:
         return sum(words in f"{one.method} {one.target} {one.body.decode()}" for one in self.heard)
 
 
-_DEFAULTS: Mapping[str, Answer] = {
+_DEFAULTS: Mapping[str, Reply] = {
     v1_replies.SHOW_REDUNDANCY: v1_replies.STANDALONE,
     v1_replies.SHOW_SPOOL: v1_replies.spool("AD-Active"),
     f"GET {MONITOR}about/api": ok({"platform": "VMR", "sempVersion": "2.46"}),
@@ -141,14 +123,16 @@ def adapter_of(
     return SolaceSempAdapter(described, setting, wire=lambda device: by_name[device.name], random=Random(1))
 
 
-def scripted(*, clock: VirtualClock | None = None, **answers: Any) -> Wire:
-    """A wire to a scripted broker; its ``handler`` is the ``Broker``."""
-    return Wire(Broker(answers.pop("answers", {})), clock or VirtualClock())
+@dataclass
+class Scripted(Wire):
+    """A wire to a scripted broker."""
+
+    handler: Broker
 
 
-def apply(adapter: SolaceSempAdapter, action: str, *calls: Call, permit: Permit | None = None) -> Sequence[Result]:
-    """All results of one ``apply``."""
-    return list(adapter.apply(action, calls, permit or Permits()))
+def scripted(answers: Mapping[str, Reply] | None = None, clock: VirtualClock | None = None) -> Scripted:
+    """A wire to a broker that answers so, on a clock of its own or on a pair's."""
+    return Scripted(Broker(dict(answers or {})), clock or VirtualClock())
 
 
 SITES = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))
@@ -172,8 +156,7 @@ class Semp:
     ) -> None:
         layout = WorldLayout(sites=PAIRS if ha else SITES, vpns=vpns or (VpnLayout("V", backlog=60),))
         self.world = world or World(layout, VirtualClock())
-        self.clock = self.world.clock
-        assert isinstance(self.clock, VirtualClock)
+        self.clock = told(VirtualClock, self.world.clock)
         self.world.afflict(parse_faults(faults))
         self.wires: dict[str, Wire] = {}
         self.logs: dict[str, CommandLog] = {}
@@ -183,8 +166,7 @@ class Semp:
                 self._serve(site, node, level, sessions_max)
 
     def _serve(self, site: str, node: str, level: Level, sessions_max: int) -> None:
-        log, clock = CommandLog(self.clock), self.clock
-        assert isinstance(clock, VirtualClock)
+        log = CommandLog(self.clock)
         sessions = Sessions(
             "operator", PASSWORD, TOKEN, approves=lambda: self._approves(site), sessions_max=sessions_max
         )
@@ -192,17 +174,12 @@ class Semp:
             FaultyAppliance(self.world, site, node),
             log,
             sessions,
-            clock=clock,
+            clock=self.clock,
             level=level,
             scheme="http",
             hold=self.world.request,
         )
-
-        def handler(request: Incoming) -> Outgoing:
-            return served(request)
-
-        wire = Wire(handler, clock)
-        wire.reaches = lambda: self.world.reachable(site, node)
+        wire = Wire(served, self.clock, reaches=lambda: self.world.reachable(site, node))
         self.wires[node], self.logs[node], self.sessions[node] = wire, log, sessions
 
     def _approves(self, site: str) -> bool:

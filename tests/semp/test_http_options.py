@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -20,8 +21,8 @@ class Known:
         return f"{reference.env}!"
 
 
-def site(**more: object) -> Site:
-    return Site(name="ny", adapter="solace-semp", devices=(Device(name="ny1"),), **more)  # type: ignore[arg-type]
+def site(**more: Any) -> Site:
+    return Site(name="ny", adapter="solace-semp", devices=(Device(name="ny1"),), **more)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
@@ -81,6 +82,19 @@ def test_a_token_goes_before_the_login() -> None:
     """OAuth: the login is not even looked at."""
     proof = proof_of(site(), HttpOptions(token=SecretRef(env="TOKEN")), Known())
     assert proof() == "Bearer TOKEN!"
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "a return\r", "T\u00f6KEN", "a blank"])
+def test_a_token_that_no_header_can_hold(token: str) -> None:
+    """Refused before anything leaves: the library would put the whole header into the text of its error."""
+
+    class Holds:
+        def reveal(self, reference: object, *, what: str) -> str:
+            return token
+
+    with pytest.raises(AuthenticationFailed, match="token for ny has a character that no token has") as caught:
+        proof_of(site(), HttpOptions(token=SecretRef(env="TOKEN")), Holds())()
+    assert token not in str(caught.value)
 
 
 @pytest.mark.parametrize("login", [None, Login(username="ann"), Login(username="ann", key_file="~/.ssh/key")])

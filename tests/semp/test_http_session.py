@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +14,7 @@ from adapters.http.server import Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Forbidden, Unreachable
-from tests.semp.wire import Wire
+from tests.semp.wire import Handler, Wire
 
 READ = Request("GET", "/SEMP/v2/monitor/a%23b?select=x,y.count", is_read=True)
 WRITE = Request("PATCH", "/SEMP/v2/config/", b"{}", "application/json")
@@ -38,13 +40,13 @@ class Device:
 
 
 def session(
-    device: object,
+    device: Handler,
     proof: str = "Basic YTpi",
     *,
     origin: tuple[str, str, int] = ("http", "127.0.0.1", 8080),
-    **more: object,
+    **more: Any,
 ) -> tuple[HttpSession, Wire]:
-    wire = Wire(device, VirtualClock())  # type: ignore[arg-type]
+    wire = Wire(device, VirtualClock())
     made = HttpSession(
         "ny1",
         origin,
@@ -53,7 +55,7 @@ def session(
         limits=Limits(connect_s=1.0, exchange_s=5.0),
         clock=wire.clock,
         transport=wire,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     return made, wire
 
@@ -171,7 +173,7 @@ def test_an_answer_that_does_not_end_in_time_is_over() -> None:
     """Each piece may come in time and the whole never would."""
 
     class Trickle(httpx.SyncByteStream):
-        def __iter__(self):  # type: ignore[no-untyped-def]
+        def __iter__(self) -> Iterator[bytes]:
             for _ in range(100):
                 clock.advance(1.0)
                 yield b"x"

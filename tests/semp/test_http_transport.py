@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import httpcore
 import pytest
 
+from adapters.http.certificates import Authority
 from adapters.http.options import HttpOptions, trust_of
 from adapters.http.server import HttpServer, Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.http.transport import EXCEPTIONS
-from orchestrator.clock import SystemClock
+from orchestrator.clock import Clock, SystemClock, VirtualClock
+from orchestrator.dialling import LookUp
 from orchestrator.errors import ConnectionLost, Unreachable
 
 pytestmark = pytest.mark.realtime
@@ -39,8 +43,7 @@ def server() -> Iterator[HttpServer]:
     """Answers with the name by which it was asked; ``/drop`` is not answered."""
 
     def answer(request: Incoming) -> Outgoing:
-        mishap = "drop" if request.target == "/drop" else None
-        return Outgoing(200, request.headers["host"].encode(), mishap=mishap)
+        return Outgoing(200, request.headers["host"].encode(), mishap="drop" if request.target == "/drop" else None)
 
     made = HttpServer(answer)
     made.start()
@@ -48,15 +51,23 @@ def server() -> Iterator[HttpServer]:
     made.stop()
 
 
-def session(port: int, look_up: object, *, connect_s: float = 20.0) -> HttpSession:
+def session(
+    port: int,
+    look_up: LookUp,
+    *,
+    connect_s: float = 20.0,
+    clock: Clock | None = None,
+    origin: tuple[str, str, int] | None = None,
+    trust: ssl.SSLContext | None = None,
+) -> HttpSession:
     return HttpSession(
         "ny1",
-        ("http", "ny1.example", port),
+        origin or ("http", "ny1.example", port),
         proof=lambda: "Bearer t",
-        trust=trust_of(HttpOptions(scheme="http")),
+        trust=trust or trust_of(HttpOptions(scheme="http")),
         limits=Limits(connect_s=connect_s, exchange_s=20.0),
-        clock=SystemClock(),
-        look_up=look_up,  # type: ignore[arg-type]
+        clock=clock or SystemClock(),
+        look_up=look_up,
     )
 
 
@@ -76,6 +87,53 @@ def test_an_address_that_refuses_is_left_for_the_next(server: HttpServer) -> Non
     """The server listens at one address of the two."""
     with closing(session(server.address[1], Resolver("127.0.0.2", "127.0.0.1"))) as spoken:
         assert spoken.exchange(READ).status == 200
+
+
+def test_the_time_of_an_answer_begins_with_its_connection() -> None:
+    """A name that took fifteen seconds to look up, and an answer that took ten, are both within twenty."""
+    clock = VirtualClock()
+
+    def look_up(host: str, port: int, **more: object) -> list[tuple[object, ...]]:
+        clock.advance(15.0)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    def answer(request: Incoming) -> Outgoing:
+        clock.advance(10.0)
+        return Outgoing(200, b"late, and in time")
+
+    made = HttpServer(answer)
+    made.start()
+    try:
+        with closing(session(made.address[1], look_up, clock=clock)) as spoken:
+            assert spoken.exchange(READ).text == "late, and in time"
+    finally:
+        made.stop()
+
+
+@pytest.mark.parametrize(("takes_s", "is_reached"), [(19.0, True), (20.0, False)])
+def test_tls_shares_the_time_of_a_connection(tmp_path: Path, takes_s: float, is_reached: bool) -> None:
+    """It has what the look-up and the dialling left, and not as much once more; where that is nothing, no one waits."""
+    authority, clock = Authority.at(tmp_path), VirtualClock()
+
+    def look_up(host: str, port: int, **more: object) -> list[tuple[object, ...]]:
+        clock.advance(takes_s)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    made = HttpServer(
+        lambda request: Outgoing(200), tls=authority.server_context("127.0.0.1", file=tmp_path / "server.pem")
+    )
+    made.start()
+    trust = trust_of(HttpOptions(ca_file=str(authority.ca_file)))
+    origin = ("https", "127.0.0.1", made.address[1])
+    try:
+        with closing(session(made.address[1], look_up, clock=clock, origin=origin, trust=trust)) as spoken:
+            if is_reached:
+                assert spoken.exchange(READ).status == 200
+            else:
+                with pytest.raises(Unreachable, match="no answer in time"):
+                    spoken.exchange(READ)
+    finally:
+        made.stop()
 
 
 def test_nobody_at_any_address(server: HttpServer) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import partial
 
 import httpx
 import pytest
@@ -16,9 +18,9 @@ from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import CommandTimedOut, Forbidden, NotObeyed, Unreachable
+from tests.seam import Permits, apply
 from tests.semp import v1_replies as v1
-from tests.semp.stage import MONITOR, Broker, Permits, adapter_of, apply, no, ok
-from tests.semp.wire import Wire
+from tests.semp.stage import MONITOR, Answer, Reply, Scripted, adapter_of, no, ok, scripted
 
 XID = "0021B028-00-01"
 VPN = "Trading_VPN"
@@ -41,20 +43,16 @@ every_change = pytest.mark.parametrize(
 )
 
 
-def obeying(request: Incoming) -> object:
+def obeying(request: Incoming) -> Answer:
     return ok({}, None)
 
 
-def broker(**more: object) -> Broker:
-    answers: dict[str, object] = {line.rpartition(" ")[0]: obeying for _, _, line in CHANGES}
-    return Broker(answers | more)  # type: ignore[arg-type]
+def node(answers: Mapping[str, Reply] | None = None, clock: VirtualClock | None = None) -> Scripted:
+    """A node that obeys every change, but for what ``answers`` say."""
+    return scripted({line.rpartition(" ")[0]: obeying for _, _, line in CHANGES} | dict(answers or {}), clock)
 
 
-def node(clock: VirtualClock | None = None, **more: object) -> Wire:
-    return Wire(broker(**more), clock or VirtualClock())
-
-
-def answering(line: str, answer: object) -> dict[str, object]:
+def answering(line: str, answer: Reply) -> dict[str, Reply]:
     return {line.rpartition(" ")[0]: answer}
 
 
@@ -90,7 +88,7 @@ def test_a_plan_is_shown_before_it_is_complete() -> None:
 
 def test_a_name_is_escaped() -> None:
     """Or its # would make it another request."""
-    wire = Wire(Broker({"PATCH /SEMP/v2/config/msgVpns/A%23B%2F%20C": obeying}), VirtualClock())
+    wire = scripted({"PATCH /SEMP/v2/config/msgVpns/A%23B%2F%20C": obeying})
     [result] = apply(adapter_of(wire), "set_role", Call("A#B/ C", {"role": "standby"}))
     assert result.effect is Effect.ACCEPTED
 
@@ -101,11 +99,11 @@ def test_a_name_is_escaped() -> None:
 def test_the_permit_is_asked_right_before_each_change() -> None:
     """After everything that is read, and once for each."""
     wire = node()
-    permits = Permits(wire)
+    permits = Permits(heard=lambda: wire.lines)
     apply(adapter_of(wire), "set_role", DEMOTE, Call(VPN, {"role": "active"}), permit=permits)
     assert permits.checks == 2
-    assert wire.lines[len(permits.heard[0])].startswith("PATCH")
-    assert wire.lines[len(permits.heard[1])].startswith("PATCH")
+    assert wire.lines[len(permits.heard_at[0])].startswith("PATCH")
+    assert wire.lines[len(permits.heard_at[1])].startswith("PATCH")
 
 
 def test_a_permit_that_is_gone_stops_everything_not_yet_sent() -> None:
@@ -154,7 +152,7 @@ def test_a_read_only_adapter_applies_nothing(action: str, call: Call, line: str)
 )
 def test_what_the_answer_means(action: str, call: Call, line: str, answer: Outgoing, effect: Effect) -> None:
     """A no is a no, a doubt is a doubt, and nothing is sent again."""
-    wire = node(**answering(line, answer))
+    wire = node(answering(line, answer))
     [result] = apply(adapter_of(wire), action, call)
     assert result.effect is effect
     assert result.detail
@@ -183,7 +181,7 @@ def test_a_change_whose_answer_is_lost_is_in_doubt(
     def fail(request: Incoming) -> Outgoing:
         raise failure("lost")
 
-    wire = node(**answering(line, fail))
+    wire = node(answering(line, fail))
     [result] = apply(adapter_of(wire), action, call)
     assert result.effect is effect
     assert wire.changes == [line]
@@ -191,14 +189,14 @@ def test_a_change_whose_answer_is_lost_is_in_doubt(
 
 def test_a_200_is_not_proof() -> None:
     """It is accepted, whatever the answer shows as the new value: only a reading counts."""
-    wire = node(**answering(CHANGES[0][2], ok({"replicationRole": "active"})))
+    wire = node(answering(CHANGES[0][2], ok({"replicationRole": "active"})))
     [result] = apply(adapter_of(wire), *CHANGES[0][:2])
     assert result.effect is Effect.ACCEPTED
 
 
 def test_after_a_doubt_the_rest_is_left() -> None:
     """The pair may have switched; who serves is a question for a new step."""
-    wire = node(**answering(CHANGES[0][2], Outgoing(200, b"{")))
+    wire = node(answering(CHANGES[0][2], Outgoing(200, b"{")))
     results = adapter_of(wire).apply("set_role", [DEMOTE, DEMOTE, DEMOTE], Permits())
     assert next(results).effect is Effect.DOUBTFUL
     with pytest.raises(Unreachable, match="2 more were not sent") as caught:
@@ -209,7 +207,7 @@ def test_after_a_doubt_the_rest_is_left() -> None:
 
 def test_after_a_no_the_rest_goes_on() -> None:
     """A refusal is about one message VPN."""
-    wire = node(**answering(CHANGES[0][2], no(400, 89)), **{"PATCH /SEMP/v2/config/msgVpns/b": obeying})
+    wire = node(answering(CHANGES[0][2], no(400, 89)) | {"PATCH /SEMP/v2/config/msgVpns/b": obeying})
     results = apply(adapter_of(wire), "set_role", DEMOTE, Call("b", {"role": "standby"}))
     assert [one.effect for one in results] == [Effect.REJECTED, Effect.ACCEPTED]
 
@@ -284,10 +282,10 @@ def test_the_level_is_asked_before_anything_is_sent(
 ) -> None:
     """facts/solace.md 0.10: roles and backbone need a global level, the rest one for the message VPN; what nobody
     tells is left to the broker."""
-    answers: dict[str, object] = {ABOUT: ok({"globalAccessLevel": level}, {})}
+    answers: dict[str, Reply] = {ABOUT: ok({"globalAccessLevel": level}, {})}
     if own is not None:
         answers[f"{ABOUT}/msgVpns/{VPN}"] = ok({"accessLevel": own}, {})
-    wire = node(**answers)
+    wire = node(answers)
     call, line = next((call, line) for name, call, line in CHANGES if name == action)
     [result] = apply(adapter_of(wire), action, call)
     if is_enough:
@@ -300,7 +298,7 @@ def test_the_level_is_asked_before_anything_is_sent(
 
 def test_a_level_that_cannot_be_asked_sends_nothing() -> None:
     """The node went away between two requests: not sent, and not in doubt."""
-    wire = node(**{ABOUT: Outgoing(200, b"x", mishap="drop")})
+    wire = node({ABOUT: Outgoing(200, b"x", mishap="drop")})
     [result] = apply(adapter_of(wire), "set_role", DEMOTE)
     assert (result.effect, wire.changes) == (Effect.NOT_SENT, [])
 
@@ -311,11 +309,11 @@ SHUT, OPEN = Call(VPN, {"state": "down"}), Call(VPN, {"state": "up"})
 BACKBONE = "PATCH /SEMP/v2/config/"
 
 
-def pair(first: object = obeying, second: object = obeying) -> tuple[Wire, Wire]:
+def pair(first: Reply = obeying, second: Reply = obeying) -> tuple[Scripted, Scripted]:
     clock = VirtualClock()
     return (
-        node(clock, **{v1.SHOW_REDUNDANCY: v1.SERVING, BACKBONE: first}),
-        node(clock, **{v1.SHOW_REDUNDANCY: v1.STANDING_BY, BACKBONE: second}),
+        node({v1.SHOW_REDUNDANCY: v1.SERVING, BACKBONE: first}, clock),
+        node({v1.SHOW_REDUNDANCY: v1.STANDING_BY, BACKBONE: second}, clock),
     )
 
 
@@ -324,10 +322,11 @@ def test_every_node_is_told(call: Call, first: int) -> None:
     """The one that stands by too; the primary is closed last and opened first (facts/solace.md 3.8)."""
     order: list[int] = []
 
-    def note(number: int) -> object:
-        return lambda request: (order.append(number), ok())[1]
+    def note(number: int, request: Incoming) -> Answer:
+        order.append(number)
+        return ok()
 
-    wires = pair(note(0), note(1))
+    wires = pair(partial(note, 0), partial(note, 1))
     [result] = apply(adapter_of(*wires), "set_backbone", call)
     assert result.effect is Effect.ACCEPTED
     assert len(result.sent) == 2
@@ -337,7 +336,7 @@ def test_every_node_is_told(call: Call, first: int) -> None:
 def test_no_node_has_to_serve() -> None:
     """A failed site is fenced all the same."""
     one, two = pair()
-    one.handler.answers[v1.SHOW_REDUNDANCY] = v1.PRIMARY_STANDS_BY  # type: ignore[attr-defined]
+    one.handler.answers[v1.SHOW_REDUNDANCY] = v1.PRIMARY_STANDS_BY
     [result] = apply(adapter_of(one, two), "set_backbone", SHUT)
     assert result.effect is Effect.ACCEPTED
 
@@ -354,7 +353,7 @@ def test_no_node_has_to_serve() -> None:
         (Outgoing(200, b"{"), None, Effect.DOUBTFUL),
     ],
 )
-def test_a_site_is_only_as_fenced_as_its_nodes(first: object, second: object, effect: Effect) -> None:
+def test_a_site_is_only_as_fenced_as_its_nodes(first: Reply | None, second: Reply | None, effect: Effect) -> None:
     """What some of them took is in doubt, and the sentence names the others."""
     wires = pair(first or obeying, second or obeying)
     wires[0].is_away, wires[1].is_away = first is None, second is None
@@ -386,7 +385,7 @@ def test_a_permit_lost_between_two_nodes() -> None:
 @given(st.binary(max_size=80), st.sampled_from([200, 201, 204, 400, 404, 409, 500, 503]))
 def test_whatever_comes_back_is_one_of_four(body: bytes, status: int) -> None:
     """No answer makes it fall over, and a success needs the shape of one."""
-    wire = node(**answering(CHANGES[0][2], Outgoing(status, body)))
+    wire = node(answering(CHANGES[0][2], Outgoing(status, body)))
     [result] = apply(adapter_of(wire), *CHANGES[0][:2])
     assert result.effect in Effect
     if result.effect is Effect.ACCEPTED:

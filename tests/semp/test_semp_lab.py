@@ -1,67 +1,14 @@
-"""The lab's SEMP: as strict as a broker about what it is asked, and as frank about what it does not know."""
+"""The lab answers SEMP v2 as a broker does: what is asked, what is changed, and who may."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
-from adapters.mock.layout import TransactionLayout, VpnLayout
-from tests.semp.stage import PASSWORD, TOKEN, Semp
-
-MONITOR, CONFIG, ACTION = "/SEMP/v2/monitor/", "/SEMP/v2/config/", "/SEMP/v2/action/"
-QUEUE = f"{MONITOR}msgVpns/V/queues/%23MSGVPN_REPLICATION_DATA_QUEUE"
-BASIC = "Basic " + base64.b64encode(f"operator:{PASSWORD}".encode()).decode()
-XID = "0021B028-00-01"
-
-
-class Client:
-    """Speaks to one node, with a token unless told otherwise."""
-
-    def __init__(self, semp: Semp, node: str = "NY_Appliance1") -> None:
-        self.semp, self.node = semp, node
-
-    def ask(
-        self, method: str, target: str, body: object = None, kind: str = "application/json", **headers: str
-    ) -> Outgoing:
-        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"authorization": f"Bearer {TOKEN}", "host": "lab:1"} | ({"content-type": kind} if data else {})
-        return self.semp.wires[self.node].handler(Incoming(method, target, sent | headers, data, "here"))
-
-    def get(self, target: str) -> Mapping[str, Any]:
-        return self.ok("GET", target)
-
-    def ok(self, method: str, target: str, body: object = None) -> Mapping[str, Any]:
-        answer = self.ask(method, target, body)
-        found: Mapping[str, Any] = json.loads(answer.body)
-        assert (answer.status, found["meta"]["responseCode"]) == (200, 200), found
-        return found
-
-    def refused(self, method: str, target: str, body: object = None, **more: str) -> tuple[int, int]:
-        """HTTP status and SEMP code."""
-        answer = self.ask(method, target, body, **more)
-        meta = json.loads(answer.body)["meta"]
-        assert (meta["responseCode"], set(meta["error"])) == (answer.status, {"code", "status", "description"})
-        return answer.status, meta["error"]["code"]
-
-    def xml(self, body: str) -> str:
-        answer = self.ask("POST", "/SEMP", body.encode(), "application/xml")
-        assert answer.status == 200
-        return answer.body.decode()
-
-
-@pytest.fixture
-def client() -> Client:
-    vpns = [VpnLayout(f"v{number:03}", publish_rate=0) for number in range(120)]
-    own = VpnLayout(
-        "V", backlog=60, publish_rate=0, drain_rate=0, transactions=(TransactionLayout(XID, consumed=(1, 2)),)
-    )
-    return Client(Semp(own, *vpns, VpnLayout("plain", replicated=False)))
-
+from tests.semp.client import ACTION, BASIC, CONFIG, MONITOR, QUEUE, VPN, XID, Client, v1
+from tests.semp.stage import Semp
 
 # Asking.
 
@@ -281,7 +228,7 @@ def test_the_backbone_drops_clients(client: Client) -> None:
     clients = f"{MONITOR}msgVpns/V/clients?select=clientName"
     assert [one for one in client.get(clients)["data"] if not one["clientName"].startswith("#")]
     client.ok("PATCH", CONFIG, {"serviceMsgBackboneEnabled": False})
-    client.semp.clock.advance(60)  # type: ignore[attr-defined]
+    client.semp.clock.advance(60)
     assert [one for one in client.get(clients)["data"] if not one["clientName"].startswith("#")] == []
     assert client.get(f"{MONITOR}?select=serviceMsgBackboneEnabled")["data"] == {"serviceMsgBackboneEnabled": False}
     rejects = "replicationQueueRejectMsgToSenderOnDiscardEnabled"
@@ -343,108 +290,3 @@ def test_everything_is_on_record(client: Client) -> None:
     assert [record.kind for record in log.records] == ["show", "change", "show", "invalid", "mode", "invalid"]
     assert log.changes == (f'PATCH {CONFIG}msgVpns/V {{"weather": 1}}',)
     assert {record.user for record in log.records} == {"operator"}
-
-
-# SEMP v1.
-
-
-def v1(inside: str) -> str:
-    return f"<rpc>{inside}</rpc>"
-
-
-VPN = "<message-vpn><vpn-name>{}</vpn-name><replication>{}</replication></message-vpn>"
-OLDEST = "<queue><name>orders</name><vpn-name>V</vpn-name>{}</queue>"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        v1("<show><weather/></show>"),
-        v1("<show><queue><vpn-name>V</vpn-name><name>q</name><detail/></queue></show>"),
-        v1(
-            "<show>"
-            + OLDEST.format("<oldest/><messages/><detail/><count/><num-elements>1</num-elements>")
-            + "</show>"
-        ),
-        v1(
-            "<show>"
-            + OLDEST.format("<messages/><oldest/><count/><detail/><num-elements>1</num-elements>")
-            + "</show>"
-        ),
-        v1("<interface><shutdown/><phy-interface>1/1/lag1</phy-interface></interface>"),
-        v1("<interface><no><phy-interface>1/1/lag1</phy-interface><shutdown/></no></interface>"),
-        v1("<service><no><msg-backbone><shutdown/></msg-backbone></no></service>"),
-        v1("<service><msg-backbone><shutdown/></msg-backbone></service><show><version/></show>"),
-        v1("<message-vpn><replication><state><standby/></state></replication><vpn-name>V</vpn-name></message-vpn>"),
-        "<show><redundancy/></show>",
-        "<rpc/>",
-        "{}",
-        '<!DOCTYPE a [<!ENTITY b "c">]><rpc><show><redundancy/></show></rpc>',
-    ],
-)
-def test_v1_takes_its_elements_in_order(client: Client, body: str) -> None:
-    """Anything else is a parse error, with HTTP 200; nothing is done (facts/solace.md 2.1, 2.3)."""
-    answer = client.xml(body)
-    assert "<parse-error>invalid message: schema validation error</parse-error>" in answer
-    assert "execute-result" not in answer
-    assert client.get(CONFIG)["data"]["serviceMsgBackboneEnabled"] is True
-
-
-def test_v1_answers_what_v2_does_not_offer(client: Client) -> None:
-    """Redundancy, message spool, replication mate."""
-    assert "<activity>Local Active</activity>" in client.xml(v1("<show><redundancy/></show>"))
-    assert "<operational-status>AD-Active</operational-status>" in client.xml(v1("<show><message-spool/></show>"))
-    assert "<router-name>NJ_Appliance1</router-name>" in client.xml(v1("<show><replication/></show>"))
-    assert '<execute-result code="ok" />' in client.xml(v1("<show><version/></show>"))
-
-
-def test_v1_shows_the_depth_and_no_queue_where_there_is_none(client: Client) -> None:
-    """An unknown queue is an empty list with code ok: absent is not 0 (facts/solace.md 2.4)."""
-    show = v1("<show><queue><name>{}</name><vpn-name>{}</vpn-name><detail/></queue></show>")
-    assert "<num-messages-spooled>60</num-messages-spooled>" in client.xml(
-        show.format("#MSGVPN_REPLICATION_DATA_QUEUE", "V")
-    )
-    for answer in (
-        client.xml(show.format("none", "V")),
-        client.xml(show.format("#MSGVPN_REPLICATION_DATA_QUEUE", "plain")),
-    ):
-        assert "<queues />" in answer
-        assert 'code="ok"' in answer
-
-
-def test_v1_changes_too(client: Client) -> None:
-    """Role, discard behaviour, transactions, backbone; and fails with HTTP 200."""
-    assert 'code="ok"' in client.xml(v1(VPN.format("V", "<state><standby/></state>")))
-    assert client.get(f"{MONITOR}msgVpns/V")["data"]["replicationRole"] == "standby"
-    assert 'code="fail"' in client.xml(v1(VPN.format("none", "<state><standby/></state>")))
-    assert 'code="ok"' in client.xml(
-        v1(VPN.format("V", "<queue><no><reject-msg-to-sender-on-discard/></no></queue>"))
-    )
-    commit = f"<commit-transaction><xid>{XID}</xid></commit-transaction>"
-    spool = f"<admin><message-spool><vpn-name>V</vpn-name>{commit}</message-spool></admin>"
-    assert ['code="ok"' in client.xml(v1(spool)) for _ in range(2)] == [True, False]
-    assert 'code="ok"' in client.xml(v1("<service><msg-backbone><shutdown/></msg-backbone></service>"))
-    assert client.get(CONFIG)["data"]["serviceMsgBackboneEnabled"] is False
-    assert 'code="ok"' in client.xml(v1("<service><msg-backbone><no><shutdown/></no></msg-backbone></service>"))
-
-
-def test_v1_shuts_an_interface(client: Client) -> None:
-    """Clients are gone and none comes back, with the backbone up; one that is not there is refused, and not shown."""
-    show, interface = "<show><interface><phy-interface>{}</phy-interface></interface></show>", "1/1/lag1"
-    shut = "<interface><phy-interface>{}</phy-interface><shutdown/></interface>"
-    assert "<enabled>Yes</enabled>" in client.xml(v1(show.format(interface)))
-    assert 'code="ok"' in client.xml(v1(shut.format(interface)))
-    client.semp.clock.sleep(5)
-    assert "<enabled>No</enabled>" in client.xml(v1(show.format(interface)))
-    assert client.get(CONFIG)["data"]["serviceMsgBackboneEnabled"] is True
-    assert client.get(f"{MONITOR}msgVpns/V/clients")["data"] == []
-    assert 'code="fail"' in client.xml(v1(shut.format("1/1/lag9")))
-    assert "<interfaces />" in client.xml(v1(show.format("1/1/lag9")))
-
-
-@pytest.mark.parametrize(
-    ("method", "kind"), [("GET", "application/xml"), ("POST", "application/json"), ("PUT", "text/xml")]
-)
-def test_v1_is_posted_as_xml(client: Client, method: str, kind: str) -> None:
-    """Or it is not SEMP v1."""
-    assert client.ask(method, "/SEMP", b"<rpc><show><version/></show></rpc>", kind).status == 400

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from adapters.http.server import Incoming, Outgoing
 from adapters.solace.semp.nodes import SPOOL_STATUS
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import AuthenticationFailed, CommandRejected, NotServing, Unreachable, UnreadableReply
 from orchestrator.readings import DeviceHealth
+from tests.seam import apply
 from tests.semp import v1_replies as v1
-from tests.semp.stage import MONITOR, Broker, adapter_of, apply, no, ok
-from tests.semp.wire import Wire
+from tests.semp.stage import MONITOR, Answer, Reply, Scripted, adapter_of, no, ok, scripted
 
 ROLE = f"GET {MONITOR}msgVpns/a"
 DEMOTE = Call("a", {"role": "standby"})
 
 
-def pair(first: str, second: str, *, spool: str = "AD-Active", **answers: object) -> tuple[Wire, Wire]:
+def pair(first: str, second: str, *, spool: str = "AD-Active") -> tuple[Scripted, Scripted]:
     """Two nodes, by what they say to ``show redundancy``."""
     clock = VirtualClock()
-    made = [
-        Wire(
-            Broker(
-                {v1.SHOW_REDUNDANCY: text, v1.SHOW_SPOOL: v1.spool(spool), "PATCH /SEMP/v2/config/msgVpns/a": ok()}
-            ),
-            clock,
-        )
-        for text in (first, second)
-    ]
-    return made[0], made[1]
+    rest: dict[str, Reply] = {v1.SHOW_SPOOL: v1.spool(spool), "PATCH /SEMP/v2/config/msgVpns/a": ok()}
+    one, two = (scripted({v1.SHOW_REDUNDANCY: text, **rest}, clock) for text in (first, second))
+    return one, two
 
 
-def asked(wire: Wire, words: str) -> int:
-    handler = wire.handler
-    assert isinstance(handler, Broker)
-    return handler.count(words)
+def asked(wire: Scripted, words: str) -> int:
+    return wire.handler.count(words)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +60,7 @@ def test_a_spool_that_is_read_while_the_pair_switches_does_not_count() -> None:
     one, two = pair(v1.SERVING, v1.STANDING_BY)
     adapter = adapter_of(one, two)
 
-    def switch(request: object) -> object:
+    def switch(request: Incoming) -> Answer:
         one.handler.answers[v1.SHOW_REDUNDANCY] = v1.PRIMARY_STANDS_BY
         return ok([], [])
 
@@ -135,8 +129,11 @@ def test_what_needs_a_person_is_said_first() -> None:
 )
 def test_a_broker_that_refuses_v1_is_asked_in_v2(status: str, serves: bool) -> None:
     """Its message spool is the one public hint (facts/solace.md 1.10)."""
-    broker = Broker({v1.SHOW_REDUNDANCY: v1.failed("no v1"), f"GET {MONITOR}": ok({SPOOL_STATUS: status}, {})})
-    adapter = adapter_of(Wire(broker, VirtualClock()))
+    answers: dict[str, Reply] = {
+        v1.SHOW_REDUNDANCY: v1.failed("no v1"),
+        f"GET {MONITOR}": ok({SPOOL_STATUS: status}, {}),
+    }
+    adapter = adapter_of(scripted(answers))
     if serves:
         assert adapter.probe("health", ["a"]) == {
             "a": DeviceHealth(node="ny1", serving=True, spool_active=True, mate_node=None, redundancy_up=None)
@@ -148,9 +145,9 @@ def test_a_broker_that_refuses_v1_is_asked_in_v2(status: str, serves: bool) -> N
 
 def test_a_broker_that_tells_of_neither_is_unreadable() -> None:
     """It is not assumed to serve because it is alone."""
-    broker = Broker({v1.SHOW_REDUNDANCY: v1.failed("no v1"), f"GET {MONITOR}": ok({}, {})})
+    node = scripted({v1.SHOW_REDUNDANCY: v1.failed("no v1"), f"GET {MONITOR}": ok({}, {})})
     with pytest.raises(UnreadableReply):
-        adapter_of(Wire(broker, VirtualClock())).probe("replication", ["a"])
+        adapter_of(node).probe("replication", ["a"])
 
 
 def test_health_of_a_pair() -> None:
@@ -198,7 +195,7 @@ def test_opening_bears_one_that_is_away() -> None:
 def test_a_broker_that_is_too_old_is_refused_at_once(version: str | None, is_enough: bool) -> None:
     """Before 2.12 replication is not told (facts/solace.md 1.6); a version nobody can read is not held against it."""
     about = ok({} if version is None else {"sempVersion": version}, {})
-    adapter = adapter_of(Wire(Broker({f"GET {MONITOR}about/api": about}), VirtualClock()))
+    adapter = adapter_of(scripted({f"GET {MONITOR}about/api": about}))
     if is_enough:
         adapter.open()
     else:
@@ -209,7 +206,7 @@ def test_a_broker_that_is_too_old_is_refused_at_once(version: str | None, is_eno
 def test_closing_gives_the_session_back() -> None:
     """Sessions are few (facts/solace.md 1.2); a node that keeps none for us is left alone."""
     one, two = pair(v1.SERVING, v1.STANDING_BY)
-    one.handler.answers[f"GET {MONITOR}about/api"] = lambda request: _with_cookie()
+    one.handler.answers[f"GET {MONITOR}about/api"] = _with_cookie()
     adapter = adapter_of(one, two)
     adapter.open()
     adapter.close()
@@ -221,16 +218,12 @@ def test_closing_gives_the_session_back() -> None:
 def test_closing_never_raises() -> None:
     """Not for a session that is already gone."""
     one, _ = pair(v1.SERVING, v1.STANDING_BY)
-    one.handler.answers[f"GET {MONITOR}about/api"] = lambda request: _with_cookie()
+    one.handler.answers[f"GET {MONITOR}about/api"] = _with_cookie()
     adapter = adapter_of(one)
     adapter.open()
     one.is_away = True
     adapter.close()
 
 
-def _with_cookie() -> object:
-    import json
-
-    from adapters.http.server import Outgoing
-
+def _with_cookie() -> Outgoing:
     return Outgoing(200, json.dumps(ok({}, {})).encode(), headers={"Set-Cookie": "s=1; Path=/SEMP"})

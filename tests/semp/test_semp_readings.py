@@ -15,6 +15,7 @@ from orchestrator.contract import Failure
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
 from orchestrator.readings import (
     Bridge,
+    DeviceHealth,
     QueueDepth,
     ReplicationStatus,
     Role,
@@ -22,8 +23,9 @@ from orchestrator.readings import (
     Transactions,
     TransactionState,
 )
+from tests.seam import read
 from tests.semp import v1_replies as v1
-from tests.semp.stage import MONITOR, Broker, adapter_of, no, ok, scripted
+from tests.semp.stage import MONITOR, Answer, Broker, Reply, Scripted, adapter_of, no, ok, scripted
 from tests.semp.wire import Wire
 
 VPN, VPNS = f"GET {MONITOR}msgVpns/a", f"GET {MONITOR}msgVpns"
@@ -48,12 +50,12 @@ STANDBY = {
 }
 
 
-def with_answers(answers: Mapping[str, object]) -> tuple[SolaceSempAdapter, Wire]:
-    wire = Wire(Broker(dict(answers)), VirtualClock())  # type: ignore[arg-type]
+def with_answers(answers: Mapping[str, Reply]) -> tuple[SolaceSempAdapter, Wire]:
+    wire = scripted(answers)
     return adapter_of(wire), wire
 
 
-def probe(reading: str, answers: Mapping[str, object], *services: str) -> object:
+def probe(reading: str, answers: Mapping[str, Reply], *services: str) -> object:
     found = with_answers(answers)[0].probe(reading, list(services) or ["a"])
     return found if len(services) > 1 else found[services[0] if services else "a"]
 
@@ -150,7 +152,7 @@ def test_a_message_vpn_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("answer", [ok([ACTIVE], [{}]), ok({**ACTIVE, "msgVpnName": "b"}, {}), ok({}, {})])
-def test_an_answer_about_something_else(answer: object) -> None:
+def test_an_answer_about_something_else(answer: Reply) -> None:
     """The collection in place of the object (a lost #), another message VPN, or one without a name."""
     adapter, _ = with_answers({VPN: answer})
     try:
@@ -197,7 +199,7 @@ def paged(*pages: list[dict[str, object]]) -> Broker:
 
 def test_pages_may_be_short_and_empty() -> None:
     """Only the absence of a next page ends a list (facts/solace.md 1.1); its host is not where we go."""
-    wire = Wire(paged([ACTIVE], [], [{**STANDBY, "msgVpnName": "b"}]), VirtualClock())
+    wire = Scripted(paged([ACTIVE], [], [{**STANDBY, "msgVpnName": "b"}]), VirtualClock())
     found = adapter_of(wire).probe("replication", ["a", "b"])
     assert all(isinstance(one, ReplicationStatus) for one in found.values())
     assert [line for line in wire.lines if "cursor" in line] == [
@@ -214,6 +216,7 @@ def test_pages_may_be_short_and_empty() -> None:
         "http://127.0.0.1:8080/SEMP/v2/monitor/msgVpns",
         "http://127.0.0.1:8080/SEMP/v2/monitor/msgVpns/b?cursor=1",
         "/SEMP/v2/monitor/msgVpns?cursor=\u20ac",
+        "http://[10.9/SEMP/v2/monitor/msgVpns?cursor=1",
         "",
     ],
 )
@@ -274,7 +277,7 @@ def test_the_other_way_to_the_same_number() -> None:
         (Outgoing(200, b"{"), "UnreadableReply"),
     ],
 )
-def test_no_queue_is_not_an_empty_queue(answer: object, kind: str) -> None:
+def test_no_queue_is_not_an_empty_queue(answer: Reply, kind: str) -> None:
     """Missing, refused, another one's, all of them, or garbage: none of it is a depth."""
     found = probe("replication_queue", {QUEUE: answer})
     assert isinstance(found, Failure)
@@ -363,7 +366,7 @@ def test_a_prepared_transaction_is_listed_even_if_its_counts_are_not_told() -> N
 @pytest.mark.parametrize(
     "answer", [ok({}, {}), ok([{"state": "prepared"}], [{}]), ok([transaction(msgVpnName="b")], [{}]), no(400, 2)]
 )
-def test_transactions_that_cannot_be_read_are_not_none(answer: object) -> None:
+def test_transactions_that_cannot_be_read_are_not_none(answer: Reply) -> None:
     """An empty list has to be a list."""
     assert isinstance(probe("transactions", {LIST: answer}), Failure)
     assert probe("transactions", {LIST: ok([], [])}) == Transactions()
@@ -375,7 +378,7 @@ def test_transactions_that_cannot_be_read_are_not_none(answer: object) -> None:
 def test_an_older_broker_is_asked_without_select() -> None:
     """It refuses an attribute it does not know (facts/solace.md 1.1); what it has it tells."""
 
-    def answer(request: Incoming) -> object:
+    def answer(request: Incoming) -> Answer:
         return no(400, 11, "INVALID_PARAMETER") if "select=" in request.target else ok(ACTIVE, {})
 
     adapter, wire = with_answers({VPN: answer})
@@ -387,7 +390,7 @@ def test_an_older_broker_is_asked_without_select() -> None:
 @pytest.mark.parametrize("failure", [httpx.ConnectError, httpx.ReadError, httpx.RemoteProtocolError])
 def test_a_broken_reading_is_asked_again(failure: type[httpx.HTTPError]) -> None:
     """It changes nothing; the first request of the step and the last are treated alike."""
-    wire = scripted(answers={VPN: ok(ACTIVE, {})})
+    wire = scripted({VPN: ok(ACTIVE, {})})
     wire.fails = [(True, failure), (False, failure)]
     assert isinstance(adapter_of(wire).probe("replication", ["a"])["a"], ReplicationStatus)
 
@@ -426,17 +429,17 @@ def test_trouble_that_lasts_is_everybodys(failure: type[httpx.HTTPError], error:
 
 def test_a_read_only_session_reads_everything() -> None:
     """A look ahead sees what a run would see."""
-    wire = scripted(answers={VPN: ok(ACTIVE, {})})
+    wire = scripted({VPN: ok(ACTIVE, {})})
     adapter = adapter_of(wire, read_only=True)
     adapter.open()
     assert isinstance(adapter.probe("replication", ["a"])["a"], ReplicationStatus)
-    assert isinstance(adapter.probe("health", ["a"])["a"].serving, bool)  # type: ignore[union-attr]
+    assert isinstance(read(adapter, DeviceHealth, "a").serving, bool)
     assert wire.changes == []
 
 
 def test_plans_show_what_is_asked() -> None:
     """The declared lines are those that leave; pages and details come on top."""
-    answers = {
+    answers: dict[str, Reply] = {
         VPN: ok(ACTIVE, {}),
         QUEUE: ok(NAMED, {"msgs": {"count": 0}}),
         LIST: ok([], []),
@@ -447,7 +450,7 @@ def test_plans_show_what_is_asked() -> None:
         f"{VPN}/topicEndpoints": ok([], []),
     }
     for name, spec in SolaceSempAdapter.readings.items():
-        wire = Wire(Broker(dict(answers)), VirtualClock())
+        wire = scripted(answers)
         adapter_of(wire).probe(name, ["a"])
         left = [f"{one.method} {one.target}" + (f" {one.body.decode()}" if one.body else "") for one in wire.sent]
         assert set(spec.commands(["a"])) <= set(left), name

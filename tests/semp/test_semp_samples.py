@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import pytest
 
@@ -16,7 +17,7 @@ FOLDER = Path(__file__).parents[3] / "shared" / "samples" / "sempv1"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the samples are not beside the project")
 
 
-def sample(name: str):  # type: ignore[no-untyped-def]
+def sample(name: str) -> Element:
     body = (FOLDER / f"mcp_{name}.xml").read_bytes()
     return reply_root(Reply(200, {}, body, 0.0, 0.0), "sample")
 

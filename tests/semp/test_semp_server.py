@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters.http.certificates import Authority
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.server import HttpServer, Incoming, Outgoing
+from adapters.http.server import HttpServer, Incoming, Mishap, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.mock.faults import parse_faults
 from adapters.mock.lab.edition import NEWER
@@ -42,7 +43,7 @@ from orchestrator.readings import Fence, ReplicationStatus, Role
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.site import Site
-from tests.semp.stage import apply
+from tests.seam import apply, read
 
 pytestmark = pytest.mark.realtime
 
@@ -61,8 +62,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
     """``serve(world, **LabSettings)``: with SEMP over TLS unless told otherwise."""
     labs: list[Lab] = []
 
-    def start(world: World, *, credentials: Credentials | None = None, **settings: object) -> Lab:
-        how = LabSettings(**{"semp": "https", **settings})  # type: ignore[arg-type]
+    def start(world: World, *, credentials: Credentials | None = None, **settings: Any) -> Lab:
+        how = LabSettings(**{"semp": "https", **settings})
         labs.append(serve_world(world, directory=tmp_path / "lab", credentials=credentials, settings=how))
         return labs[-1]
 
@@ -91,9 +92,7 @@ def adapter_of() -> Iterator[Callable[[Site], Adapter]]:
 
 
 def role(adapter: Adapter) -> Role | None:
-    found = adapter.probe("replication", ["V"])["V"]
-    assert isinstance(found, ReplicationStatus)
-    return found.role
+    return read(adapter, ReplicationStatus, "V").role
 
 
 def test_the_inventory_it_writes_is_all_one_needs(
@@ -111,7 +110,7 @@ def test_the_inventory_it_writes_is_all_one_needs(
         over_semp.open()
         for reading in ("replication", "health", "transactions"):
             assert over_semp.probe(reading, ["V"]) == over_ssh.probe(reading, ["V"])
-        [result] = apply(over_semp, "set_role", Call("V", {"role": "standby"}))  # type: ignore[arg-type]
+        [result] = apply(over_semp, "set_role", Call("V", {"role": "standby"}))
         assert result.effect is Effect.ACCEPTED
         assert (role(over_semp), role(over_ssh)) == (Role.STANDBY, Role.STANDBY)
         assert lab.semp_sessions("ny", "ny1") == 1
@@ -208,7 +207,7 @@ def test_faults_of_a_change_on_the_wire(
     lab = serve(world)
     world.afflict(parse_faults([fault]))
     adapter = adapter_of(site_of(lab, command_timeout=0.5))
-    [result] = apply(adapter, "set_role", Call("V", {"role": "standby"}))  # type: ignore[arg-type]
+    [result] = apply(adapter, "set_role", Call("V", {"role": "standby"}))
     assert result.effect is effect
     assert len(lab.log("ny", "ny1").changes) == 1
 
@@ -246,11 +245,9 @@ def test_a_site_is_fenced_and_opened(serve: Callable[..., Lab], adapter_of: Call
     lab = serve(small_world(ha=True))
     adapter = adapter_of(site_of(lab))
     for state, closed in (("down", True), ("up", False)):
-        [result] = apply(adapter, "set_backbone", Call("V", {"state": state}))  # type: ignore[arg-type]
+        [result] = apply(adapter, "set_backbone", Call("V", {"state": state}))
         assert (result.effect, len(result.sent)) == (Effect.ACCEPTED, 2)
-        found = adapter.probe("fence", ["V"])["V"]
-        assert isinstance(found, Fence)
-        assert found.closed is closed
+        assert read(adapter, Fence, "V").closed is closed
 
 
 def test_a_lab_without_semp(serve: Callable[..., Lab]) -> None:
@@ -271,8 +268,7 @@ def test_the_ca_is_kept(tmp_path: Path) -> None:
         Authority.at(tmp_path)
 
 
-@pytest.mark.parametrize("protocol", ["lab-semp.yaml"])
-def test_a_controlled_run_over_semp(serve: Callable[..., Lab], tmp_path: Path, protocol: str) -> None:
+def test_a_controlled_run_over_semp(serve: Callable[..., Lab], tmp_path: Path) -> None:
     """The shipped runbook, from the command line: done, nothing lost, and on record is what the plan showed."""
     vpn = VpnLayout(
         "Trading VPN", publish_rate=50, drain_rate=800, backlog=200, transactions=(TransactionLayout(XID),)
@@ -282,14 +278,7 @@ def test_a_controlled_run_over_semp(serve: Callable[..., Lab], tmp_path: Path, p
     decisions = tmp_path / "decisions.yaml"
     decisions.write_text(json.dumps({"decisions": [{"xid": XID, "choice": "rollback", "reason": "branch 2 did"}]}))
     (tmp_path / "state").mkdir(mode=0o700)
-    command = [
-        sys.executable,
-        "-m",
-        "orchestrator.cli",
-        "controlled",
-        "-i",
-        str(lab.inventory_path.with_name(protocol)),
-    ]
+    command = [sys.executable, "-m", "orchestrator.cli", "controlled", "-i", str(lab.semp_inventory_path)]
     done = subprocess.run(
         [*command, "--all", "--yes", "--xa", str(decisions), "--json"],
         env={**os.environ, "FAILOVER_STATE": str(tmp_path / "state")},
@@ -335,7 +324,12 @@ def session(server_or_port: HttpServer | int, *, exchange_s: float = 2.0, ca: Pa
 def test_the_connection_is_kept() -> None:
     """A drain is read many times a minute."""
     peers: set[str] = set()
-    server = HttpServer(lambda request: (peers.add(request.peer), Outgoing(200, request.body))[1])
+
+    def echo(request: Incoming) -> Outgoing:
+        peers.add(request.peer)
+        return Outgoing(200, request.body)
+
+    server = HttpServer(echo)
     server.start()
     with closing(session(server)) as spoken:
         assert [spoken.exchange(READ).status for _ in range(20)] == [200] * 20
@@ -348,12 +342,10 @@ def test_the_connection_is_kept() -> None:
 @pytest.mark.parametrize(
     ("mishap", "error"), [("drop", ConnectionLost), ("cut", ConnectionLost), ("freeze", CommandTimedOut)]
 )
-def test_mishaps_of_an_answer(mishap: str, error: type[Exception]) -> None:
+def test_mishaps_of_an_answer(mishap: Mishap, error: type[Exception]) -> None:
     """As a client sees them; the next exchange is on a new connection."""
     left = [mishap]
-    server = HttpServer(
-        lambda request: Outgoing(200, b"0123456789", mishap=left.pop() if left else None)  # type: ignore[arg-type]
-    )
+    server = HttpServer(lambda request: Outgoing(200, b"0123456789", mishap=left.pop() if left else None))
     server.start()
     with closing(session(server, exchange_s=0.5)) as spoken:
         with pytest.raises(error):

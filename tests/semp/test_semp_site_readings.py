@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from adapters.http.server import Incoming, Outgoing
@@ -9,20 +11,17 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
 from orchestrator.errors import Unreachable
 from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from tests.seam import read
 from tests.semp import v1_replies as v1
-from tests.semp.stage import MONITOR, Broker, adapter_of, no, ok
+from tests.semp.stage import MONITOR, Body, Reply, adapter_of, no, ok, scripted
 from tests.semp.wire import Wire
 
 BROKER, VPN, VPNS = f"GET {MONITOR}", f"GET {MONITOR}msgVpns/a", f"GET {MONITOR}msgVpns"
 
 
-def wire(clock: VirtualClock | None = None, **answers: object) -> Wire:
-    return Wire(Broker(dict(answers.pop("answers", {}))), clock or VirtualClock())  # type: ignore[call-overload]
-
-
-def door(up: object, clients: dict[str, list[str]], **more: object) -> dict[str, object]:
+def door(up: bool | None, clients: Mapping[str, Sequence[str]]) -> dict[str, Reply]:
     """What a node says of its backbone and of the clients of each message VPN."""
-    answers: dict[str, object] = {
+    answers: dict[str, Reply] = {
         BROKER: ok({} if up is None else {"serviceMsgBackboneEnabled": up}, {}),
         VPNS: ok(
             [{"msgVpnName": name} for name in clients],
@@ -31,18 +30,16 @@ def door(up: object, clients: dict[str, list[str]], **more: object) -> dict[str,
     }
     for name, names in clients.items():
         answers[f"{VPNS}/{name}/clients"] = ok([{"clientName": client} for client in names], [{} for _ in names])
-    return answers | more
+    return answers
 
 
 def fence(*wires: Wire) -> Fence:
-    found = adapter_of(*wires).probe("fence", ["a"])["a"]
-    assert isinstance(found, Fence)
-    return found
+    return read(adapter_of(*wires), Fence, "a")
 
 
 def test_clients_of_all_message_vpns_count_but_the_nodes_own() -> None:
     """A name that begins with # is the node's (facts/solace.md 3.9); empty message VPNs are not even listed."""
-    node = wire(answers=door(True, {"a": ["#client", "x/1"], "b": ["y/1", "y/2"], "c": []}))
+    node = scripted(door(True, {"a": ["#client", "x/1"], "b": ["y/1", "y/2"], "c": []}))
     assert fence(node).nodes == (NodeFence(node="ny1", backbone_up=True, clients=3),)
     assert not any("/c/clients" in line for line in node.lines)
 
@@ -51,9 +48,9 @@ def test_a_site_is_closed_when_every_node_is() -> None:
     """The flag is not config-synced: each node is read, the one that stands by too."""
     clock = VirtualClock()
     down, up = door(False, {"a": ["#client"]}), door(True, {"a": []})
-    assert fence(wire(clock, answers=down), wire(clock, answers=down)).closed is True
-    assert fence(wire(clock, answers=down), wire(clock, answers=up)).closed is False
-    assert fence(wire(clock, answers=up), wire(clock, answers=up)).open is True
+    assert fence(scripted(down, clock), scripted(down, clock)).closed is True
+    assert fence(scripted(down, clock), scripted(up, clock)).closed is False
+    assert fence(scripted(up, clock), scripted(up, clock)).open is True
 
 
 @pytest.mark.parametrize(
@@ -61,19 +58,19 @@ def test_a_site_is_closed_when_every_node_is() -> None:
     [
         (door(False, {"a": ["x/1"]}), False),  # a client that is still there
         (door(None, {"a": []}), None),  # the flag is not told
-        (door(False, {}, **{VPNS: no(400, 2)}), None),  # the clients are not told: not known to be gone
-        (door(False, {"a": []}, **{f"{VPNS}/a/clients": no(403, 72), VPNS: ok([{"msgVpnName": "a"}], [{}])}), None),
+        (door(False, {}) | {VPNS: no(400, 2)}, None),  # the clients are not told: not known to be gone
+        (door(False, {"a": []}) | {f"{VPNS}/a/clients": no(403, 72), VPNS: ok([{"msgVpnName": "a"}], [{}])}, None),
     ],
 )
-def test_a_door_is_not_closed_by_silence(answers: dict[str, object], closed: bool | None) -> None:
+def test_a_door_is_not_closed_by_silence(answers: dict[str, Reply], closed: bool | None) -> None:
     """Only a flag that is down and a number that is 0 are."""
-    assert fence(wire(answers=answers)).closed is closed
+    assert fence(scripted(answers)).closed is closed
 
 
 def test_a_node_that_is_away_makes_it_unknown() -> None:
     """Whatever the other one says; and when all are away, the reading was not had."""
     clock = VirtualClock()
-    one, two = wire(clock, answers=door(False, {"a": []})), wire(clock)
+    one, two = scripted(door(False, {"a": []}), clock), scripted(clock=clock)
     two.is_away = True
     assert fence(one, two).nodes == (NodeFence(node="ny1", backbone_up=False, clients=0), NodeFence(node="ny2"))
     assert fence(one, two).closed is None
@@ -84,7 +81,7 @@ def test_a_node_that_is_away_makes_it_unknown() -> None:
 
 def test_a_fence_needs_nobody_to_serve() -> None:
     """A site that has just failed is read all the same."""
-    node = wire(answers=door(False, {"a": []}) | {v1.SHOW_REDUNDANCY: v1.redundancy("Local Inactive")})
+    node = scripted(door(False, {"a": []}) | {v1.SHOW_REDUNDANCY: v1.redundancy("Local Inactive")})
     assert fence(node).closed is True
 
 
@@ -101,16 +98,14 @@ OLDEST = v1.reply(
 )
 
 
-def endpoints(answers: dict[str, object]) -> tuple[object, Wire]:
-    node = wire(answers={TOPICS: ok([], [])} | answers)
+def endpoints(answers: dict[str, Reply]) -> tuple[object, Wire]:
+    node = scripted({TOPICS: ok([], [])} | answers)
     return adapter_of(node).probe("endpoints", ["a"])["a"], node
 
 
-def queues(*names: str, count: int | None = 2, **more: object) -> object:
+def queues(*names: str, count: int | None = 2, lowest: int | None = 5) -> Body:
     sizes = {} if count is None else {"msgs": {"count": count}}
-    return ok(
-        [{"queueName": name, "durable": True, "lowestMsgId": 5, **more} for name in names], [sizes for _ in names]
-    )
+    return ok([{"queueName": name, "durable": True, "lowestMsgId": lowest} for name in names], [sizes for _ in names])
 
 
 def test_queues_and_topic_endpoints_with_their_oldest_message() -> None:
@@ -168,10 +163,10 @@ def test_where_v1_does_not_tell_v2_may(refusal: str) -> None:
     assert found == Endpoints(items=(EndpointDepth(name="orders", endpoint="queue", messages=2, oldest_at=77.0),))
 
 
-@pytest.mark.parametrize("more", [{}, {"lowestMsgId": None}])
-def test_an_age_that_nobody_tells_is_unknown(more: dict[str, object]) -> None:
+@pytest.mark.parametrize("lowest", [5, None])
+def test_an_age_that_nobody_tells_is_unknown(lowest: int | None) -> None:
     """Consumed meanwhile, or never told: the endpoint itself is listed all the same."""
-    found, _ = endpoints({QUEUES: queues("orders", **more), SHOW_OLDEST: v1.failed("no")})
+    found, _ = endpoints({QUEUES: queues("orders", lowest=lowest), SHOW_OLDEST: v1.failed("no")})
     assert found == Endpoints(items=(EndpointDepth(name="orders", endpoint="queue", messages=2),))
 
 
@@ -211,9 +206,7 @@ def test_endpoints_that_cannot_be_listed_are_no_endpoints_at_all() -> None:
 
 
 def platform(*wires: Wire) -> Platform:
-    found = adapter_of(*wires).probe("platform", ["a"])["a"]
-    assert isinstance(found, Platform)
-    return found
+    return read(adapter_of(*wires), Platform, "a")
 
 
 FULL = {
@@ -238,8 +231,8 @@ def test_a_platform_that_tells_everything() -> None:
             200, json.dumps(ok(FULL, {})).encode(), headers={"Date": formatdate(clock.now() + 30, usegmt=True)}
         )
 
-    one = wire(clock, answers={BROKER: dated, v1.SHOW_REPLICATION: MATE, v1.SHOW_REDUNDANCY: v1.SERVING})
-    two = wire(clock, answers={v1.SHOW_REDUNDANCY: v1.STANDING_BY})
+    one = scripted({BROKER: dated, v1.SHOW_REPLICATION: MATE, v1.SHOW_REDUNDANCY: v1.SERVING}, clock)
+    two = scripted({v1.SHOW_REDUNDANCY: v1.STANDING_BY}, clock)
     assert platform(one, two) == Platform(
         node="ny1",
         version="10.26.4",
@@ -253,12 +246,12 @@ def test_a_platform_that_tells_everything() -> None:
 
 def test_a_platform_that_tells_nothing() -> None:
     """Unknown, all of it; and nothing fails."""
-    refusing = {
+    refusing: dict[str, Reply] = {
         BROKER: ok({}, {}),
         v1.SHOW_REPLICATION: v1.failed("no"),
         f"GET {MONITOR}about/user": no(403, 72),
     }
-    assert platform(wire(answers=refusing)) == Platform(node="ny1")
+    assert platform(scripted(refusing)) == Platform(node="ny1")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +265,7 @@ def test_a_platform_that_tells_nothing() -> None:
 )
 def test_config_sync_of_a_node_that_stands_alone(told: dict[str, object], up: bool | None) -> None:
     """It has no group that could be up."""
-    assert platform(wire(answers={BROKER: ok(told, {})})).config_sync_up is up
+    assert platform(scripted({BROKER: ok(told, {})})).config_sync_up is up
 
 
 @pytest.mark.parametrize("date", ["", "soon", "Sat, 99 Foo 2026 00:00:00 GMT"])
@@ -281,4 +274,4 @@ def test_a_date_that_is_none(date: str) -> None:
     answer = Outgoing(
         200, b'{"meta":{"responseCode":200,"request":{"method":"GET"}},"data":{}}', headers={"Date": date}
     )
-    assert platform(wire(answers={BROKER: answer})).clock_offset_s is None
+    assert platform(scripted({BROKER: answer})).clock_offset_s is None

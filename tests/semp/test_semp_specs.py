@@ -12,9 +12,10 @@ from adapters.mock.layout import TransactionLayout, VpnLayout
 from adapters.solace.semp.actions import ACTIONS, GLOBAL_NEEDS
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.contract import Call
+from tests.seam import apply
+from tests.semp.client import Client
 from tests.semp.specs import FOLDER, book, check_reply, check_request, missing, operation
-from tests.semp.stage import Semp, apply
-from tests.semp.test_semp_lab import Client
+from tests.semp.stage import Semp
 from tests.semp.wire import Wire
 
 pytestmark = pytest.mark.skipif(missing(), reason=f"the specifications are not at {FOLDER.name}/ beside the project")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree.ElementTree import Element
+
 import pytest
 
 from adapters.http.session import Reply
@@ -18,16 +20,11 @@ from adapters.solace.semp.v1 import (
     show_oldest,
     spool_in,
 )
-from orchestrator.errors import (
-    AuthenticationFailed,
-    CommandRejected,
-    Unreachable,
-    UnreadableReply,
-)
+from orchestrator.errors import AuthenticationFailed, CommandRejected, Unreachable, UnreadableReply
 from tests.semp import v1_replies as v1
 
 
-def root(text: str, status: int = 200):  # type: ignore[no-untyped-def]
+def root(text: str, status: int = 200) -> Element:
     return reply_root(Reply(status, {}, text.encode(), 0.0, 0.0), "ny1")
 
 

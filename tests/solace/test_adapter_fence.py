@@ -17,9 +17,11 @@ from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.contract import Call, Effect, Setting
 from orchestrator.errors import Forbidden, Unreachable
 from orchestrator.loader import load_inventory
+from orchestrator.readings import Fence, QueueDepth
 from orchestrator.redact import SecretStore
+from tests.seam import Permits, apply, read
 from tests.solace.layouts import STANDING_BY, redundancy
-from tests.solace.stage import Permits, adapter_of, apply, node
+from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import Obeyed, ScriptedDevice
 
 SHUT, OPEN = Call("V", {"state": "down"}), Call("V", {"state": "up"})
@@ -123,9 +125,8 @@ def test_over_real_ssh_as_over_semp(lab: Lab) -> None:
         for state, closed in (("down", True), ("up", False)):
             [result] = apply(over_ssh, "set_backbone", Call("V", {"state": state}))
             assert result.effect is Effect.ACCEPTED, result
-            assert over_semp.probe("fence", ["V"])["V"].closed is closed  # type: ignore[union-attr]
+            assert read(over_semp, Fence, "V").closed is closed
         for enabled, rejects in (("no", False), ("yes", True)):
             [result] = apply(over_ssh, "set_reject_on_discard", Call("V", {"enabled": enabled}))
             assert result.effect is Effect.ACCEPTED, result
-            found = over_semp.probe("replication_queue", ["V"])["V"]
-            assert found.rejects_on_discard is rejects  # type: ignore[union-attr]
+            assert read(over_semp, QueueDepth, "V").rejects_on_discard is rejects

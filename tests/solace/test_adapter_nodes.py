@@ -6,11 +6,19 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
-from orchestrator.errors import AuthenticationFailed, HostKeyRejected, NotServing, Unreachable, UnreadableReply
+from orchestrator.errors import (
+    AdapterError,
+    AuthenticationFailed,
+    HostKeyRejected,
+    NotServing,
+    Unreachable,
+    UnreadableReply,
+)
 from orchestrator.readings import DeviceHealth
+from tests.seam import apply
 from tests.solace import layouts
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, message_spool, redundancy
-from tests.solace.stage import adapter_of, apply, node
+from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import ScriptedDevice
 
 REPLICATION = "show message-vpn a replication"
@@ -28,7 +36,7 @@ def pair(first: str, second: str) -> tuple[ScriptedDevice, ScriptedDevice]:
 @pytest.mark.parametrize(
     ("first", "second", "serving"), [(redundancy(), STANDING_BY, 0), (STANDING_BY, BACKUP_SERVES, 1)]
 )
-def test_the_member_that_serves_is_asked(first: str, second: str, serving: int):
+def test_the_member_that_serves_is_asked(first: str, second: str, serving: int) -> None:
     """Primary or backup: a pair may rest on either."""
     nodes = pair(first, second)
     adapter_of(*nodes).probe("replication", ["a"])
@@ -36,7 +44,7 @@ def test_the_member_that_serves_is_asked(first: str, second: str, serving: int):
     assert all(one.shown[0] == "show redundancy" for one in nodes)
 
 
-def test_it_is_found_anew_for_each_step():
+def test_it_is_found_anew_for_each_step() -> None:
     """The pair switched between two steps."""
     one, two = pair(redundancy(), STANDING_BY)
     adapter = adapter_of(one, two)
@@ -49,7 +57,7 @@ def test_it_is_found_anew_for_each_step():
     assert (result.effect, result.device, one.obeyed, len(two.obeyed)) == (Effect.ACCEPTED, "ny2", [], 1)
 
 
-def test_nobody_serving_is_said_of_both():
+def test_nobody_serving_is_said_of_both() -> None:
     """Standing by on both, or a spool that is not ready: nothing is sent to either."""
     for second in (STANDING_BY, redundancy("Local Active", "AD-Activating")):
         nodes = pair(STANDING_BY, second)
@@ -61,19 +69,19 @@ def test_nobody_serving_is_said_of_both():
         assert [one.obeyed for one in nodes] == [[], []]
 
 
-def test_both_serving_is_said_of_both():
+def test_both_serving_is_said_of_both() -> None:
     """A split pair: neither is spoken to."""
     nodes = pair(redundancy(), BACKUP_SERVES)
     adapter = adapter_of(*nodes)
-    for step in (lambda: adapter.probe("replication", ["a"]), lambda: adapter.probe("health", ["a"])):
+    for reading in ("replication", "health"):
         with pytest.raises(NotServing, match="ny1 and ny2 of ny both say"):
-            step()
+            adapter.probe(reading, ["a"])
     with pytest.raises(NotServing):
         apply(adapter, "set_role", Call("a", {"role": "active"}))
     assert [one.obeyed for one in nodes] == [[], []]
 
 
-def test_a_site_of_one_device_is_asked_whether_it_serves_too():
+def test_a_site_of_one_device_is_asked_whether_it_serves_too() -> None:
     """The inventory may name one member of a pair only."""
     with pytest.raises(NotServing, match="ny1"):
         adapter_of(node(answers={"show redundancy": STANDING_BY})).probe("replication", ["a"])
@@ -84,7 +92,7 @@ def test_a_site_of_one_device_is_asked_whether_it_serves_too():
     assert "a" in adapter_of(node(answers={"show redundancy": STANDALONE})).probe("replication", ["a"])
 
 
-def test_a_member_without_redundancy_does_not_serve_by_that_alone():
+def test_a_member_without_redundancy_does_not_serve_by_that_alone() -> None:
     """In a pair, "Shutdown" is not "standalone"."""
     off = redundancy("Shutdown", "AD-Disabled", configuration="Shutdown", status="Down")
     nodes = pair(off, STANDING_BY)
@@ -92,7 +100,7 @@ def test_a_member_without_redundancy_does_not_serve_by_that_alone():
         adapter_of(*nodes).probe("replication", ["a"])
 
 
-def test_a_spool_that_the_redundancy_does_not_tell_is_asked_for():
+def test_a_spool_that_the_redundancy_does_not_tell_is_asked_for() -> None:
     """A blank cell is not an active spool."""
     told = redundancy("Local Active", "")
     for state, serves in [("AD-Active", True), ("AD-NotReady", False)]:
@@ -108,17 +116,17 @@ def test_a_spool_that_the_redundancy_does_not_tell_is_asked_for():
 @pytest.mark.parametrize(
     "error", [Unreachable("away", device="ny1"), AuthenticationFailed("no", device="ny1"), HostKeyRejected("no")]
 )
-def test_a_member_that_cannot_be_asked_does_not_stop_the_one_that_serves(error: Exception):
+def test_a_member_that_cannot_be_asked_does_not_stop_the_one_that_serves(error: AdapterError) -> None:
     """Half a pair is what a fail-over is for."""
     one, two = pair(redundancy(), BACKUP_SERVES)
-    one.down = error  # type: ignore[assignment]
+    one.down = error
     adapter = adapter_of(one, two)
     assert "a" in adapter.probe("replication", ["a"])
     [result] = apply(adapter, "set_role", Call("a", {"role": "standby"}))
     assert result.effect is Effect.ACCEPTED
 
 
-def test_a_member_that_cannot_be_asked_may_be_the_one_that_serves():
+def test_a_member_that_cannot_be_asked_may_be_the_one_that_serves() -> None:
     """Then the site is unreachable, not "not serving"."""
     one, two = pair(redundancy(), STANDING_BY)
     one.down = Unreachable("away", device="ny1")
@@ -129,7 +137,7 @@ def test_a_member_that_cannot_be_asked_may_be_the_one_that_serves():
         adapter.probe("health", ["a"])
 
 
-def test_what_needs_a_person_is_told_before_what_may_pass():
+def test_what_needs_a_person_is_told_before_what_may_pass() -> None:
     """A changed host key on one member, the other switched off."""
     one, two = pair(redundancy(), STANDING_BY)
     one.down, two.down = Unreachable("away", device="ny1"), HostKeyRejected("changed", device="ny2")
@@ -137,7 +145,7 @@ def test_what_needs_a_person_is_told_before_what_may_pass():
         adapter_of(one, two).probe("replication", ["a"])
 
 
-def test_an_unreadable_redundancy_stops_a_change_before_it_is_sent():
+def test_an_unreadable_redundancy_stops_a_change_before_it_is_sent() -> None:
     """Not a doubt: nothing left."""
     device = node(answers={"show redundancy": "\n"})
     adapter = adapter_of(device)
@@ -148,7 +156,7 @@ def test_an_unreadable_redundancy_stops_a_change_before_it_is_sent():
     assert device.obeyed == []
 
 
-def test_a_member_that_is_away_is_left_alone_while_the_other_serves():
+def test_a_member_that_is_away_is_left_alone_while_the_other_serves() -> None:
     """Dialling costs the whole connect time-out, and a drain is read many times a minute; later it is tried again."""
     one, two = pair(redundancy(), BACKUP_SERVES)
     one.down = Unreachable("away", device="ny1")
@@ -161,7 +169,7 @@ def test_a_member_that_is_away_is_left_alone_while_the_other_serves():
     assert one.attempts == 6
 
 
-def test_a_member_left_alone_is_asked_when_nobody_else_serves_and_before_a_change():
+def test_a_member_left_alone_is_asked_when_nobody_else_serves_and_before_a_change() -> None:
     """It may have come back as the one that serves; and a change wants to know of two that claim to."""
     one, two = pair(redundancy(), BACKUP_SERVES)
     one.down = Unreachable("away", device="ny1")
@@ -179,7 +187,7 @@ def test_a_member_left_alone_is_asked_when_nobody_else_serves_and_before_a_chang
 # Opening.
 
 
-def test_opening_tells_of_a_refused_account_or_key_on_any_member():
+def test_opening_tells_of_a_refused_account_or_key_on_any_member() -> None:
     """Early, while there is time to mend it."""
     for error in (AuthenticationFailed("no", device="ny2"), HostKeyRejected("no", device="ny2")):
         one, two = pair(redundancy(), STANDING_BY)
@@ -188,7 +196,7 @@ def test_opening_tells_of_a_refused_account_or_key_on_any_member():
             adapter_of(one, two).open()
 
 
-def test_opening_needs_one_member():
+def test_opening_needs_one_member() -> None:
     """One that is away may be why we are here; both away is the site."""
     one, two = pair(redundancy(), STANDING_BY)
     one.down = Unreachable("away", device="ny1")
@@ -202,7 +210,7 @@ def test_opening_needs_one_member():
 # Health.
 
 
-def test_health_names_the_member_that_serves():
+def test_health_names_the_member_that_serves() -> None:
     """By its name in the inventory, with its mate and the state of the pair; the same for every service."""
     one, two = pair(STANDING_BY, BACKUP_SERVES)
     expected = DeviceHealth(node="ny2", serving=True, spool_active=True, mate_node="ny1", redundancy_up=True)
@@ -210,14 +218,14 @@ def test_health_names_the_member_that_serves():
     assert (one.shown, two.shown) == (["show redundancy"], ["show redundancy"])
 
 
-def test_health_of_a_node_that_is_alone():
+def test_health_of_a_node_that_is_alone() -> None:
     """No mate, and no pair whose state could be told."""
     assert adapter_of(node(answers={"show redundancy": STANDALONE})).probe("health", ["a"]) == {
         "a": DeviceHealth(node="ny1", serving=True, spool_active=True)
     }
 
 
-def test_health_when_nobody_serves_is_a_reading():
+def test_health_when_nobody_serves_is_a_reading() -> None:
     """Every member answered, and none serves: that is known, and said."""
     assert adapter_of(*pair(STANDING_BY, STANDING_BY)).probe("health", ["a"]) == {
         "a": DeviceHealth(serving=False, spool_active=False, redundancy_up=True)
@@ -228,7 +236,7 @@ def test_health_when_nobody_serves_is_a_reading():
     }
 
 
-def test_health_asks_for_the_spool_where_the_redundancy_does_not_tell():
+def test_health_asks_for_the_spool_where_the_redundancy_does_not_tell() -> None:
     """A standalone node with blank cells."""
     text = redundancy("Local Active", "", configuration="Disabled", status=None)
     device = node(answers={"show redundancy": text, "show message-spool": message_spool("AD-NotReady")})
@@ -248,7 +256,7 @@ def test_health_asks_for_the_spool_where_the_redundancy_does_not_tell():
         ("transactions", "show transaction message-vpn a", layouts.transactions([])),
     ],
 )
-def test_a_switch_while_it_is_read_makes_the_reading_worthless(reading: str, command: str, shown: str):
+def test_a_switch_while_it_is_read_makes_the_reading_worthless(reading: str, command: str, shown: str) -> None:
     """A member that has just stopped serving shows an empty queue and no transactions: that is not "drained"."""
     one, two = pair(redundancy(), STANDING_BY)
 

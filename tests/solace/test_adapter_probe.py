@@ -24,6 +24,7 @@ from orchestrator.readings import (
     TransactionState,
 )
 from orchestrator.site import SERVICE_NAME
+from tests.seam import Permits, read, told
 from tests.solace.layouts import ACTIVE, STANDBY, queues, replication, transaction_details, transactions
 from tests.solace.stage import adapter_of, node
 
@@ -37,7 +38,7 @@ def failure(answer: object, kind: str, *, definite: bool = False) -> bool:
 # Replication.
 
 
-def test_one_wildcard_serves_many_services():
+def test_one_wildcard_serves_many_services() -> None:
     """A thousand lanes cost two commands."""
     device = node()
     answers = adapter_of(device).probe("replication", ["a", "b"])
@@ -50,12 +51,12 @@ def test_one_wildcard_serves_many_services():
         reject_when_ineligible=False,
         transaction_mode="async",
     )
-    assert answers["b"].role is Role.STANDBY  # type: ignore[union-attr]
-    assert answers["b"].bridge is Bridge.BOUND  # type: ignore[union-attr]
+    standby = told(ReplicationStatus, answers["b"])
+    assert (standby.role, standby.bridge) == (Role.STANDBY, Bridge.BOUND)
     assert device.shown == ["show redundancy", "show message-vpn * replication"]
 
 
-def test_a_single_service_is_asked_for_by_its_name():
+def test_a_single_service_is_asked_for_by_its_name() -> None:
     """In quotes when it has blanks."""
     device = node(answers={'show message-vpn "A B" replication': replication({"A B": ACTIVE})})
     adapter = adapter_of(device)
@@ -64,22 +65,22 @@ def test_a_single_service_is_asked_for_by_its_name():
     assert device.shown[1::2] == ['show message-vpn "A B" replication', "show message-vpn a replication"]
 
 
-def test_a_service_that_a_readable_table_lacks_is_definitely_absent():
+def test_a_service_that_a_readable_table_lacks_is_definitely_absent() -> None:
     """The device answered, and the service is not there."""
     answers = adapter_of(node()).probe("replication", ["a", "c"])
     assert failure(answers["c"], "NoSuchService", definite=True)
     assert isinstance(answers["a"], ReplicationStatus)
 
 
-def test_a_service_that_the_device_does_not_know_is_definitely_absent():
+def test_a_service_that_the_device_does_not_know_is_definitely_absent() -> None:
     """Asked for by name, the device says so in its own words."""
     device = node(refuses={"show message-vpn c replication": "Message VPN 'c' does not exist"})
     answers = adapter_of(device).probe("replication", ["c"])
     assert failure(answers["c"], "NoSuchService", definite=True)
-    assert "'c' does not exist" in answers["c"].text  # type: ignore[union-attr]
+    assert "'c' does not exist" in told(Failure, answers["c"]).text
 
 
-def test_an_unreadable_table_is_nobodys_answer():
+def test_an_unreadable_table_is_nobodys_answer() -> None:
     """Neither absent nor anything else: the whole reading failed, and its text is kept."""
     device = node(answers={"show message-vpn * replication": "\n"})
     with pytest.raises(UnreadableReply) as caught:
@@ -87,7 +88,7 @@ def test_an_unreadable_table_is_nobodys_answer():
     assert caught.value.device == "ny1"
 
 
-def test_nothing_is_asked_for_nobody():
+def test_nothing_is_asked_for_nobody() -> None:
     """No services, no session."""
     device = node()
     assert adapter_of(device).probe("replication", []) == {}
@@ -116,7 +117,7 @@ BAD_NAMES = [
 
 @pytest.mark.parametrize("reading", ["replication", "replication_queue", "transactions", "health"])
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_a_name_that_is_not_one_is_never_put_into_a_command(reading: str, name: str):
+def test_a_name_that_is_not_one_is_never_put_into_a_command(reading: str, name: str) -> None:
     """Its answer is a failure, nothing of it is sent, and the others are read as ever."""
     device = node(answers={QUEUE.format("a"): queues({"a": 0}), "show transaction message-vpn a": transactions([])})
     answers = adapter_of(device).probe(reading, [name, "a"])
@@ -125,7 +126,7 @@ def test_a_name_that_is_not_one_is_never_put_into_a_command(reading: str, name: 
     assert all(line in ("no paging", *device.answers) for line in device.heard)
 
 
-def test_the_inventorys_pattern_lets_no_such_name_through_either():
+def test_the_inventorys_pattern_lets_no_such_name_through_either() -> None:
     """Two lines of defence that agree, but for what only the terminal minds."""
     import re
 
@@ -136,7 +137,7 @@ def test_the_inventorys_pattern_lets_no_such_name_through_either():
 # Replication queues.
 
 
-def test_the_depth_of_one_service_is_asked_for_by_name_and_with_detail():
+def test_the_depth_of_one_service_is_asked_for_by_name_and_with_detail() -> None:
     """Newer versions print the labels only then."""
     device = node(answers={QUEUE.format("a"): queues({"a": 7})})
     assert adapter_of(device).probe("replication_queue", ["a"]) == {
@@ -145,16 +146,16 @@ def test_the_depth_of_one_service_is_asked_for_by_name_and_with_detail():
     assert device.shown == ["show redundancy", QUEUE.format("a"), "show redundancy"]
 
 
-def test_one_wildcard_serves_the_queues_of_many_services():
+def test_one_wildcard_serves_the_queues_of_many_services() -> None:
     """And the services that nobody asked for are left out."""
     device = node(answers={QUEUE.format("*"): queues({"a": 7, "b": 0, "stranger": 9})})
     answers = adapter_of(device).probe("replication_queue", ["a", "b"])
-    assert {service: depth.messages for service, depth in answers.items()} == {"a": 7, "b": 0}  # type: ignore[union-attr]
+    assert {service: told(QueueDepth, depth).messages for service, depth in answers.items()} == {"a": 7, "b": 0}
     assert device.shown == ["show redundancy", QUEUE.format("*"), "show redundancy"]
 
 
 @pytest.mark.parametrize("wildcard", ["Invalid command input", "Message VPN '*' does not exist", "", "what?"])
-def test_a_device_without_the_wildcard_is_asked_one_by_one(wildcard: str):
+def test_a_device_without_the_wildcard_is_asked_one_by_one(wildcard: str) -> None:
     """The wildcard is an assumption; what it rests on is not."""
     device = node(
         answers={
@@ -164,10 +165,10 @@ def test_a_device_without_the_wildcard_is_asked_one_by_one(wildcard: str):
         }
     )
     answers = adapter_of(device).probe("replication_queue", ["a", "b"])
-    assert {service: depth.messages for service, depth in answers.items()} == {"a": 1, "b": 2}  # type: ignore[union-attr]
+    assert {service: told(QueueDepth, depth).messages for service, depth in answers.items()} == {"a": 1, "b": 2}
 
 
-def test_a_service_missing_in_the_wildcards_answer_is_asked_for_by_name():
+def test_a_service_missing_in_the_wildcards_answer_is_asked_for_by_name() -> None:
     """A queue that is missing is missing in the device's own word, and never 0."""
     device = node(
         answers={QUEUE.format("*"): queues({"a": 1}), QUEUE.format("b"): "\n", QUEUE.format("c"): queues({"a": 0})},
@@ -180,18 +181,18 @@ def test_a_service_missing_in_the_wildcards_answer_is_asked_for_by_name():
     assert failure(answers["d"], "CommandRejected")
 
 
-def test_an_unreadable_depth_of_one_service_is_that_services_failure():
+def test_an_unreadable_depth_of_one_service_is_that_services_failure() -> None:
     """With the text that could not be read."""
     device = node(answers={QUEUE.format("a"): queues({"a": 1}).replace("Current Messages", "Messages")})
     answer = adapter_of(device).probe("replication_queue", ["a"])["a"]
     assert failure(answer, "UnreadableReply")
-    assert "Messages Spooled" in answer.excerpt  # type: ignore[union-attr]
+    assert "Messages Spooled" in told(Failure, answer).excerpt
 
 
 # Transactions.
 
 
-def test_no_transactions_is_a_table_without_rows():
+def test_no_transactions_is_a_table_without_rows() -> None:
     """And an empty answer is not."""
     device = node(answers={"show transaction message-vpn a": transactions([])})
     assert adapter_of(device).probe("transactions", ["a"]) == {"a": Transactions()}
@@ -199,7 +200,7 @@ def test_no_transactions_is_a_table_without_rows():
     assert failure(adapter_of(device).probe("transactions", ["a"])["a"], "UnreadableReply")
 
 
-def test_a_prepared_transaction_is_shown_with_its_client():
+def test_a_prepared_transaction_is_shown_with_its_client() -> None:
     """Whoever must decide needs to know whose it is; the detail is asked for only then."""
     device = node(
         answers={
@@ -224,20 +225,20 @@ def test_a_prepared_transaction_is_shown_with_its_client():
     )
 
 
-def test_a_detail_that_cannot_be_read_hides_no_transaction():
+def test_a_detail_that_cannot_be_read_hides_no_transaction() -> None:
     """It is there all the same; what is not known of it stays unknown."""
     device = node(answers={"show transaction message-vpn a": transactions([("1-1-1", "a", "X P Y")])})
-    items = adapter_of(device).probe("transactions", ["a"])["a"].items  # type: ignore[union-attr]
+    items = read(adapter_of(device), Transactions, "a").items
     assert [(item.xid, item.client) for item in items] == [("1-1-1", None)]
 
 
-def test_many_services_are_asked_for_at_once_and_absent_ones_are_found():
+def test_many_services_are_asked_for_at_once_and_absent_ones_are_found() -> None:
     """Without a name the device lists all; one that does not exist must not look like one without transactions."""
     device = node(
         answers={"show transaction": transactions([("1-1-1", "a", "X I Y"), ("9-9-9", "stranger", "X A N")])}
     )
     answers = adapter_of(device).probe("transactions", ["a", "b", "c"])
-    assert [item.xid for item in answers["a"].items] == ["1-1-1"]  # type: ignore[union-attr]
+    assert [item.xid for item in told(Transactions, answers["a"]).items] == ["1-1-1"]
     assert answers["b"] == Transactions()
     assert failure(answers["c"], "NoSuchService", definite=True)
     assert device.shown == [
@@ -248,13 +249,13 @@ def test_many_services_are_asked_for_at_once_and_absent_ones_are_found():
     ]
 
 
-def test_another_services_transaction_is_never_passed_on():
+def test_another_services_transaction_is_never_passed_on() -> None:
     """What was not asked for makes the answer unreadable."""
     device = node(answers={"show transaction message-vpn a": transactions([("1-1-1", "b", "X P Y")])})
     assert failure(adapter_of(device).probe("transactions", ["a"])["a"], "UnreadableReply")
 
 
-def test_a_service_without_transactions_because_it_does_not_exist_is_absent():
+def test_a_service_without_transactions_because_it_does_not_exist_is_absent() -> None:
     """In the device's own words."""
     device = node(refuses={"show transaction message-vpn c": "Message VPN 'c' does not exist"})
     assert failure(adapter_of(device).probe("transactions", ["c"])["c"], "NoSuchService", definite=True)
@@ -263,7 +264,7 @@ def test_a_service_without_transactions_because_it_does_not_exist_is_absent():
 # Sessions.
 
 
-def test_a_session_stays_open_between_readings():
+def test_a_session_stays_open_between_readings() -> None:
     """One log-in for a whole drain."""
     device = node()
     adapter = adapter_of(device)
@@ -275,14 +276,14 @@ def test_a_session_stays_open_between_readings():
     adapter.close()
 
 
-def test_a_reading_is_asked_once_more_when_the_session_breaks_under_it():
+def test_a_reading_is_asked_once_more_when_the_session_breaks_under_it() -> None:
     """A reading changes nothing, so it may."""
     device = node(mishaps={"show message-vpn a replication": "drop-after"})
     assert isinstance(adapter_of(device).probe("replication", ["a"])["a"], ReplicationStatus)
     assert device.connections == 2
 
 
-def test_a_reading_that_times_out_is_not_repeated_here():
+def test_a_reading_that_times_out_is_not_repeated_here() -> None:
     """It took the whole time a command has; the engine decides whether to ask again."""
     device = node(mishaps={"show message-vpn a replication": "silent"})
     with pytest.raises(CommandTimedOut):
@@ -290,7 +291,7 @@ def test_a_reading_that_times_out_is_not_repeated_here():
     assert device.shown.count("show message-vpn a replication") == 1
 
 
-def test_a_session_that_keeps_breaking_is_a_lost_connection():
+def test_a_session_that_keeps_breaking_is_a_lost_connection() -> None:
     """Twice is enough."""
     device = node()
     adapter = adapter_of(device)
@@ -305,7 +306,7 @@ def test_a_session_that_keeps_breaking_is_a_lost_connection():
     assert device.connections <= 2
 
 
-def test_a_connection_that_is_refused_is_tried_again_within_limits():
+def test_a_connection_that_is_refused_is_tried_again_within_limits() -> None:
     """A few times, a moment apart; then the site is unreachable."""
     device = node(down=Unreachable("refused", device="ny1"))
     adapter = adapter_of(device)
@@ -318,7 +319,7 @@ def test_a_connection_that_is_refused_is_tried_again_within_limits():
     assert "a" in adapter.probe("replication", ["a"])
 
 
-def test_a_rejected_host_key_is_tried_once():
+def test_a_rejected_host_key_is_tried_once() -> None:
     """It does not pass by itself."""
     device = node(down=HostKeyRejected("changed", device="ny1"))
     with pytest.raises(HostKeyRejected):
@@ -329,7 +330,7 @@ def test_a_rejected_host_key_is_tried_once():
 # Definitions.
 
 
-def test_options_it_does_not_know_are_refused_by_name():
+def test_options_it_does_not_know_are_refused_by_name() -> None:
     """A misspelt option is found before the night it matters."""
     with pytest.raises(DefinitionError, match="options of site ny: look_for_key"):
         adapter_of(node(), look_for_key=True)
@@ -337,16 +338,16 @@ def test_options_it_does_not_know_are_refused_by_name():
         adapter_of(node(), allow_agent="perhaps")
 
 
-def test_readings_and_actions_it_does_not_have_are_the_callers_mistake():
+def test_readings_and_actions_it_does_not_have_are_the_callers_mistake() -> None:
     """Lint refuses them long before; here they are a bug."""
     adapter = adapter_of(node())
     with pytest.raises(ValueError, match="no reading"):
         adapter.probe("weather", ["a"])
     with pytest.raises(ValueError, match="no action"):
-        adapter.apply("reboot", [], None)  # type: ignore[arg-type]
+        adapter.apply("reboot", [], Permits())
 
 
-def test_what_it_declares():
+def test_what_it_declares() -> None:
     """Exactly these readings and actions; it is not simulated; and commands can be shown without connecting."""
     assert set(SolaceCliAdapter.readings) == {"replication", "replication_queue", "transactions", "health"}
     assert set(SolaceCliAdapter.actions) == {
@@ -377,7 +378,7 @@ def test_what_it_declares():
 
 
 @pytest.mark.parametrize("reading", ["replication", "replication_queue", "transactions", "health"])
-def test_a_probe_sends_what_it_declares_and_nothing_that_changes(reading: str):
+def test_a_probe_sends_what_it_declares_and_nothing_that_changes(reading: str) -> None:
     """In either kind of session."""
     device = node(answers={QUEUE.format("*"): queues({"a": 0, "b": 0})})
     for read_only in (False, True):
@@ -387,7 +388,7 @@ def test_a_probe_sends_what_it_declares_and_nothing_that_changes(reading: str):
     assert device.obeyed == []
 
 
-def test_standby_rows_are_readable_in_every_printed_form():
+def test_standby_rows_are_readable_in_every_printed_form() -> None:
     """With W, without it, over nine columns or eight."""
     for letters, flags in [("A C B R Q S M T", STANDBY), ("A C W B R Q S M T", "U S N U - - - N A")]:
         for columns in (8, 9):
@@ -395,5 +396,5 @@ def test_standby_rows_are_readable_in_every_printed_form():
                 continue
             table = replication({"a": flags}, letters=letters, columns=columns)
             device = node(answers={"show message-vpn a replication": table})
-            status = adapter_of(device).probe("replication", ["a"])["a"]
-            assert (status.role, status.bridge) == (Role.STANDBY, Bridge.BOUND)  # type: ignore[union-attr]
+            status = read(adapter_of(device), ReplicationStatus, "a")
+            assert (status.role, status.bridge) == (Role.STANDBY, Bridge.BOUND)

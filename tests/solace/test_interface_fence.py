@@ -15,9 +15,9 @@ from orchestrator.site import Also, Device, FenceOption, Login, SecretRef, Site
 from tests.scenarios.script import read_scenario
 from tests.scenarios.verdict import differences
 from tests.scenarios.wires import Protocol, Wires, over
+from tests.seam import Permits
 from tests.semp.stage import Secrets
 from tests.solace.only import may_change
-from tests.solace.stage import Permits
 
 NODES = ("NY_Appliance1", "NY_Appliance2")
 LINES = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import pytest
 
@@ -18,18 +19,18 @@ from adapters.mock.appliance import (
     TransactionView,
     VpnReplication,
 )
-from adapters.mock.lab.edition import EDITIONS
+from adapters.mock.lab.edition import EDITIONS, Edition
 from adapters.mock.lab.server import Credentials, Lab, LabSettings
 from adapters.solace.adapter import SolaceCliAdapter
-from adapters.ssh.server_shell import Mishap
+from adapters.ssh.server_shell import Mishap, MishapKind
 from orchestrator.clock import SystemClock
 from orchestrator.contract import Call, Effect, Failure, Setting
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
 from orchestrator.loader import load_inventory
-from orchestrator.readings import DeviceHealth, QueueDepth, ReplicationStatus, Role, TransactionState
+from orchestrator.readings import DeviceHealth, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
 from orchestrator.redact import SecretStore
-from orchestrator.site import Site
-from tests.solace.stage import Permits, apply
+from orchestrator.site import Login, SecretRef, Site
+from tests.seam import Permits, apply, read, told
 
 pytestmark = pytest.mark.realtime
 
@@ -102,13 +103,26 @@ def truth() -> Truth:
     return Truth(rows, depths=dict.fromkeys(rows, 5) | {"v00": 0}, held={XID: held})
 
 
-@pytest.fixture
-def site_of(tmp_path: Path) -> Iterator[Callable[..., tuple[Lab, Site]]]:
+class Sites(Protocol):
     """``site_of(node, node, …, credentials=…, **LabSettings)``: a lab with these nodes, and its site New York."""
+
+    def __call__(
+        self, *nodes: LabNode, credentials: Credentials | None = None, timeout_s: float = 5.0, **settings: Any
+    ) -> tuple[Lab, Site]: ...
+
+
+class Adapters(Protocol):
+    """``adapter_of(site)``, closed afterwards."""
+
+    def __call__(self, site: Site, *, read_only: bool = False) -> SolaceCliAdapter: ...
+
+
+@pytest.fixture
+def site_of(tmp_path: Path) -> Iterator[Sites]:
     labs: list[Lab] = []
 
     def start(
-        *nodes: LabNode, credentials: Credentials | None = None, timeout_s: float = 5.0, **settings: object
+        *nodes: LabNode, credentials: Credentials | None = None, timeout_s: float = 5.0, **settings: Any
     ) -> tuple[Lab, Site]:
         far = LabNode("nj1", truth())
         keyed = {("ny", f"ny{number}"): node for number, node in enumerate(nodes, start=1)}
@@ -116,7 +130,7 @@ def site_of(tmp_path: Path) -> Iterator[Callable[..., tuple[Lab, Site]]]:
             keyed | {("nj", "nj1"): far},
             directory=tmp_path / "lab",
             credentials=credentials,
-            settings=LabSettings(**settings),  # type: ignore[arg-type]
+            settings=LabSettings(**settings),
         )
         labs.append(lab)
         inventory, _ = load_inventory(lab.inventory_path)
@@ -128,8 +142,7 @@ def site_of(tmp_path: Path) -> Iterator[Callable[..., tuple[Lab, Site]]]:
 
 
 @pytest.fixture
-def adapter_of() -> Iterator[Callable[..., SolaceCliAdapter]]:
-    """``adapter_of(site)``, closed afterwards."""
+def adapter_of() -> Iterator[Adapters]:
     made: list[SolaceCliAdapter] = []
 
     def make(site: Site, *, read_only: bool = False) -> SolaceCliAdapter:
@@ -143,21 +156,20 @@ def adapter_of() -> Iterator[Callable[..., SolaceCliAdapter]]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=list(EDITIONS))
-def test_every_reading_of_every_edition_is_read(edition, site_of, adapter_of):
+def test_every_reading_of_every_edition_is_read(edition: Edition, site_of: Sites, adapter_of: Adapters) -> None:
     """Whatever the appliance's version prints: states, depths, transactions, health, of one service and of many."""
     lab, site = site_of(LabNode("ny1", truth()), edition=edition)
     adapter = adapter_of(site, read_only=True)
     names = list(truth().rows)
     for services in (["Trading_VPN"], ["A B"], names):
-        states = adapter.probe("replication", services)
-        assert all(isinstance(one, ReplicationStatus) and one.role is Role.ACTIVE for one in states.values())
-        assert all(one.queue_bound and one.remote_bridge_up and one.bridge is None for one in states.values())
-        depths = adapter.probe("replication_queue", services)
-        assert {name: one.messages for name, one in depths.items()} == {
-            name: 0 if name == "v00" else 5 for name in services
+        states = [told(ReplicationStatus, one) for one in adapter.probe("replication", services).values()]
+        assert all(one.role is Role.ACTIVE and one.bridge is None for one in states)
+        assert all(one.queue_bound and one.remote_bridge_up for one in states)
+        depths = {name: told(QueueDepth, one) for name, one in adapter.probe("replication_queue", services).items()}
+        assert {name: (one.messages, one.drained) for name, one in depths.items()} == {
+            name: (0, True) if name == "v00" else (5, False) for name in services
         }
-        assert all(isinstance(one, QueueDepth) and one.drained is (one.messages == 0) for one in depths.values())
-        held = {name: one.items for name, one in adapter.probe("transactions", services).items()}
+        held = {name: told(Transactions, one).items for name, one in adapter.probe("transactions", services).items()}
         assert {name for name, items in held.items() if items} == {"Trading_VPN"} & set(services)
         for item in held.get("Trading_VPN", ()):
             assert (item.xid, item.state, item.client) == (XID, TransactionState.PREPARED, "app/7/#1")
@@ -166,7 +178,7 @@ def test_every_reading_of_every_edition_is_read(edition, site_of, adapter_of):
     assert lab.log("ny", "ny1").changes == ()
 
 
-def test_what_is_not_there_is_told_in_the_appliances_words(site_of, adapter_of):
+def test_what_is_not_there_is_told_in_the_appliances_words(site_of: Sites, adapter_of: Adapters) -> None:
     """A message VPN that does not exist is definitely absent; a queue that does not exist is a refused command."""
     here = truth()
     del here.depths["v01"]
@@ -184,17 +196,18 @@ def test_what_is_not_there_is_told_in_the_appliances_words(site_of, adapter_of):
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=list(EDITIONS))
-def test_every_action_is_done_and_can_be_read_back(edition, site_of, adapter_of):
+def test_every_action_is_done_and_can_be_read_back(edition: Edition, site_of: Sites, adapter_of: Adapters) -> None:
     """The seed's commands, in their modes, on the appliance that serves."""
     here = truth()
     _, site = site_of(LabNode("ny1", here), edition=edition)
     adapter = adapter_of(site)
-    results = apply(adapter, "set_role", Call("Trading_VPN", {"role": "standby"}), Call("A B", {"role": "standby"}))
-    results += apply(adapter, "complete_transaction", Call("Trading_VPN", {"xid": XID, "outcome": "rollback"}))
-    assert [result.effect for result in results] == [Effect.ACCEPTED] * 3
+    demoted = apply(adapter, "set_role", Call("Trading_VPN", {"role": "standby"}), Call("A B", {"role": "standby"}))
+    assert [result.effect for result in demoted] == [Effect.ACCEPTED] * 2
+    [rolled_back] = apply(adapter, "complete_transaction", Call("Trading_VPN", {"xid": XID, "outcome": "rollback"}))
+    assert rolled_back.effect is Effect.ACCEPTED
     [again] = apply(adapter, "complete_transaction", Call("Trading_VPN", {"xid": XID, "outcome": "rollback"}))
     assert again.effect is Effect.REJECTED
-    [item] = adapter.probe("transactions", ["Trading_VPN"])["Trading_VPN"].items
+    [item] = read(adapter, Transactions, "Trading_VPN").items
     assert item.state is TransactionState.COMPLETE
     [deleted] = apply(adapter, "delete_transaction", Call("Trading_VPN", {"xid": XID}))
     assert deleted.effect is Effect.ACCEPTED
@@ -204,10 +217,10 @@ def test_every_action_is_done_and_can_be_read_back(edition, site_of, adapter_of)
         ("rollback", "Trading_VPN", XID),
         ("delete", "Trading_VPN", XID),
     ]
-    assert adapter.probe("replication", ["A B"])["A B"].role is Role.STANDBY
+    assert read(adapter, ReplicationStatus, "A B").role is Role.STANDBY
 
 
-def test_the_member_that_serves_gets_the_change(site_of, adapter_of):
+def test_the_member_that_serves_gets_the_change(site_of: Sites, adapter_of: Adapters) -> None:
     """And after the pair switched, the other one."""
     here = truth()
     one, two = LabNode("ny1", here, SERVING), LabNode("ny2", here, STANDING_BY)
@@ -227,21 +240,21 @@ def test_the_member_that_serves_gets_the_change(site_of, adapter_of):
     with pytest.raises(Unreachable):
         adapter.probe("replication", ["Trading_VPN"])
     lab.bring_up("ny", "ny1")
-    assert adapter.probe("replication", ["Trading_VPN"])["Trading_VPN"].role is Role.STANDBY
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is Role.STANDBY
 
 
-def test_a_read_only_account_is_rejected_and_can_still_read(site_of, adapter_of):
+def test_a_read_only_account_is_rejected_and_can_still_read(site_of: Sites, adapter_of: Adapters) -> None:
     """Its level lets it show, not configure."""
     here = truth()
     _, site = site_of(LabNode("ny1", here), credentials=Credentials(level="read-only"))
     adapter = adapter_of(site)
     [result] = apply(adapter, "set_role", Call("Trading_VPN", {"role": "standby"}))
     assert (result.effect, here.done) == (Effect.REJECTED, [])
-    assert adapter.probe("replication", ["Trading_VPN"])["Trading_VPN"].role is Role.ACTIVE
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is Role.ACTIVE
 
 
 @pytest.mark.parametrize("takes", ["line", "key"])
-def test_a_question_is_answered_with_no(takes, site_of, adapter_of):
+def test_a_question_is_answered_with_no(takes: Literal["line", "key"], site_of: Sites, adapter_of: Adapters) -> None:
     """No command is known to ask; the appliance stays as it was, and the session in step."""
     here = truth()
     edition = replace(EDITIONS["newer"].asking_also("replication state standby"), question_takes=takes)
@@ -249,13 +262,15 @@ def test_a_question_is_answered_with_no(takes, site_of, adapter_of):
     adapter = adapter_of(site)
     [result] = apply(adapter, "set_role", Call("Trading_VPN", {"role": "standby"}))
     assert (result.effect, here.done) == (Effect.REJECTED, [])
-    assert adapter.probe("replication", ["Trading_VPN"])["Trading_VPN"].role is Role.ACTIVE
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is Role.ACTIVE
 
 
 @pytest.mark.parametrize(
     "kind", ["drop-before", "drop-after", "cut-short", "freeze-before", "freeze-after", "garbage"]
 )
-def test_a_mishap_at_the_change_is_a_doubt_that_a_reading_resolves(kind, site_of, adapter_of):
+def test_a_mishap_at_the_change_is_a_doubt_that_a_reading_resolves(
+    kind: MishapKind, site_of: Sites, adapter_of: Adapters
+) -> None:
     """Obeyed or not, at once or late: the word is "doubtful", and it is not said twice to the appliance."""
     here = truth()
     lab, site = site_of(LabNode("ny1", here), timeout_s=1.0)
@@ -265,15 +280,16 @@ def test_a_mishap_at_the_change_is_a_doubt_that_a_reading_resolves(kind, site_of
     [result] = apply(adapter, "set_role", Call("Trading_VPN", {"role": "standby"}))
     assert result.effect is Effect.DOUBTFUL
     assert lab.log("ny", "ny1").lines.count("replication state standby") <= 1
-    read = adapter.probe("replication", ["Trading_VPN"])["Trading_VPN"].role
-    assert read is (Role.STANDBY if here.done else Role.ACTIVE)
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is (Role.STANDBY if here.done else Role.ACTIVE)
     lab.chaos("ny", "ny1").thaw()
-    assert adapter.probe("replication_queue", ["Trading_VPN"])["Trading_VPN"].messages == 5
+    assert read(adapter, QueueDepth, "Trading_VPN").messages == 5
 
 
 @pytest.mark.parametrize("kind", ["drop-before", "drop-after", "cut-short", "freeze-after", "garbage"])
 @pytest.mark.parametrize("line", ["configure", "message-vpn Trading_VPN"])
-def test_a_mishap_before_the_change_keeps_it_from_being_sent(kind, line, site_of, adapter_of):
+def test_a_mishap_before_the_change_keeps_it_from_being_sent(
+    kind: MishapKind, line: str, site_of: Sites, adapter_of: Adapters
+) -> None:
     """Nothing that changes has left: it may be tried again, and then it is done once."""
     here = truth()
     lab, site = site_of(LabNode("ny1", here), timeout_s=1.0)
@@ -287,29 +303,28 @@ def test_a_mishap_before_the_change_keeps_it_from_being_sent(kind, line, site_of
     assert (result.effect, len(here.done)) == (Effect.ACCEPTED, 1)
 
 
-def test_a_reading_survives_a_dropped_session_and_a_frozen_one_times_out(site_of, adapter_of):
+def test_a_reading_survives_a_dropped_session_and_a_frozen_one_times_out(
+    site_of: Sites, adapter_of: Adapters
+) -> None:
     """Asked once more after a loss; after a time-out the late answer finds nobody listening."""
     lab, site = site_of(LabNode("ny1", truth()), timeout_s=1.0)
     adapter = adapter_of(site)
     lab.chaos("ny", "ny1").plan(Mishap("drop-after", "show message-vpn"))
-    assert adapter.probe("replication", ["Trading_VPN"])["Trading_VPN"].role is Role.ACTIVE
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is Role.ACTIVE
     lab.chaos("ny", "ny1").plan(Mishap("freeze-after", "show message-vpn"))
     with pytest.raises(CommandTimedOut):
         adapter.probe("replication", ["Trading_VPN"])
     lab.chaos("ny", "ny1").thaw()
-    assert adapter.probe("replication_queue", ["v00"])["v00"].messages == 0
+    assert read(adapter, QueueDepth, "v00").messages == 0
 
 
-def test_a_wrong_password_or_key_is_known_when_opening(site_of, adapter_of, tmp_path):
+def test_a_wrong_password_or_key_is_known_when_opening(site_of: Sites, adapter_of: Adapters, tmp_path: Path) -> None:
     """Before a run begins, and not in the middle of it."""
     _, site = site_of(LabNode("ny1", truth()))
     adapter_of(site).open()
     (tmp_path / "wrong").write_text("wrong\n")
     (tmp_path / "wrong").chmod(0o600)
-    assert site.login is not None
-    login = site.login.model_copy(
-        update={"password": site.login.password.model_copy(update={"file": str(tmp_path / "wrong")})}
-    )
+    login = told(Login, site.login).model_copy(update={"password": SecretRef(file=str(tmp_path / "wrong"))})
     with pytest.raises(AuthenticationFailed):
         adapter_of(site.model_copy(update={"login": login})).open()
     stranger = site.devices[0].model_copy(update={"host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA"})

@@ -17,7 +17,7 @@ from orchestrator.errors import CommandRejected, UnreadableReply
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, fixture, message_spool, redundancy
 
 
-def test_the_seeds_appliance_that_is_not_ready():
+def test_the_seeds_appliance_that_is_not_ready() -> None:
     """Seed 003 step 4.2: an older layout, indented, without redundancy status; its spool is not ready."""
     found = parse_redundancy(fixture("redundancy_not_ready"))
     assert found == Redundancy(
@@ -32,7 +32,7 @@ def test_the_seeds_appliance_that_is_not_ready():
     assert found.group_up is False
 
 
-def test_the_captured_software_broker_with_its_pager_and_blank_cells():
+def test_the_captured_software_broker_with_its_pager_and_blank_cells() -> None:
     """Sample 10.25: labels repeat below, cells are blank, and the pager stands in the middle."""
     text = "\n".join(SOLACE.lines(fixture("redundancy_detail_paged")))
     found = parse_redundancy(text)
@@ -47,7 +47,7 @@ def test_the_captured_software_broker_with_its_pager_and_blank_cells():
     assert (found.serves(alone=False), found.spool_active, found.group_up) == (True, True, False)
 
 
-def test_the_seeds_spelling_with_a_blank_is_the_same_state():
+def test_the_seeds_spelling_with_a_blank_is_the_same_state() -> None:
     """The text writes "AD-Not Ready", the sample prints "AD-NotReady"."""
     one, other = (parse_redundancy(redundancy("Local Active", spool)) for spool in ("AD-NotReady", "AD-Not Ready"))
     assert one == other
@@ -73,7 +73,9 @@ def test_the_seeds_spelling_with_a_blank_is_the_same_state():
         (redundancy("Local Active", "", backup=("Local Active", "AD-Active")), False, True),
     ],
 )
-def test_a_node_serves_that_is_locally_active_with_an_active_spool(text: str, alone: bool, serves: bool | None):
+def test_a_node_serves_that_is_locally_active_with_an_active_spool(
+    text: str, alone: bool, serves: bool | None
+) -> None:
     """In either column; alone, it serves without redundancy; a spool that is not told must be asked for."""
     assert parse_redundancy(text).serves(alone=alone) is serves
 
@@ -88,7 +90,7 @@ def test_a_node_serves_that_is_locally_active_with_an_active_spool(text: str, al
         (STANDALONE, None),
     ],
 )
-def test_the_pair_is_whole_down_or_unknown(text: str, up: bool | None):
+def test_the_pair_is_whole_down_or_unknown(text: str, up: bool | None) -> None:
     """Link health is not group health: links that are up prove nothing on an older appliance."""
     assert parse_redundancy(text).group_up is up
 
@@ -117,14 +119,14 @@ RULE = "-" * 22 + "  " + "-" * 22
         GOOD.replace("AD-Active", "AD-Act"),
     ],
 )
-def test_what_is_cut_short_or_out_of_place_is_unreadable(text: str):
+def test_what_is_cut_short_or_out_of_place_is_unreadable(text: str) -> None:
     """A missing header, rule, label or row, half a state: nobody serves by a guess."""
     with pytest.raises(UnreadableReply) as caught:
         parse_redundancy(text, "ny1")
     assert caught.value.text == text
 
 
-def test_a_refusal_is_a_refusal():
+def test_a_refusal_is_a_refusal() -> None:
     """An account may not be allowed to look."""
     with pytest.raises(CommandRejected):
         parse_redundancy("Error: access level is too low")
@@ -133,13 +135,13 @@ def test_a_refusal_is_a_refusal():
 
 
 @pytest.mark.parametrize("state", list(Spool))
-def test_the_message_spools_operational_status(state: Spool):
+def test_the_message_spools_operational_status(state: Spool) -> None:
     """Facts section 3.6: the label stands in front, and every state is known."""
     assert parse_message_spool(message_spool(state)) is state
 
 
 @pytest.mark.parametrize("text", ["", message_spool(""), message_spool("AD-Acti"), "Config Status: Enabled\n"])
-def test_a_spool_without_a_state_is_unreadable(text: str):
+def test_a_spool_without_a_state_is_unreadable(text: str) -> None:
     """No label or no known state: not active by a guess."""
     with pytest.raises(UnreadableReply):
         parse_message_spool(text)

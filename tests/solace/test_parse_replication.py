@@ -10,7 +10,7 @@ from orchestrator.readings import Bridge, ReplicationStatus, Role
 from tests.solace.layouts import ACTIVE, STANDBY, fixture, replication
 
 
-def test_the_seeds_source_a_header_of_8_letters_over_a_rule_of_9():
+def test_the_seeds_source_a_header_of_8_letters_over_a_rule_of_9() -> None:
     """Seed 003 step 1, New York: the letters' positions come from the header."""
     assert parse_replication(fixture("replication_source")) == {
         "Trading_VPN": ReplicationStatus(
@@ -26,7 +26,7 @@ def test_the_seeds_source_a_header_of_8_letters_over_a_rule_of_9():
     }
 
 
-def test_the_seeds_target_without_its_command():
+def test_the_seeds_target_without_its_command() -> None:
     """Seed 003 step 1, New Jersey: R, Q and S mean nothing on the standby, and are unknown."""
     assert parse_replication(fixture("replication_target")) == {
         "Trading_VPN": ReplicationStatus(
@@ -39,7 +39,7 @@ def test_the_seeds_target_without_its_command():
     }
 
 
-def test_the_seeds_header_with_w_and_a_text_that_contradicts_its_row():
+def test_the_seeds_header_with_w_and_a_text_that_contradicts_its_row() -> None:
     """Recovery step 5: W has no legend and is passed over; S is said to be Y, the row shows -, and the row counts."""
     assert parse_replication(fixture("replication_with_w")) == {
         "Trading_VPN": ReplicationStatus(
@@ -54,7 +54,7 @@ def test_the_seeds_header_with_w_and_a_text_that_contradicts_its_row():
     }
 
 
-def test_many_rows_names_with_blanks_and_repeated_headers():
+def test_many_rows_names_with_blanks_and_repeated_headers() -> None:
     """Long tables repeat header and rule; no VPN is called "--------"; names hold blanks and dashes."""
     second = replication({"#config-sync": "- - - - - - - -"})
     table = replication({"A B": ACTIVE, "x-y": STANDBY}) + second[second.index("Message VPN") :]
@@ -65,7 +65,7 @@ def test_many_rows_names_with_blanks_and_repeated_headers():
     }
 
 
-def test_a_replication_that_is_shut_down_still_shows_a_role():
+def test_a_replication_that_is_shut_down_still_shows_a_role() -> None:
     """A says whether C means anything; both are told as they are."""
     status = parse_replication(replication({"v": "D S D - - - N A"}))["v"]
     assert (status.enabled, status.role, status.bridge) == (False, Role.STANDBY, Bridge.DOWN)
@@ -85,23 +85,25 @@ def test_a_replication_that_is_shut_down_still_shows_a_role():
         ("? A - U U Y N A", "enabled", None),
     ],
 )
-def test_every_letter_of_the_legend_has_its_meaning_and_no_other_has_one(flags: str, field: str, value: object):
+def test_every_letter_of_the_legend_has_its_meaning_and_no_other_has_one(
+    flags: str, field: str, value: object
+) -> None:
     """A value that the legend does not have is unknown."""
     assert getattr(parse_replication(replication({"v": flags}))["v"], field) == value
 
 
-def test_a_column_that_is_not_there_is_unknown():
+def test_a_column_that_is_not_there_is_unknown() -> None:
     """An older or newer version with other columns is still read."""
     status = parse_replication(replication({"v": "U A Z"}, letters="A C Z", columns=3))["v"]
     assert status == ReplicationStatus(enabled=True, role=Role.ACTIVE)
 
 
-def test_a_table_without_rows_is_readable():
+def test_a_table_without_rows_is_readable() -> None:
     """Nothing is there, and that was said."""
     assert parse_replication(replication({})) == {}
 
 
-def test_a_long_prompt_behind_the_last_row_is_no_row():
+def test_a_long_prompt_behind_the_last_row_is_no_row() -> None:
     """Nor does a row come from a prompt that reaches under the flags."""
     prompt = "a-router-with-a-very-long-name-indeed(configure/message-vpn)#"
     assert set(parse_replication(replication({"v": ACTIVE}) + prompt)) == {"v"}
@@ -135,7 +137,7 @@ HEADER_AT = next(i for i, line in enumerate(LINES) if line.startswith("Message V
         GOOD.replace("-" * 32, "-" * 5),
     ],
 )
-def test_what_is_cut_short_or_out_of_place_is_unreadable_and_shown_whole(text: str):
+def test_what_is_cut_short_or_out_of_place_is_unreadable_and_shown_whole(text: str) -> None:
     """Header or rule missing, a row cut or shifted, a name twice with two states: never a guess."""
     with pytest.raises(UnreadableReply) as caught:
         parse_replication(text, "ny1")
@@ -156,12 +158,12 @@ def test_what_is_cut_short_or_out_of_place_is_unreadable_and_shown_whole(text: s
         (GOOD + "Error: the rest is missing\n", CommandRejected),
     ],
 )
-def test_a_refusal_is_told_by_its_words(text: str, kind: type[AdapterError]):
+def test_a_refusal_is_told_by_its_words(text: str, kind: type[AdapterError]) -> None:
     """The layout is not known, the words are; the device's own text is in the sentence."""
     with pytest.raises(kind, match=r"ny1"):
         parse_replication(text, "ny1")
 
 
-def test_a_name_that_sounds_like_a_refusal_is_a_name():
+def test_a_name_that_sounds_like_a_refusal_is_a_name() -> None:
     """Words of refusal count only in an answer that cannot be read."""
     assert set(parse_replication(replication({"busy": ACTIVE, "not found": STANDBY}))) == {"busy", "not found"}

@@ -10,7 +10,7 @@ from orchestrator.readings import Transaction, TransactionState
 from tests.solace.layouts import fixture, transaction_details, transactions
 
 
-def test_the_seeds_table():
+def test_the_seeds_table() -> None:
     """Seed 003 step 4: two lines a row, the XID alone on the first."""
     assert parse_transactions(fixture("transactions_table")) == (
         Listed(
@@ -22,7 +22,7 @@ def test_the_seeds_table():
     )
 
 
-def test_the_seeds_detail():
+def test_the_seeds_detail() -> None:
     """Seed 003 step 4: labels, then tables of messages that are passed over."""
     assert parse_transactions(fixture("transactions_detail")) == (
         Listed(
@@ -41,7 +41,7 @@ def test_the_seeds_detail():
     )
 
 
-def test_every_letter_of_the_legend_has_its_meaning():
+def test_every_letter_of_the_legend_has_its_meaning() -> None:
     """Type, state and replicated; a letter that is not in it is unknown."""
     rows = [("1-1-1", "v", f"{t} {s} {r}") for t, s, r in zip("XLX?X", "ASIPC", "YNY?Y", strict=True)]
     found = [one.transaction for one in parse_transactions(transactions(rows))]
@@ -50,7 +50,7 @@ def test_every_letter_of_the_legend_has_its_meaning():
     assert [one.replicated for one in found] == [True, False, True, None, True]
 
 
-def test_many_rows_names_with_blanks_and_repeated_headers():
+def test_many_rows_names_with_blanks_and_repeated_headers() -> None:
     """A long table repeats its header between two rows."""
     first, second = transactions([("1-1-1", "A B", "X P Y")]), transactions([("2-2-2", "c", "L C N")])
     repeated = first + second[second.index("XID") :] + "\nsolace1>"
@@ -60,7 +60,7 @@ def test_many_rows_names_with_blanks_and_repeated_headers():
     ]
 
 
-def test_none_is_a_table_without_rows():
+def test_none_is_a_table_without_rows() -> None:
     """Only a header and a rule say that there are no transactions."""
     assert parse_transactions(transactions([])) == ()
 
@@ -79,13 +79,13 @@ def test_none_is_a_table_without_rows():
         ("", None),
     ],
 )
-def test_ages_are_read_or_unknown(age: str, seconds: float | None):
+def test_ages_are_read_or_unknown(age: str, seconds: float | None) -> None:
     """The two printed forms and what lies between them; anything else is unknown."""
     text = transaction_details([("1-1-1", "v", "c")]).replace("0d 0h 1m 1s", age)
     assert parse_transactions(text)[0].transaction.in_state_s == seconds
 
 
-def test_a_topic_that_looks_like_a_label_is_a_topic():
+def test_a_topic_that_looks_like_a_label_is_a_topic() -> None:
     """What stands in the tables of messages is not the transaction's."""
     text = transaction_details([("1-1-1", "v", "c"), ("2-2-2", "v", "N/A")]).replace(
         "Consumer Messages:", "State: COMPLETE\n17                   State: x\nConsumer Messages:"
@@ -129,14 +129,14 @@ DETAIL = transaction_details([("1-1-1", "v", "c")])
         DETAIL[:20],
     ],
 )
-def test_what_is_cut_short_or_out_of_place_is_unreadable(text: str):
+def test_what_is_cut_short_or_out_of_place_is_unreadable(text: str) -> None:
     """A half row, a lost header, a label gone: never fewer transactions than there are."""
     with pytest.raises(UnreadableReply) as caught:
         parse_transactions(text, "ny1")
     assert caught.value.text == text
 
 
-def test_refusals_are_told_by_their_words():
+def test_refusals_are_told_by_their_words() -> None:
     """As everywhere; an XID is not a message VPN."""
     with pytest.raises(NoSuchService):
         parse_transactions("Message VPN 'Nope' does not exist")

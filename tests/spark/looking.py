@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from orchestrator.readings_amps import Link, Links, Queue, Queues, TransactionLo
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Kind
-from pipeline.watch.fold import Folded, Key, fold
+from pipeline.watch.fold import Folded, Key, Row, fold
 from pipeline.watch.link import LinkKind
 
 START = 1_795_143_600.0
@@ -93,7 +93,7 @@ class Joined:
             oldest_at=0.0,
             newest_at=self.room_s * taken / (100.0 - taken) if taken < 100 else 1.0,
         )
-        had = {
+        had: dict[str, Any] = {
             "links": Links(mate="orders-ny", interval_s=10.0, items=(link,)),
             "queues": Queues(items=(Queue(name="jobs", depth=self.owned, owned=self.owned),)),
             "transaction_log": log,
@@ -112,7 +112,7 @@ class Joined:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class TextLine:
     """A line as Spark gives it to the fold."""
 
@@ -245,9 +245,9 @@ def brief(alerts: Iterable[Alert]) -> list[tuple[float, str, str]]:
     )
 
 
-def fold_all(files: Iterable[File], rules: Rules = RULES, before: dict[Key, AnyCourse] | None = None) -> Folded:
+def fold_all(files: Iterable[File], rules: Rules = RULES, before: Mapping[Key, AnyCourse] | None = None) -> Folded:
     """The plain fold over files in the order in which they come, without Spark."""
-    rows = [row for one in sorted(files, key=lambda one: (one.arrives, one.name)) for row in one.rows()]
+    rows: list[Row] = [row for one in sorted(files, key=lambda one: (one.arrives, one.name)) for row in one.rows()]
     rows.sort(key=lambda row: (row.site or "", row.service or ""))
     whole = Folded(courses=dict(before or {}))
     for part in fold(rows, before or {}, rules):

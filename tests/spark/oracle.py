@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from orchestrator.clock import VirtualClock
 from pipeline.collect import Job, collect
 from pipeline.manifest import ServiceSnapshot
 from pipeline.report import EndpointReport
-from pipeline.rows import Census, Cursor, EndpointKey, Message, digest_of, split_id
+from pipeline.rows import Census, Cursor, EndpointKey, Message, Replicated, digest_of, split_id
 
 SERVICE = "Trading_VPN"
 NOON = 1_800_000_000.0
@@ -188,12 +189,13 @@ def _some_ids(chance: random.Random) -> list[str]:
 
 
 def _some_message(chance: random.Random, message_id: str, number: int) -> Message:
+    standings: list[Replicated | None] = ["replicated"] * 6
     return Message(
         message_id=message_id,
         spooled_at=NOON - 1000 + number * 20.25,
         size=chance.choice([None, 0, 100]),
         digest=chance.choice([digest_of(message_id.encode())] * 9 + [None]),
-        replicated=chance.choice(["replicated"] * 6 + ["not-replicated", "pending-replication", None]),
+        replicated=chance.choice([*standings, "not-replicated", "pending-replication", None]),
         redeliveries=chance.choice([None, 0, 2]),
     )
 
@@ -263,11 +265,12 @@ class _Held:
 
 def write(cases: Sequence[Case], directory: Path, *, failover_at: float | None = NOON - 500) -> tuple[str, str]:
     """Both exports, each case an endpoint ``q0``, ``q1``, …; left is the site ny, standby; right nj, active."""
-    for site, role in (("ny", "standby"), ("nj", "active")):
+    roles: Mapping[str, Literal["active", "standby"]] = {"ny": "standby", "nj": "active"}
+    for site, role in roles.items():
         held = {
             EndpointKey(SERVICE, f"q{number}"): case.left if site == "ny" else case.right
             for number, case in enumerate(cases)
         }
-        job = Job(site, [ServiceSnapshot(name=SERVICE, role=role)], failover_at=failover_at)  # type: ignore[arg-type]
+        job = Job(site, [ServiceSnapshot(name=SERVICE, role=role)], failover_at=failover_at)
         collect(_Held(held), directory / site, job, VirtualClock(NOON))
     return str(directory / "ny"), str(directory / "nj")

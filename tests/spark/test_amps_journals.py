@@ -50,8 +50,8 @@ def test_what_a_failover_left_behind(spark: SparkSession, tmp_path: Path) -> Non
     sides = [
         write(tmp_path / name / "journal" / "0.txt", journal_text(one)) for name, one in (("l", left), ("r", right))
     ]
-    instances = [Instance.of_journals(str(Path(side).parents[1])) for side in sides]
-    outcome = compare_journals(spark, *instances, 0.5, VirtualClock())
+    here, there = (Instance.of_journals(str(Path(side).parents[1])) for side in sides)
+    outcome = compare_journals(spark, here, there, 0.5, VirtualClock())
     report = outcome.report
     told = {topic.topic: topic for topic in report.topics}
     assert told["orders"].missing == {"aged-out": 2, "lost": 3, "not-yet-replicated": 2}
@@ -79,7 +79,7 @@ def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Pat
     text = journal_text(entries("1", [1, 2, 3], base=10))
     left = write(tmp_path / "left.txt", text)
     right = write(tmp_path / "right.txt", text.replace(b"[2]", b"[22]"))
-    outcome = compare_journals(spark, *map(Instance.of_journals, (left, right)), 1.0, VirtualClock())
+    outcome = compare_journals(spark, Instance.of_journals(left), Instance.of_journals(right), 1.0, VirtualClock())
     (topic,) = outcome.report.topics
     assert topic.missing == {"unknown": 1}
     assert not outcome.report.right.is_whole

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -134,7 +135,8 @@ def topics(left: Journal, right: Journal) -> list[LoggedTopic]:
     own = [falls((one.topic, one.client, one.txid, one.sequence) for one in j.messages) for j in (left, right)]
     common = left.copies.keys() & right.copies.keys()
     places = [
-        (key[0], key[1], *(min(one.txid for one in side.copies[key]) for side in (left, right))) for key in common
+        (key[0], key[1], min(one.txid for one in left.copies[key]), min(one.txid for one in right.copies[key]))
+        for key in common
     ]
     across = falls((topic, client, first, second) for topic, client, first, second in places)
     found = []
@@ -169,7 +171,8 @@ def topics(left: Journal, right: Journal) -> list[LoggedTopic]:
 def remains(left: Journal, right: Journal) -> list[Remains]:
     """By side and publisher: what is lost, from which number and moment to which."""
     found = []
-    for side, own, other in (("left", left, right), ("right", right, left)):
+    sides: list[tuple[Literal["left", "right"], Journal, Journal]] = [("left", left, right), ("right", right, left)]
+    for side, own, other in sides:
         behind = defaultdict(list)
         for key, why in absent(own, other).items():
             if why == "lost":
@@ -178,7 +181,7 @@ def remains(left: Journal, right: Journal) -> list[Remains]:
             moments, numbers = [one.at_s for one in some], [one.sequence for one in some]
             found.append(
                 Remains(
-                    side=side,  # type: ignore[arg-type]
+                    side=side,
                     client=client,
                     messages=len(some),
                     first_sequence=min(numbers),
@@ -198,8 +201,8 @@ def test_as_the_oracle_says(spark: SparkSession, tmp_path_factory: pytest.TempPa
     """Law: whatever was lost, held up, doubled, altered or reordered, every number is the oracle's, and the table of
     differences names exactly those messages."""
     pair = some_pair(seed)
-    instances = [one.write(tmp_path_factory.mktemp("logs")) for one in pair]
-    outcome = compare_journals(spark, *instances, SKEW, VirtualClock())
+    left, right = (one.write(tmp_path_factory.mktemp("logs")) for one in pair)
+    outcome = compare_journals(spark, left, right, SKEW, VirtualClock())
     report = outcome.report
     assert list(report.topics) == topics(*pair), seed
     order = lambda one: (one.side, one.client)  # noqa: E731 - the shortest way to say it

@@ -32,8 +32,9 @@ def compare(
     keys: dict[Topic, Definition],
     right_keys: dict[Topic, Definition] | None = None,
 ) -> SowReport:
-    sides = [SowSide(Instance.of_directory(n), k) for n, k in ((left, keys), (right, right_keys or keys))]
-    outcome = compare_sows(spark, *sides, SKEW, VirtualClock())
+    here = SowSide(Instance.of_directory(left), keys)
+    there = SowSide(Instance.of_directory(right), right_keys or keys)
+    outcome = compare_sows(spark, here, there, SKEW, VirtualClock())
     outcome.close()
     return outcome.report
 

@@ -123,17 +123,18 @@ def test_width_bounds_the_number_of_buckets(tmp_path: Path) -> None:
 def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Of methods of more than 8,000 bytes the JVM makes no machine code: reading would be many times slower."""
     two = TwoSites(Shape(200, endpoints=2, missing=1))
-    sides = [Side.open(str(side)) for side in write_small(two, tmp_path)]
+    left, right = (Side.open(str(side)) for side in write_small(two, tmp_path))
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
         table = buckets.table_of_buckets(
-            *rows_of_both(spark, *sides, buckets.READ, 4), 2, with_digests=True, with_local=True
+            *rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True, with_local=True
         )
         ranges = [(number * 10, number * 10 + 5) for number in range(RANGES_MAX)]
         wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
         # Each side in several readings.
         read = [
-            reduce(DataFrame.union, [drill.in_numbers(side.rows(spark), ranges)] * READINGS_MAX) for side in sides
+            reduce(DataFrame.union, [drill.in_numbers(side.rows(spark), ranges)] * READINGS_MAX)
+            for side in (left, right)
         ]
         rows = drill.only(with_buckets(together(*read), (*drill.READ, "side"), 4), wanted)
         sizes = _method_sizes(spark, drill.judged(drill.by_message(rows, 2)))
@@ -147,7 +148,7 @@ def _method_sizes(spark: SparkSession, rows: DataFrame) -> list[int]:
     """The longest method of each piece of code that Spark makes for a query, in bytes."""
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     try:
-        plan = rows._jdf.queryExecution().executedPlan()  # type: ignore[attr-defined]
+        plan = rows._jdf.queryExecution().executedPlan()
     finally:
         spark.conf.set("spark.sql.adaptive.enabled", "true")
     assert spark._jvm is not None

@@ -278,7 +278,8 @@ def locally(spark: SparkSession, left: str, right: str) -> dict[str, Found]:
     clock = VirtualClock()
     logs = compare_journals(spark, Instance.of_journals(left), Instance.of_journals(right), 1.0, clock)
     keys = {Topic(topic, "json"): Definition(("/id",)) for topic in TOPICS}
-    sows = compare_sows(spark, *[SowSide(Instance.of_directory(name), keys) for name in (left, right)], 1.0, clock)
+    here, there = (SowSide(Instance.of_directory(name), keys) for name in (left, right))
+    sows = compare_sows(spark, here, there, 1.0, clock)
     found = {}
     for name, one in (("journals", logs), ("sow", sows)):
         tables = {"differences": rows(one.differences), "quarantine": rows(one.unread)}

@@ -65,7 +65,7 @@ def test_a_drain_has_a_time_of_its_own() -> None:
 def test_only_messages_are_drained() -> None:
     """Law: clients that go, seconds that a link is behind and messages of queues are no replication queue: they are in
     no drain, and no report calls them messages that were drained."""
-    others = [
+    others: list[Wait] = [
         ("clients", "count", [(T0 + 10, 12.0), (T0 + 20, 0.0)]),
         ("links", "behind_s", [(T0 + 30, 40.0), (T0 + 50, 0.0)]),
         ("queues", "owned", [(T0 + 60, 7.0), (T0 + 70, 0.0)]),
@@ -96,5 +96,10 @@ def test_the_time_in_which_nobody_looked_is_no_drain() -> None:
 
 def test_what_was_empty_at_once_tells_no_rate() -> None:
     """Law: a queue that was empty when it was first read, or that never told, was not seen to drain."""
-    for looks in ([(T0 + 10, 0.0)], [(T0 + 10, None), (T0 + 20, 0.0)], [(T0 + 10, None)]):
+    told_nothing: list[list[tuple[float, float | None]]] = [
+        [(T0 + 10, 0.0)],
+        [(T0 + 10, None), (T0 + 20, 0.0)],
+        [(T0 + 10, None)],
+    ]
+    for looks in told_nothing:
         assert drains(waited(("replication_queue", "messages", looks))) == []

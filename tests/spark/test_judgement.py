@@ -198,7 +198,7 @@ def exports(services: list[Service], tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("services")
     for number, site in enumerate(("ny", "nj")):
         told = [
-            ServiceSnapshot(name=one.name, role=ROLES[one.serving][number], was_interrupted=one.interrupted[number])  # type: ignore[arg-type]
+            ServiceSnapshot(name=one.name, role=ROLES[one.serving][number], was_interrupted=one.interrupted[number])
             for one in services
         ]
         collect(_Held(services, number), folder / site, Job(site, told), VirtualClock(NOON))
@@ -211,7 +211,7 @@ def test_as_the_oracle_says(
 ) -> None:
     """Law: verdict and recovery point of every service, and every number of its endpoints' holdings, are the oracle's."""
     ask = Ask(failover_at=failover, interval_s=WIDTH, clock_skew_s=SKEW)
-    outcome = reconcile(spark, *map(Side.open, exports), ask, VirtualClock(NOON))
+    outcome = reconcile(spark, Side.open(exports[0]), Side.open(exports[1]), ask, VirtualClock(NOON))
     outcome.close()
     report = outcome.report
     told = {one.name: one for one in report.services}

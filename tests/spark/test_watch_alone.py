@@ -30,8 +30,8 @@ with open(sys.argv[1], "r+") as file:
 def other(folder: Path) -> subprocess.Popen[str]:
     """Another process that would have the lock."""
     command = [sys.executable, "-c", OTHER, str(folder / NAME)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def test_no_other_has_it_meanwhile(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from orchestrator.drain import forecast
 from orchestrator.filling import Sample, filling
 from orchestrator.readings import Role
-from pipeline.watch.alerts import UNUSABLE, standing_of
-from pipeline.watch.arrivals import KEPT_MAX, Event, Rules
+from pipeline.watch.alerts import UNUSABLE, AnyCourse, standing_of
+from pipeline.watch.arrivals import KEPT_MAX, Rules
 from pipeline.watch.course import Course, Read
 from tests.spark.looking import NIGHT, RULES, START, File, Seen, brief, by_id, draining, file_of, fold_all, night
 
@@ -37,9 +38,9 @@ def events(seen: Sequence[Seen], rules: Rules = AT_ONCE) -> list[tuple[float, st
     ]
 
 
-def at(times: Sequence[tuple[float, int | None]], **more: object) -> list[Seen]:
-    failed = {None: "no answer"}
-    return [replace(Seen(after, depth, failure=failed.get(depth, "")), **more) for after, depth in times]  # type: ignore[arg-type]
+def at(times: Sequence[tuple[float, int | None]], **more: Any) -> list[Seen]:
+    plain = [Seen(after, depth, failure="no answer" if depth is None else "") for after, depth in times]
+    return [replace(one, **more) for one in plain]
 
 
 def test_the_night_that_is_known() -> None:
@@ -309,7 +310,8 @@ def test_in_any_batches(seen: list[Seen], data: st.DataObject) -> None:
     files += [replace(one, name=f"x{one.name}") for one in data.draw(st.lists(st.sampled_from(files), max_size=3))]
     files = sorted({one.name: one for one in files}.values(), key=lambda one: (one.arrives, one.name))
     whole = fold_all(files)
-    before, alerts = dict[tuple[str, str], Course](), []
+    before: dict[tuple[str, str], AnyCourse] = {}
+    alerts = []
     rest = files
     while rest:
         size = data.draw(st.integers(1, len(rest)))
@@ -333,8 +335,7 @@ def test_control_the_oracle_tells_apart() -> None:
 def test_an_event_has_its_figures() -> None:
     """Law: an alert says how it stood at that reading, not later."""
     course = Course()
-    found: list[Event] = []
-    for number, depth in enumerate([50, 40, 30, 0, 500]):
-        found += course.arrive(read(Seen(10.0 * number, depth), str(number)), AT_ONCE)
-    [drained] = found
+    depths = enumerate([50, 40, 30, 0, 500])
+    reads = (read(Seen(10.0 * number, depth), str(number)) for number, depth in depths)
+    [drained] = (event for one in reads for event in course.arrive(one, AT_ONCE))
     assert (drained.kind, drained.figures.read.at - START, drained.figures.empty_in_s) == ("queue.drained", 30, 0.0)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import ComputationFailed, DefinitionError, LeaseHeld, OutputLost
 from pipeline.places import Place
-from pipeline.watch.alerts import Alert
+from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.checkpoint import Checkpoint, State, checkpoint_at
 from pipeline.watch.course import Course
 from pipeline.watch.stream import Batch, follow
@@ -338,7 +338,7 @@ def test_a_directory_of_somebody_else(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_private_and_small(tmp_path: Path) -> None:
     """Law: states and alerts are for nobody else to read; only the last two states stay; alerts go where asked."""
-    courses = {("ny", "Trading_VPN"): Course(newest=5.0)}
+    courses: dict[tuple[str, str], AnyCourse] = {("ny", "Trading_VPN"): Course(newest=5.0)}
     with checkpoint_at(tmp_path / "c", "file:/r", RULES, tmp_path / "out") as held:
         for number in range(5):
             held.commit(State(number, courses=courses), [{"id": number}])

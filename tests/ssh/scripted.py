@@ -18,6 +18,7 @@ PAGER = "---Press any key to continue, or `q' to quit---"
 QUESTION = "Do you want to continue (y/n)? "
 PAGE = "\f"  # in an answer: here the pager stops
 
+Shown = str | Callable[[], str]
 MishapKind = Literal["drop-before", "drop-after", "silent", "cut-short", "no-echo", "drop-at-pager"]
 
 
@@ -40,7 +41,7 @@ class ScriptedDevice:
     clock: VirtualClock
     name: str = "solace1"
     banner: str = "\r\nWelcome to this device\r\n\r\n"
-    answers: dict[str, str | Callable[[], str]] = field(default_factory=dict)
+    answers: dict[str, Shown] = field(default_factory=dict)
     refuses: dict[str, str] = field(default_factory=dict)
     asks: set[str] = field(default_factory=set)
     says: dict[str, str] = field(default_factory=dict)

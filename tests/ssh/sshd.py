@@ -120,7 +120,16 @@ class _Server(paramiko.ServerInterface):
     def check_channel_request(self, kind: str, chanid: int) -> int:
         return OPEN_SUCCEEDED if self._sshd.opens_channels else OPEN_REFUSED
 
-    def check_channel_pty_request(self, channel, term, width, height, pixelwidth, pixelheight, modes) -> bool:
+    def check_channel_pty_request(
+        self,
+        channel: paramiko.Channel,
+        term: bytes,
+        width: int,
+        height: int,
+        pixelwidth: int,
+        pixelheight: int,
+        modes: bytes,
+    ) -> bool:
         self._sshd.terminals.append((width, height))
         return True
 

@@ -126,6 +126,29 @@ def test_a_resolver_that_never_answers(never_answers: Callable[..., Rows]) -> No
 
 
 @pytest.mark.realtime
+def test_attempts_wait_for_the_same_answer() -> None:
+    """A resolver that hangs has one thread for each name, however often it is tried; what it says at last is heard."""
+    answers, asked = threading.Event(), []
+
+    def look_up(host: str, port: int, **more: object) -> Rows:
+        asked.append(host)
+        assert answers.wait(30.0)
+        return [(None, socket.SOCK_STREAM, 6, "", ("192.0.2.1", port))]
+
+    network = Network(alive=("192.0.2.1",))
+
+    def dialled(host: str, within_s: float) -> str:
+        return dial(host, 22, within_s, clock=SystemClock(), connect=network.connect, look_up=look_up)
+
+    for host in ("ny1.example", "ny1.example", "nj1.example", "ny1.example"):
+        with pytest.raises(OSError, match="resolver did not answer"):
+            dialled(host, 0.05)
+    assert asked == ["ny1.example", "nj1.example"]
+    answers.set()
+    assert dialled("ny1.example", 20.0) == "192.0.2.1"
+
+
+@pytest.mark.realtime
 def test_a_connection() -> None:
     """The control: somebody who listens is reached."""
     with (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -36,11 +37,11 @@ class Flaky:
         return "here"
 
 
-def retry(clock: VirtualClock, **kwargs: object) -> Retry:
-    return Retry(clock, Random(1), Backoff(**kwargs))  # type: ignore[arg-type]
+def retry(clock: VirtualClock, **backoff: Any) -> Retry:
+    return Retry(clock, Random(1), Backoff(**backoff))
 
 
-def test_a_connect_is_tried_again_after_unreachable():
+def test_a_connect_is_tried_again_after_unreachable() -> None:
     """What may pass by itself is tried again, until it works."""
     clock = VirtualClock()
     flaky = Flaky(clock, Unreachable("no"), Unreachable("no"))
@@ -49,7 +50,7 @@ def test_a_connect_is_tried_again_after_unreachable():
 
 
 @pytest.mark.parametrize("error", [AuthenticationFailed("no"), HostKeyRejected("no"), ConnectionLost("no")])
-def test_a_connect_is_not_tried_again_after_anything_else(error: AdapterError):
+def test_a_connect_is_not_tried_again_after_anything_else(error: AdapterError) -> None:
     """A wrong password or a changed key is reported the first time: trying again locks accounts."""
     clock = VirtualClock()
     flaky = Flaky(clock, error)
@@ -58,7 +59,7 @@ def test_a_connect_is_not_tried_again_after_anything_else(error: AdapterError):
     assert len(flaky.calls_at) == 1
 
 
-def test_the_last_attempts_own_error_is_raised():
+def test_the_last_attempts_own_error_is_raised() -> None:
     """Nothing of the library's is visible: the caller gets the device's error."""
     clock = VirtualClock()
     flaky = Flaky(clock, Unreachable("first"), Unreachable("second"))
@@ -66,7 +67,7 @@ def test_the_last_attempts_own_error_is_raised():
         retry(clock, attempts_max=2).connect(flaky, within_s=60)
 
 
-def test_no_attempt_begins_after_the_deadline_of_the_injected_clock():
+def test_no_attempt_begins_after_the_deadline_of_the_injected_clock() -> None:
     """The deadline is the injected clock's, though the machine's clock stood still meanwhile."""
     clock = VirtualClock()
     start = clock.now()
@@ -77,7 +78,7 @@ def test_no_attempt_begins_after_the_deadline_of_the_injected_clock():
     assert len(flaky.calls_at) == 2 + (flaky.calls_at[-1] - start > 8)
 
 
-def test_a_first_attempt_that_used_up_the_time_stays_the_only_one():
+def test_a_first_attempt_that_used_up_the_time_stays_the_only_one() -> None:
     """A connection attempt into nowhere may take all the time there is."""
     clock = VirtualClock()
     flaky = Flaky(clock, Unreachable("no"), seconds=10.0)
@@ -86,7 +87,7 @@ def test_a_first_attempt_that_used_up_the_time_stays_the_only_one():
     assert len(flaky.calls_at) == 1
 
 
-def test_pauses_grow_are_bounded_and_are_spread_by_the_injected_random():
+def test_pauses_grow_are_bounded_and_are_spread_by_the_injected_random() -> None:
     """Exponential, at most the longest, shortened by up to half, and the same for the same seed."""
     backoff = Backoff(first_s=1.0, factor=2.0, longest_s=8.0)
     pauses = [backoff.pause_s(attempt, Random(7)) for attempt in range(1, 8)]
@@ -97,7 +98,7 @@ def test_pauses_grow_are_bounded_and_are_spread_by_the_injected_random():
     assert backoff.pause_s(10**6, Random(1)) <= 8.0
 
 
-def test_a_reading_is_asked_again_after_a_lost_connection_and_not_after_a_time_out_by_default():
+def test_a_reading_is_asked_again_after_a_lost_connection_and_not_after_a_time_out_by_default() -> None:
     """A time-out already took the whole time a command has; asking twice is for who says so."""
     clock = VirtualClock()
     lost = Flaky(clock, ConnectionLost("no"))
@@ -109,27 +110,27 @@ def test_a_reading_is_asked_again_after_a_lost_connection_and_not_after_a_time_o
     assert retry(clock).read(Flaky(clock, CommandTimedOut("no")), within_s=60, on={CommandTimedOut}) == "here"
 
 
-def test_only_errors_that_may_pass_by_themselves_can_be_named():
+def test_only_errors_that_may_pass_by_themselves_can_be_named() -> None:
     """Every error outside the two sets is refused by name, bases of them included."""
     clock = VirtualClock()
     tree = [error for error in vars(errors).values() if isinstance(error, type) and issubclass(error, Exception)]
     for error in tree:
         if error not in CONNECT_MAY_RETRY:
             with pytest.raises(ValueError, match=error.__name__):
-                retry(clock).connect(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]
+                retry(clock).connect(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]  # whatever it is
         if error not in READ_MAY_RETRY:
             with pytest.raises(ValueError, match=error.__name__):
-                retry(clock).read(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]
+                retry(clock).read(lambda: 1, within_s=1, on={error})  # type: ignore[arg-type]  # whatever it is
     assert {AuthenticationFailed, HostKeyRejected}.isdisjoint(CONNECT_MAY_RETRY | READ_MAY_RETRY)
 
 
-def test_there_is_no_way_to_retry_an_action():
+def test_there_is_no_way_to_retry_an_action() -> None:
     """Attempts of an action are counted in the journal; here are only a connect and a reading."""
     assert {name for name in dir(Retry) if not name.startswith("_")} == {"connect", "read"}
 
 
 @pytest.mark.parametrize("wrong", [{"attempts_max": 0}, {"first_s": -1}, {"factor": 0.5}, {"longest_s": -1}])
-def test_a_back_off_that_makes_no_sense_is_refused(wrong: dict[str, float]):
+def test_a_back_off_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     """A mistake in a constant is found when it is made, not at the first outage."""
     with pytest.raises(ValueError, match="back-off"):
-        Backoff(**wrong)  # type: ignore[arg-type]
+        Backoff(**wrong)

@@ -21,7 +21,7 @@ PAGER = "---Press any key to continue, or `q' to quit---"
         ("solace(...ssage-vpn/replication)#", Prompt("solace", "...ssage-vpn/replication", True)),
     ],
 )
-def test_the_prompts_of_the_documents_are_prompts(line: str, prompt: Prompt):
+def test_the_prompts_of_the_documents_are_prompts(line: str, prompt: Prompt) -> None:
     """Name, mode and sign are read from every form of prompt that was seen."""
     assert SOLACE.prompt_in(line) == prompt
 
@@ -29,12 +29,12 @@ def test_the_prompts_of_the_documents_are_prompts(line: str, prompt: Prompt):
 @pytest.mark.parametrize(
     "line", ["Solace # show transaction", "> ", "#", "solace1>  ", "a b>", "name(configure)", "x (configure)#", ""]
 )
-def test_what_only_resembles_a_prompt_is_none(line: str):
+def test_what_only_resembles_a_prompt_is_none(line: str) -> None:
     """The slips of the seed's prose are not prompts, and neither is half of one."""
     assert SOLACE.prompt_in(line) is None
 
 
-def test_only_the_named_device_prompts():
+def test_only_the_named_device_prompts() -> None:
     """Once the name is known, another name's prompt is text."""
     assert SOLACE.prompt_in("solace1>", "solace1") is not None
     assert SOLACE.prompt_in("solace10>", "solace1") is None
@@ -52,7 +52,7 @@ def test_only_the_named_device_prompts():
         ("configure", "", False),
     ],
 )
-def test_a_mode_is_recognised_whole_or_shortened_on_the_left(shown: str, mode: str, is_in: bool):
+def test_a_mode_is_recognised_whole_or_shortened_on_the_left(shown: str, mode: str, is_in: bool) -> None:
     """Long paths lose their left end, and nothing else."""
     assert Prompt("solace1", shown, True).is_in(mode) is is_in
 
@@ -60,29 +60,29 @@ def test_a_mode_is_recognised_whole_or_shortened_on_the_left(shown: str, mode: s
 @pytest.mark.parametrize(
     "wiped", ["\r\n", "\n", "\r" + " " * len(PAGER) + "\r", "\b" * len(PAGER) + "\x1b[K", "\r\x1b[K"]
 )
-def test_the_pager_leaves_no_trace_in_a_table(wiped: str):
+def test_the_pager_leaves_no_trace_in_a_table(wiped: str) -> None:
     """However the device wipes its pager away, the table's columns stay where they were."""
     text = f"Name    A\r\n------- -\r\n{PAGER}{wiped}    b   U\r\nsolace1> "
     assert SOLACE.lines(text) == ["Name    A", "------- -", "    b   U", "solace1>"]
 
 
-def test_an_unfinished_line_ends_at_the_cursor():
+def test_an_unfinished_line_ends_at_the_cursor() -> None:
     """A prompt written over a wiped pager is the prompt, not the prompt and its blanks."""
     text = f"row\r\n{PAGER}\r{' ' * len(PAGER)}\rsolace1> "
     assert SOLACE.last_line(text) == "solace1> "
 
 
-def test_escape_sequences_are_not_text():
+def test_escape_sequences_are_not_text() -> None:
     """Colours and cursor modes do not get into a value."""
     assert SOLACE.lines("\x1b[1mUp\x1b[0m\r\n\x1b[?7hDown") == ["Up", "Down"]
 
 
-def test_backspaces_take_back_what_was_typed():
+def test_backspaces_take_back_what_was_typed() -> None:
     """Later letters overwrite earlier ones."""
     assert SOLACE.lines("shaw\b\bow") == ["show"]
 
 
-def test_erasing_the_whole_line_leaves_blanks_before_the_cursor():
+def test_erasing_the_whole_line_leaves_blanks_before_the_cursor() -> None:
     """As on a terminal: the cursor stays where it was."""
     assert SOLACE.lines("abc\x1b[2Kd") == ["   d"]
 
@@ -107,6 +107,6 @@ def screen(typed: list[str]) -> str:
 
 
 @given(st.lists(st.sampled_from(["a", "b", " ", "\r", "\b", "\b", "\x1b[K", "\x1b[2K"]), max_size=30))
-def test_any_line_is_what_a_screen_would_show(typed: list[str]):
+def test_any_line_is_what_a_screen_would_show(typed: list[str]) -> None:
     """Law: in whatever order letters, returns, backspaces and erasing come."""
     assert SOLACE.lines("".join(typed) + "\n")[0] == screen(typed).rstrip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import embedded_inventory, embedded_world
 from adapters.mock.layout import SiteLayout, TransactionLayout
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Setting
+from orchestrator.contract import Adapter, Call, Effect, Failure, Result, Setting
 from orchestrator.errors import (
     AuthenticationFailed,
     CommandTimedOut,
@@ -29,26 +28,17 @@ from orchestrator.readings import (
     QueueDepth,
     ReplicationStatus,
     Role,
-    Transaction,
     Transactions,
     TransactionState,
 )
 from orchestrator.site import Device, Site
-
-Build = Callable[..., Any]
-
-
-class Secretless:
-    """Hands out nothing: the simulated sites ask for no secret."""
-
-    def reveal(self, reference: object, *, what: str) -> str:
-        raise AssertionError(what)
-
+from tests.seam import Permits, Secretless, read
+from tests.world.stage import Adapters, Stages
 
 DEMOTE = Call("V", {"role": "standby"})
 
 
-def one(adapter: MockAdapter, permit: Any, call: Call = DEMOTE, action: str = "set_role") -> Any:
+def one(adapter: MockAdapter, permit: Permits, call: Call = DEMOTE, action: str = "set_role") -> Result:
     (result,) = adapter.apply(action, [call], permit)
     return result
 
@@ -90,7 +80,7 @@ def test_the_literal_commands_are_those_of_the_documents() -> None:
     )
 
 
-def test_readings_keep_unknown_unknown(stage: Build, adapter: Build) -> None:
+def test_readings_keep_unknown_unknown(stage: Stages, adapter: Adapters) -> None:
     """A flag that does not apply on this side is None, never False."""
     here = stage(publish_rate=10, backlog=3, drain_rate=10)
     ny, nj = adapter(here.world, "ny"), adapter(here.world, "nj")
@@ -105,27 +95,25 @@ def test_readings_keep_unknown_unknown(stage: Build, adapter: Build) -> None:
             transaction_mode="async",
         )
     }
-    assert nj.probe("replication", ["V"])["V"].bridge is Bridge.BOUND
-    assert nj.probe("replication", ["V"])["V"].queue_bound is None
-    depth = ny.probe("replication_queue", ["V"])["V"]
+    assert read(nj, ReplicationStatus, "V").bridge is Bridge.BOUND
+    assert read(nj, ReplicationStatus, "V").queue_bound is None
+    depth = read(ny, QueueDepth, "V")
     assert depth == QueueDepth(messages=3, usage_mb=3 * 629 / 1_048_576, quota_mb=60_000, rejects_on_discard=True)
 
 
-def test_transactions_are_listed_in_all_states(stage: Build, adapter: Build) -> None:
+def test_transactions_are_listed_in_all_states(stage: Stages, adapter: Adapters) -> None:
     """What may be ignored is the runbook's decision, not the adapter's."""
     layouts = (TransactionLayout(xid="A-1", consumed=(1,)), TransactionLayout(xid="B-2", state="IDLE", type="LOCAL"))
     here = stage(transactions=layouts)
-    found = adapter(here.world).probe("transactions", ["V"])["V"]
-    assert isinstance(found, Transactions)
+    found = read(adapter(here.world), Transactions, "V")
     assert [(item.xid, item.state, item.type) for item in found.items] == [
         ("A-1", TransactionState.PREPARED, "xa"),
         ("B-2", TransactionState.IDLE, "local"),
     ]
-    assert isinstance(found.items[0], Transaction)
     assert found.items[0].consumed == 1
 
 
-def test_a_vpn_that_is_not_there_fails_alone(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_vpn_that_is_not_there_fails_alone(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """One stranger among the services does not spoil the others."""
     ny = adapter(stage().world)
     answers = ny.probe("replication", ["Stranger", "V"])
@@ -137,22 +125,22 @@ def test_a_vpn_that_is_not_there_fails_alone(stage: Build, adapter: Build, permi
     assert result.effect is Effect.REJECTED
 
 
-def test_the_serving_node_is_found_anew_each_time(stage: Build, adapter: Build, permit: Any) -> None:
+def test_the_serving_node_is_found_anew_each_time(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """After a switch-over the same session speaks to the other node, and reads its true queue."""
     here = stage(ha=True, backlog=500, drain_rate=0.001, publish_rate=0)
     ny = adapter(here.world)
-    assert ny.probe("replication_queue", ["V"])["V"].messages == 500
+    assert read(ny, QueueDepth, "V").messages == 500
     here.fault("at 0s: ha switch ny")
     here.wait(1)
     with pytest.raises(NotServing, match="no node of ny serves"):
         ny.probe("replication_queue", ["V"])
     here.wait(5)
-    assert ny.probe("replication_queue", ["V"])["V"].messages == 500
+    assert read(ny, QueueDepth, "V").messages == 500
     result = one(ny, permit)
     assert (result.effect, result.device) == (Effect.ACCEPTED, "NY_Appliance2")
 
 
-def test_two_claims_to_serve_are_refused(stage: Build, adapter: Build, permit: Any) -> None:
+def test_two_claims_to_serve_are_refused(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """When both nodes say that they serve, neither is believed."""
     here = stage(ha=True)
     here.fault("at 0s: ha split ny")
@@ -163,10 +151,10 @@ def test_two_claims_to_serve_are_refused(stage: Build, adapter: Build, permit: A
     with pytest.raises(NotServing):
         one(ny, permit)
     assert here.tally().commands == {}
-    assert ny.probe("health", ["V"])["V"].serving is False
+    assert read(ny, DeviceHealth, "V").serving is False
 
 
-def test_health_tells_which_node_serves(stage: Build, adapter: Build) -> None:
+def test_health_tells_which_node_serves(stage: Stages, adapter: Adapters) -> None:
     """One answer for the site, for whichever services it was asked."""
     here = stage(ha=True)
     ny = adapter(here.world)
@@ -176,18 +164,20 @@ def test_health_tells_which_node_serves(stage: Build, adapter: Build) -> None:
     assert ny.probe("health", ["V", "W"]) == {"V": serving, "W": serving}
     here.fault("at 0s: ha switch ny")
     here.wait(1)
-    assert ny.probe("health", ["V"])["V"] == DeviceHealth(serving=False, spool_active=False)
+    assert read(ny, DeviceHealth, "V") == DeviceHealth(serving=False, spool_active=False)
     here.wait(5)
-    assert ny.probe("health", ["V"])["V"].node == "NY_Appliance2"
+    assert read(ny, DeviceHealth, "V").node == "NY_Appliance2"
 
 
-def test_a_site_of_one_node_has_no_redundancy_to_judge(stage: Build, adapter: Build) -> None:
+def test_a_site_of_one_node_has_no_redundancy_to_judge(stage: Stages, adapter: Adapters) -> None:
     """Not configured is unknown, not down."""
     found = adapter(stage().world).probe("health", ["V"])["V"]
     assert found == DeviceHealth(node="NY_Appliance1", serving=True, spool_active=True)
 
 
-def test_an_unreachable_site_is_told_before_anything_leaves(stage: Build, adapter: Build, permit: Any) -> None:
+def test_an_unreachable_site_is_told_before_anything_leaves(
+    stage: Stages, adapter: Adapters, permit: Permits
+) -> None:
     """Neither reading nor command; the permit is not even asked."""
     here = stage()
     ny = adapter(here.world)
@@ -195,12 +185,12 @@ def test_an_unreachable_site_is_told_before_anything_leaves(stage: Build, adapte
     for attempt in (ny.open, lambda: ny.probe("health", ["V"]), lambda: one(ny, permit)):
         with pytest.raises(Unreachable):
             attempt()
-    assert permit.asked == 0
+    assert permit.checks == 0
     here.wait(6)
     ny.open()
 
 
-def test_a_half_reachable_pair_does_not_pretend(stage: Build, adapter: Build) -> None:
+def test_a_half_reachable_pair_does_not_pretend(stage: Stages, adapter: Adapters) -> None:
     """The serving node is dead and its mate not ready: nobody can say that nobody serves."""
     here = stage(ha=True)
     here.fault("at 0s: node ny/NY_Appliance1 down")
@@ -209,11 +199,11 @@ def test_a_half_reachable_pair_does_not_pretend(stage: Build, adapter: Build) ->
     with pytest.raises(Unreachable, match="not all answer"):
         ny.probe("replication", ["V"])
     here.wait(3)
-    assert ny.probe("replication", ["V"])["V"].role is Role.ACTIVE
+    assert read(ny, ReplicationStatus, "V").role is Role.ACTIVE
 
 
 def test_each_request_takes_the_sites_latency_half_before_and_half_after(
-    stage: Build, adapter: Build, permit: Any, clock: VirtualClock
+    stage: Stages, adapter: Adapters, permit: Permits, clock: VirtualClock
 ) -> None:
     """The effect lies in the middle of a round trip."""
     sites = (SiteLayout("ny", ("NY_Appliance1",), latency=0.4), SiteLayout("nj", ("NJ_Appliance1",)))
@@ -228,7 +218,7 @@ def test_each_request_takes_the_sites_latency_half_before_and_half_after(
 
 
 def test_the_permit_is_asked_for_each_command_right_before_it(
-    stage: Build, adapter: Build, clock: VirtualClock
+    stage: Stages, adapter: Adapters, clock: VirtualClock
 ) -> None:
     """A permit that is withdrawn between two calls stops the second one, and nothing was sent."""
     here = stage()
@@ -249,17 +239,17 @@ def test_the_permit_is_asked_for_each_command_right_before_it(
     assert here.row("ny").role == "standby"
 
 
-def test_a_read_only_session_cannot_send(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_read_only_session_cannot_send(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """Refused before anything: no latency, no permit, no command."""
     here = stage()
     ny = adapter(here.world, read_only=True)
     ny.probe("replication", ["V"])
     with pytest.raises(Forbidden):
         next(ny.apply("set_role", [DEMOTE], permit))
-    assert (permit.asked, here.tally().commands) == (0, {})
+    assert (permit.checks, here.tally().commands) == (0, {})
 
 
-def test_a_refusal_is_an_answer(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_refusal_is_an_answer(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """The device read the command and said no: it did not obey, and we know what was sent."""
     here = stage()
     here.fault("demote: refuse")
@@ -281,7 +271,7 @@ def test_a_refusal_is_an_answer(stage: Build, adapter: Build, permit: Any) -> No
     ],
 )
 def test_doubt_looks_the_same_whether_or_not_it_was_obeyed(
-    stage: Build, adapter: Build, permit: Any, fault: str, obeyed: bool
+    stage: Stages, adapter: Adapters, permit: Permits, fault: str, obeyed: bool
 ) -> None:
     """Only a reading can tell: the result is doubtful either way."""
     here = stage()
@@ -293,7 +283,7 @@ def test_doubt_looks_the_same_whether_or_not_it_was_obeyed(
 
 
 def test_a_lost_request_takes_the_whole_time_limit(
-    stage: Build, adapter: Build, permit: Any, clock: VirtualClock
+    stage: Stages, adapter: Adapters, permit: Permits, clock: VirtualClock
 ) -> None:
     """Nobody knows earlier that no answer will come."""
     here = stage()
@@ -303,15 +293,15 @@ def test_a_lost_request_takes_the_whole_time_limit(
     assert clock.now() - start == pytest.approx(7.0, abs=0.01)
 
 
-def test_a_late_effect_lands_after_the_time_out(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_late_effect_lands_after_the_time_out(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """A negative reading right after a time-out proves nothing yet."""
     here = stage()
     here.fault("demote: late 9s")
     ny = adapter(here.world, command_timeout=8.0)
     assert one(ny, permit).effect is Effect.DOUBTFUL
-    assert ny.probe("replication", ["V"])["V"].role is Role.ACTIVE
+    assert read(ny, ReplicationStatus, "V").role is Role.ACTIVE
     here.wait(1.5)
-    assert ny.probe("replication", ["V"])["V"].role is Role.STANDBY
+    assert read(ny, ReplicationStatus, "V").role is Role.STANDBY
 
 
 @pytest.mark.parametrize(
@@ -325,7 +315,7 @@ def test_a_late_effect_lands_after_the_time_out(stage: Build, adapter: Build, pe
     ],
 )
 def test_a_reading_that_was_not_had_is_an_error_not_a_value(
-    stage: Build, adapter: Build, fault: str, error: type[Exception]
+    stage: Stages, adapter: Adapters, fault: str, error: type[Exception]
 ) -> None:
     """Never a depth of 0 out of a broken answer."""
     here = stage()
@@ -336,10 +326,10 @@ def test_a_reading_that_was_not_had_is_an_error_not_a_value(
     if isinstance(caught.value, UnreadableReply):
         assert caught.value.text
     here.wait(2)
-    assert ny.probe("replication_queue", ["V"])["V"].drained is True
+    assert read(ny, QueueDepth, "V").drained is True
 
 
-def test_a_fault_of_the_drain_hits_the_batch_that_reads_the_queue(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_fault_of_the_drain_hits_the_batch_that_reads_it(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """One request for many services is one answer: it is cut off as a whole."""
     here = stage(backlog=100)
     here.fault("drain: truncate reply")
@@ -352,7 +342,7 @@ def test_a_fault_of_the_drain_hits_the_batch_that_reads_the_queue(stage: Build, 
     ny.probe("replication_queue", ["V"])
 
 
-def test_a_wrong_password_ends_the_login(stage: Build, adapter: Build) -> None:
+def test_a_wrong_password_ends_the_login(stage: Stages, adapter: Adapters) -> None:
     """And only the login that met it."""
     here = stage()
     here.fault("login: wrong password")
@@ -362,7 +352,7 @@ def test_a_wrong_password_ends_the_login(stage: Build, adapter: Build) -> None:
     ny.open()
 
 
-def test_a_session_that_broke_logs_in_anew(stage: Build, adapter: Build, permit: Any) -> None:
+def test_a_session_that_broke_logs_in_anew(stage: Stages, adapter: Adapters, permit: Permits) -> None:
     """An account that is not accepted any more is met by who has no session, in readings and in commands, and by nobody
     in the middle of one. Nothing is obeyed then."""
     here = stage()
@@ -381,7 +371,7 @@ def test_a_session_that_broke_logs_in_anew(stage: Build, adapter: Build, permit:
 
 
 def test_an_inventory_that_does_not_fit_the_world_is_refused(
-    clock: VirtualClock, adapter: Build, stage: Build
+    clock: VirtualClock, adapter: Adapters, stage: Stages
 ) -> None:
     """No world, an unregistered one, a node that is not there: told at the first use, with names."""
 
@@ -411,7 +401,7 @@ def test_closing_never_raises(tmp_path: Path, clock: VirtualClock) -> None:
     ny.close()
 
 
-def test_closing_twice_is_nothing(stage: Build, adapter: Build) -> None:
+def test_closing_twice_is_nothing(stage: Stages, adapter: Adapters) -> None:
     """As the contract demands."""
     ny = adapter(stage().world)
     ny.open()

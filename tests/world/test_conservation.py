@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Literal, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.mock.appliance import Refused
+from adapters.mock.appliance import Refused, RoleName
 from adapters.mock.faults import parse_faults
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.numbers import Numbers
@@ -17,9 +17,10 @@ from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
 
+Step = tuple[Literal["wait"], float] | tuple[Literal["role"], str, RoleName] | tuple[Literal["fault"], str]
 SITES = ("ny", "nj")
 WAIT = st.floats(0.0, 12.0, allow_nan=False).map(lambda seconds: ("wait", round(seconds, 3)))
-ROLE = st.tuples(st.just("role"), st.sampled_from(SITES), st.sampled_from(("active", "standby")))
+ROLE = st.tuples(st.just("role"), st.sampled_from(SITES), st.sampled_from(get_args(RoleName)))
 FAULT = st.tuples(
     st.just("fault"),
     st.sampled_from(
@@ -59,7 +60,7 @@ def build(vpn: VpnLayout, clock: VirtualClock) -> World:
     return World(WorldLayout(sites=sites, vpns=(vpn,)), clock)
 
 
-def play(world: World, clock: VirtualClock, step: Any) -> None:
+def play(world: World, clock: VirtualClock, step: Step) -> None:
     match step:
         case ("wait", seconds):
             clock.advance(seconds)
@@ -102,7 +103,7 @@ def check(vpn: Vpn) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(VPN, STEPS)
-def test_no_message_is_invented_or_destroyed(layout: VpnLayout, steps: list[Any]) -> None:
+def test_no_message_is_invented_or_destroyed(layout: VpnLayout, steps: list[Step]) -> None:
     """After every step: acknowledged is received or held, held was sent, queues and bridges make sense."""
     clock = VirtualClock()
     world = build(layout, clock)
@@ -113,7 +114,7 @@ def test_no_message_is_invented_or_destroyed(layout: VpnLayout, steps: list[Any]
 
 @settings(max_examples=150, deadline=None)
 @given(VPN.filter(lambda vpn: vpn.reject_on_discard), STEPS)
-def test_nothing_is_lost_as_long_as_nobody_promotes_before_the_drain(layout: VpnLayout, steps: list[Any]) -> None:
+def test_nothing_is_lost_as_long_as_nobody_promotes_before_the_drain(layout: VpnLayout, steps: list[Step]) -> None:
     """Losses have one cause only: a site becomes active while its mate still holds what has not crossed."""
     clock = VirtualClock()
     world = build(layout, clock)
@@ -131,7 +132,7 @@ def test_nothing_is_lost_as_long_as_nobody_promotes_before_the_drain(layout: Vpn
 
 @settings(max_examples=60, deadline=None)
 @given(VPN, STEPS, STEPS)
-def test_a_saved_world_has_the_same_future(layout: VpnLayout, before: list[Any], after: list[Any]) -> None:
+def test_a_saved_world_has_the_same_future(layout: VpnLayout, before: list[Step], after: list[Step]) -> None:
     """What is on file is all there is: a resumed world and the one that went on agree to the last message."""
     clock, twin_clock = VirtualClock(), VirtualClock()
     world, twin = build(layout, clock), build(layout, twin_clock)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
@@ -13,17 +12,13 @@ from adapters.mock.worlds import WORLDS, Worlds
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Setting
 from orchestrator.errors import DefinitionError
-from orchestrator.readings import Role
-
-
-class NoSecrets:
-    def reveal(self, reference: object, *, what: str) -> str:
-        raise AssertionError(what)
+from orchestrator.readings import ReplicationStatus, Role, Transactions
+from tests.seam import Permits, Secretless, read, told
 
 
 def sites(path: Path, clock: VirtualClock) -> tuple[MockAdapter, MockAdapter]:
     inventory = embedded_inventory(path)
-    setting = Setting(clock, NoSecrets())
+    setting = Setting(clock, Secretless())
     return MockAdapter(inventory.sites[HOME], setting), MockAdapter(inventory.sites[AWAY], setting)
 
 
@@ -79,7 +74,9 @@ def test_two_prepared_transactions_wait_for_a_decision(tmp_path: Path, clock: Vi
     for adapter in (ny, nj):
         answers = adapter.probe("transactions", ["Trading_VPN", "Risk_VPN", "Settlement_VPN"])
         prepared = {
-            vpn: [item.xid for item in found.items if item.state == "prepared" and item.replicated]
+            vpn: [
+                item.xid for item in told(Transactions, found).items if item.state == "prepared" and item.replicated
+            ]
             for vpn, found in answers.items()
         }
         assert prepared == {
@@ -87,12 +84,12 @@ def test_two_prepared_transactions_wait_for_a_decision(tmp_path: Path, clock: Vi
             "Risk_VPN": [],
             "Settlement_VPN": [],
         }
-    assert len(ny.probe("transactions", ["Trading_VPN"])["Trading_VPN"].items) == 5
+    assert len(read(ny, Transactions, "Trading_VPN").items) == 5
     ny.close()
     nj.close()
 
 
-def test_both_adapters_of_a_process_share_one_world(tmp_path: Path, clock: VirtualClock, permit: Any) -> None:
+def test_both_adapters_of_a_process_share_one_world(tmp_path: Path, clock: VirtualClock, permit: Permits) -> None:
     """A role changed through one is seen through the other, and the file has it after both are closed."""
     path = tmp_path / "world.json"
     embedded_world(path, clock)
@@ -104,7 +101,7 @@ def test_both_adapters_of_a_process_share_one_world(tmp_path: Path, clock: Virtu
     list(nj.apply("set_role", [Call("Trading_VPN", {"role": "active"})], permit))
     ny.close()
     clock.advance(2)
-    found = nj.probe("replication", ["Trading_VPN"])["Trading_VPN"]
+    found = read(nj, ReplicationStatus, "Trading_VPN")
     assert (found.role, found.queue_bound) == (Role.ACTIVE, True)
     nj.close()
     again = World.load(path, clock)
@@ -117,7 +114,7 @@ def test_the_default_names_a_world_in_memory(clock: VirtualClock) -> None:
     reference = WORLDS.register("embedded", World(embedded_layout(), clock))
     try:
         assert reference == "memory:embedded"
-        adapter = MockAdapter(embedded_inventory().sites[HOME], Setting(clock, NoSecrets()))
+        adapter = MockAdapter(embedded_inventory().sites[HOME], Setting(clock, Secretless()))
         adapter.open()
         adapter.close()
     finally:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from adapters.mock.adapter import MockAdapter
 from adapters.mock.world import World
 from orchestrator.contract import Call, Effect
-from orchestrator.readings import Fence
-
-Build = Callable[..., Any]
-
-
-class _Permit:
-    def check(self) -> None:
-        """Everything may leave."""
+from orchestrator.readings import Endpoints, Fence, QueueDepth
+from tests.seam import Permits, read, told
+from tests.world.stage import Adapters, Stages
 
 
-def fence(adapter: Any) -> Fence:
-    found = adapter.probe("fence", ["V"])["V"]
-    assert isinstance(found, Fence)
-    return found
+def fence(adapter: MockAdapter) -> Fence:
+    return read(adapter, Fence, "V")
 
 
-def shut(adapter: Any, state: str) -> list[Effect]:
-    return [result.effect for result in adapter.apply("set_backbone", [Call("V", {"state": state})], _Permit())]
+def shut(adapter: MockAdapter, state: str) -> list[Effect]:
+    return [result.effect for result in adapter.apply("set_backbone", [Call("V", {"state": state})], Permits())]
 
 
-def test_a_shut_backbone_drops_clients_and_bridge(stage: Build, adapter: Build) -> None:
+def test_a_shut_backbone_drops_clients_and_bridge(stage: Stages, adapter: Adapters) -> None:
     """All clients go at once, none can come, and the mate's bridge loses the queue: a fenced site drains nothing."""
     here = stage(publish_rate=10, backlog=50, drain_rate=10)
     ny = adapter(here.world, "ny")
@@ -41,7 +33,7 @@ def test_a_shut_backbone_drops_clients_and_bridge(stage: Build, adapter: Build) 
     assert (here.depth(), here.row("nj").local_bridge, here.row("ny").queue_bound) == (before, "down", False)
 
 
-def test_an_opened_backbone_lets_them_back(stage: Build, adapter: Build) -> None:
+def test_an_opened_backbone_lets_them_back(stage: Stages, adapter: Adapters) -> None:
     """Clients come by their host list, the bridge dials again, the queue drains, and nothing was lost."""
     here = stage(publish_rate=10, backlog=50, drain_rate=100)
     ny = adapter(here.world, "ny")
@@ -52,7 +44,7 @@ def test_an_opened_backbone_lets_them_back(stage: Build, adapter: Build) -> None
     assert (fence(ny).open, here.depth(), here.row("nj").local_bridge, here.tally().lost) == (True, 0, "up", 0)
 
 
-def test_each_node_is_told(stage: Build, adapter: Build) -> None:
+def test_each_node_is_told(stage: Stages, adapter: Adapters) -> None:
     """The flag is not config-synced: the adapter shuts both nodes, and a switch-over does not let clients in."""
     here = stage(ha=True, publish_rate=10)
     ny = adapter(here.world, "ny")
@@ -63,7 +55,7 @@ def test_each_node_is_told(stage: Build, adapter: Build) -> None:
     assert fence(ny).closed is True
 
 
-def test_a_node_that_does_not_answer_makes_the_fence_unknown(stage: Build, adapter: Build) -> None:
+def test_a_node_that_does_not_answer_makes_the_fence_unknown(stage: Stages, adapter: Adapters) -> None:
     """Closed is a word about every node; silence is not one."""
     here = stage(publish_rate=10)
     ny = adapter(here.world, "ny")
@@ -72,7 +64,7 @@ def test_a_node_that_does_not_answer_makes_the_fence_unknown(stage: Build, adapt
     assert (fence(ny).closed, fence(ny).open) == (None, None)
 
 
-def test_a_fence_survives_on_file(stage: Build, tmp_path: Path) -> None:
+def test_a_fence_survives_on_file(stage: Stages, tmp_path: Path) -> None:
     """A world that is saved and loaded is fenced as before, and remembers that replication is suspended."""
     here = stage(publish_rate=10)
     here.node("ny").set_msg_backbone(up=False)
@@ -83,23 +75,23 @@ def test_a_fence_survives_on_file(stage: Build, tmp_path: Path) -> None:
     assert (node.is_backbone_up(), node.replication_queue("V").reject_on_discard) == (False, False)
 
 
-def test_suspension_stores_locally_what_the_queue_cannot_hold(stage: Build, adapter: Build) -> None:
+def test_suspension_stores_locally_what_the_queue_cannot_hold(stage: Stages, adapter: Adapters) -> None:
     """Seed 003, step 3: publishers go on once the queue is full, and the sites differ from then on."""
     here = stage(publish_rate=100, drain_rate=1, quota_mb=1, message_bytes=1_048_576 // 50)
     here.fault("any: bridge down")
     here.node("ny").set_reject_on_discard("V", enabled=False)
     here.wait(5)
     assert here.tally().acknowledged > here.depth()
-    queue = adapter(here.world, "nj").probe("replication_queue", ["V"])["V"]
+    queue = read(adapter(here.world, "nj"), QueueDepth, "V")
     assert queue.rejects_on_discard is False  # config-sync carries it to the other site (facts section 1.4)
 
 
-def test_endpoints_tell_the_age_of_their_oldest_message(stage: Build, adapter: Build) -> None:
+def test_endpoints_tell_the_age_of_their_oldest_message(stage: Stages, adapter: Adapters) -> None:
     """In seconds since the epoch, never later than it was sent, and to a second exact."""
     here = stage(publish_rate=10, consume_rate=0, unconsumed=0)
     here.wait(30)
     here.depth()
-    found = adapter(here.world, "ny").probe("endpoints", ["V"])["V"]
+    found = read(adapter(here.world, "ny"), Endpoints, "V")
     queue = next(item for item in found.items if item.endpoint == "queue")
     assert queue.messages == 300
-    assert here.clock.now() - 31 <= queue.oldest_at <= here.clock.now() - 29
+    assert here.clock.now() - 31 <= told(float, queue.oldest_at) <= here.clock.now() - 29

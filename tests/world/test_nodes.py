@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from adapters.mock.appliance import Refused
 from orchestrator.errors import DefinitionError, Unreachable
+from tests.world.stage import Stage, Stages
 
-Build = Callable[..., Any]
 
-
-def spools(here: Any, site: str = "ny") -> list[str]:
+def spools(here: Stage, site: str = "ny") -> list[str]:
     return [here.node(site, number).redundancy().spool for number in (1, 2)]
 
 
-def test_exactly_one_node_of_a_pair_has_the_active_spool(stage: Build) -> None:
+def test_exactly_one_node_of_a_pair_has_the_active_spool(stage: Stages) -> None:
     """The first serves, the second stands by and says so."""
     here = stage(ha=True)
     one, two = (here.node("ny", number).redundancy() for number in (1, 2))
@@ -27,13 +23,13 @@ def test_exactly_one_node_of_a_pair_has_the_active_spool(stage: Build) -> None:
     assert one.up and one.configured and one.mate_link_up
 
 
-def test_a_node_alone_is_not_configured_for_redundancy(stage: Build) -> None:
+def test_a_node_alone_is_not_configured_for_redundancy(stage: Stages) -> None:
     """A standalone appliance serves without a mate; that is no fault."""
     view = stage().node("ny").redundancy()
     assert (view.configured, view.activity, view.spool) == (False, "Local Active", "AD-Active")
 
 
-def test_the_node_that_does_not_serve_shows_an_empty_queue_and_refuses(stage: Build) -> None:
+def test_the_node_that_does_not_serve_shows_an_empty_queue_and_refuses(stage: Stages) -> None:
     """A trap that is really there: 0 on the wrong node is not drained."""
     here = stage(ha=True, backlog=700, publish_rate=0, drain_rate=1)
     assert here.depth() == 700
@@ -43,7 +39,7 @@ def test_the_node_that_does_not_serve_shows_an_empty_queue_and_refuses(stage: Bu
     assert here.row("ny").role == "active"
 
 
-def test_a_switch_over_interrupts_and_loses_nothing(stage: Build) -> None:
+def test_a_switch_over_interrupts_and_loses_nothing(stage: Stages) -> None:
     """Nobody serves for a while, then the mate does with the same messages; the bridge dials anew."""
     here = stage(ha=True, publish_rate=100, drain_rate=50, backlog=500, unconsumed=500, consume_rate=10)
     here.wait(1)
@@ -62,7 +58,7 @@ def test_a_switch_over_interrupts_and_loses_nothing(stage: Build) -> None:
     assert here.tally().outages == ((1.0, 3.0),)
 
 
-def test_a_dead_node_is_replaced_by_its_mate(stage: Build) -> None:
+def test_a_dead_node_is_replaced_by_its_mate(stage: Stages) -> None:
     """The survivor takes over, says that its mate is gone, and gives nothing back when the other returns."""
     here = stage(ha=True)
     here.fault("at 1s: node ny/NY_Appliance1 down 30s")
@@ -75,7 +71,7 @@ def test_a_dead_node_is_replaced_by_its_mate(stage: Build) -> None:
     assert spools(here) == ["AD-Standby", "AD-Active"]
 
 
-def test_a_node_that_dies_while_taking_over_leaves_nobody(stage: Build) -> None:
+def test_a_node_that_dies_while_taking_over_leaves_nobody(stage: Stages) -> None:
     """Both dead: nobody serves until one of them returns and has taken over."""
     here = stage(ha=True)
     here.fault("at 1s: node ny/NY_Appliance1 down", "at 2s: node ny/NY_Appliance2 down 10s")
@@ -88,7 +84,7 @@ def test_a_node_that_dies_while_taking_over_leaves_nobody(stage: Build) -> None:
     assert here.tally().outages == ((1.0, 14.0),)
 
 
-def test_the_death_of_a_lone_node_is_an_outage_until_it_returns(stage: Build) -> None:
+def test_the_death_of_a_lone_node_is_an_outage_until_it_returns(stage: Stages) -> None:
     """A site of one node: clients wait, and the role is found again as it was."""
     here = stage(publish_rate=50)
     here.fault("at 10s: node ny/NY_Appliance1 down 20s")
@@ -101,7 +97,7 @@ def test_the_death_of_a_lone_node_is_an_outage_until_it_returns(stage: Build) ->
     assert here.tally().lost == 0
 
 
-def test_a_lost_site_that_returns_makes_two_actives(stage: Build) -> None:
+def test_a_lost_site_that_returns_makes_two_actives(stage: Stages) -> None:
     """Seed 003: the failed site was configured active, so it recovers active."""
     here = stage()
     here.fault("at 1s: node ny/NY_Appliance1 down 60s")
@@ -111,7 +107,7 @@ def test_a_lost_site_that_returns_makes_two_actives(stage: Build) -> None:
     assert here.tally().both_active == ((63.0, 105.0),)
 
 
-def test_unreachable_management_disturbs_nobody_else(stage: Build) -> None:
+def test_unreachable_management_disturbs_nobody_else(stage: Stages) -> None:
     """Only whoever asks notices: clients publish on and the bridge carries on."""
     here = stage(publish_rate=100, drain_rate=200, backlog=500)
     here.fault("at 0s: unreachable nj 4s")
@@ -124,7 +120,7 @@ def test_unreachable_management_disturbs_nobody_else(stage: Build) -> None:
     assert here.depth() == pytest.approx(100, abs=2)
 
 
-def test_a_split_pair_claims_twice(stage: Build) -> None:
+def test_a_split_pair_claims_twice(stage: Stages) -> None:
     """During a split both nodes say that they serve; afterwards one does."""
     here = stage(ha=True)
     here.fault("at 0s: ha split ny 10s")
@@ -134,7 +130,7 @@ def test_a_split_pair_claims_twice(stage: Build) -> None:
     assert spools(here) == ["AD-Active", "AD-Standby"]
 
 
-def test_names_that_are_not_there_are_named(stage: Build) -> None:
+def test_names_that_are_not_there_are_named(stage: Stages) -> None:
     """A slip in an inventory is told with what there is."""
     here = stage()
     with pytest.raises(DefinitionError, match="no site la; it has ny, nj"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 
 from hypothesis import given
@@ -14,8 +15,8 @@ SPAN = st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[
 SPANS = st.lists(SPAN, max_size=12)
 
 
-def singles(runs: object) -> list[int]:
-    return [number for start, stop in runs for number in range(start, stop)]  # type: ignore[attr-defined]
+def singles(runs: Iterable[Run]) -> list[int]:
+    return [number for start, stop in runs for number in range(start, stop)]
 
 
 @given(st.lists(st.tuples(st.booleans(), SPAN), max_size=25))

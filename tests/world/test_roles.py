@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from adapters.mock.account import CommandCount, CommandKey
-from adapters.mock.appliance import NoSuchObject
+from adapters.mock.appliance import NoSuchObject, VpnReplication
+from tests.world.stage import Stages
 
-Build = Callable[..., Any]
 
-
-def flags(row: Any) -> tuple[Any, ...]:
+def flags(row: VpnReplication) -> tuple[object, ...]:
     """The columns C B R Q S."""
     return row.role, row.local_bridge, row.remote_bridge_up, row.queue_bound, row.sync_eligible
 
 
-def test_each_flag_applies_to_one_side_only(stage: Build) -> None:
+def test_each_flag_applies_to_one_side_only(stage: Stages) -> None:
     """Active: R, Q, S and no B. Standby: B and no R, Q, S."""
     here = stage(publish_rate=10)
     here.wait(1)
@@ -26,7 +22,7 @@ def test_each_flag_applies_to_one_side_only(stage: Build) -> None:
     assert flags(here.row("nj")) == ("standby", "up", None, None, None)
 
 
-def test_after_demotion_both_are_standby_and_the_bound_bridge_stays(stage: Build) -> None:
+def test_after_demotion_both_are_standby_and_the_bound_bridge_stays(stage: Stages) -> None:
     """The target's bridge drains on; the former active's own bridge finds nobody to bind to."""
     here = stage(publish_rate=10, backlog=500)
     here.role("ny", "standby")
@@ -36,7 +32,7 @@ def test_after_demotion_both_are_standby_and_the_bound_bridge_stays(stage: Build
     assert here.row("ny").local_bridge == "down"
 
 
-def test_promotion_turns_the_bridge_round(stage: Build) -> None:
+def test_promotion_turns_the_bridge_round(stage: Stages) -> None:
     """The new active's bridge is disabled; the old active's dials, then binds, after a while."""
     here = stage(publish_rate=10)
     here.role("ny", "standby")
@@ -52,7 +48,7 @@ def test_promotion_turns_the_bridge_round(stage: Build) -> None:
     assert flags(here.row("nj")) == ("active", None, True, True, True)
 
 
-def test_giving_activity_back_before_promotion_loses_nothing(stage: Build) -> None:
+def test_giving_activity_back_before_promotion_loses_nothing(stage: Stages) -> None:
     """Revert: the old site still holds what it queued, and the bridge never left it."""
     here = stage(publish_rate=200, drain_rate=300, backlog=2_000, unconsumed=2_000)
     here.wait(1)
@@ -65,7 +61,7 @@ def test_giving_activity_back_before_promotion_loses_nothing(stage: Build) -> No
     assert tally.outage_seconds == pytest.approx(2)
 
 
-def test_two_active_sites_are_recorded(stage: Build) -> None:
+def test_two_active_sites_are_recorded(stage: Stages) -> None:
     """The account notes from when to when both sites were active, though no message was harmed."""
     here = stage()
     here.wait(3)
@@ -78,7 +74,7 @@ def test_two_active_sites_are_recorded(stage: Build) -> None:
     assert here.tally().outages == ()
 
 
-def test_outages_and_role_changes_carry_their_moments(stage: Build) -> None:
+def test_outages_and_role_changes_carry_their_moments(stage: Stages) -> None:
     """The account knows when nobody served."""
     here = stage()
     here.wait(10)
@@ -95,7 +91,7 @@ def test_outages_and_role_changes_carry_their_moments(stage: Build) -> None:
     ]
 
 
-def test_a_role_that_is_there_already_changes_nothing(stage: Build) -> None:
+def test_a_role_that_is_there_already_changes_nothing(stage: Stages) -> None:
     """Idempotent: the second command arrives and has no effect."""
     here = stage()
     here.role("ny", "standby")
@@ -105,7 +101,7 @@ def test_a_role_that_is_there_already_changes_nothing(stage: Build) -> None:
     assert len(here.tally().roles) == 2
 
 
-def test_a_cut_bridge_between_two_standbys_binds_again_to_the_former_active(stage: Build) -> None:
+def test_a_cut_bridge_between_two_standbys_binds_again_to_the_former_active(stage: Stages) -> None:
     """After the link is back the drain goes on: waiting is a choice that can work."""
     here = stage(publish_rate=0, backlog=1_000, unconsumed=1_000, consume_rate=0, drain_rate=100)
     here.role("ny", "standby")
@@ -121,7 +117,7 @@ def test_a_cut_bridge_between_two_standbys_binds_again_to_the_former_active(stag
     assert here.depth() == 0
 
 
-def test_clients_follow_the_active_site(stage: Build) -> None:
+def test_clients_follow_the_active_site(stage: Stages) -> None:
     """A standby drops its clients; they find the new active by their host list, and publishing goes on."""
     here = stage(publish_rate=100)
     here.wait(1)
@@ -134,7 +130,7 @@ def test_clients_follow_the_active_site(stage: Build) -> None:
     assert here.tally().acknowledged - before == pytest.approx(1_000, abs=101)
 
 
-def test_clients_try_their_host_list_now_and_then(stage: Build) -> None:
+def test_clients_try_their_host_list_now_and_then(stage: Stages) -> None:
     """Not before a first pause, and then only at their tries: a promotion between two tries waits for the next."""
     here = stage(publish_rate=1_000, world={"reconnect": 8.0})
     here.role("ny", "standby")
@@ -153,7 +149,7 @@ def test_clients_try_their_host_list_now_and_then(stage: Build) -> None:
     assert here.tally().acknowledged > first
 
 
-def test_a_vpn_that_is_not_replicated_has_no_queue_and_no_bridge(stage: Build) -> None:
+def test_a_vpn_that_is_not_replicated_has_no_queue_and_no_bridge(stage: Stages) -> None:
     """Admin down: its role still shows, its replication queue does not exist."""
     here = stage(replicated=False, publish_rate=10)
     here.wait(5)
@@ -164,7 +160,7 @@ def test_a_vpn_that_is_not_replicated_has_no_queue_and_no_bridge(stage: Build) -
     assert here.tally().lost == 0
 
 
-def test_an_unknown_vpn_is_not_there(stage: Build) -> None:
+def test_an_unknown_vpn_is_not_there(stage: Stages) -> None:
     """A name the world does not have is an answer, not a row of defaults."""
     here = stage()
     for ask in (here.node("ny").replication, here.node("ny").replication_queue, here.node("ny").transactions):

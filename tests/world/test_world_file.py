@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +21,6 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
-
-Build = Callable[..., Any]
 
 
 def kept(path: Path) -> dict[str, Any]:

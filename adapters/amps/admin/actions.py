@@ -136,6 +136,10 @@ def _transports(instance: AmpsInstance, service: str) -> list[str]:
     nodes = list_in(instance.reader.node("transports"), "transports") or []
     wanted = instance.of(service).client_transports
     if wanted is None:
+        untold = [text_in(node, "name") or "one" for node in nodes if text_in(node, "type") is None]
+        if untold:  # it may be the one that takes the mate's link
+            names = ", ".join(untold)
+            raise _nothing(instance, f"it does not tell what {names} are for: name client_transports in the options")
         nodes = [node for node in nodes if text_in(node, "type") not in REPLICATION_TYPES]
     else:
         missing = set(wanted) - {text_in(node, "name") for node in nodes}
@@ -152,7 +156,7 @@ def _link(instance: AmpsInstance, service: str) -> list[str]:
         named = [node for node in nodes if wanted in (text_in(node, "name"), text_in(node, "destination_name"))]
         nodes = named or [node for node in nodes if text_in(node, "destination_group_name") == wanted]
     if len(nodes) > 1:
-        raise _nothing(instance, "which of its links goes to the mate is not said", "name it as mate in the options")
+        raise _nothing(instance, "which of its links goes to the mate is not said: name it as mate in the options")
     return _told(instance, nodes, "link to the mate")
 
 
@@ -174,8 +178,8 @@ def _told(instance: AmpsInstance, nodes: Sequence[Node], what: str) -> list[str]
     return ids
 
 
-def _nothing(instance: AmpsInstance, why: str, hint: str = "") -> CommandRejected:
-    return CommandRejected(f"{instance.device.name}: {why}", device=instance.device.name, hint=hint)
+def _nothing(instance: AmpsInstance, why: str) -> CommandRejected:
+    return CommandRejected(f"{instance.device.name}: {why}", device=instance.device.name)
 
 
 def permission_paths(instance: AmpsInstance, service: str) -> list[str]:

@@ -72,8 +72,10 @@ def read_transports(instance: AmpsInstance, service: str) -> Transports:
 
 def _transport(node: Node, wanted: Sequence[str] | None) -> Transport:
     name, kind = text_in(node, "name") or text_in(node, "id") or "", text_in(node, "type")
-    is_for_clients = name in wanted if wanted is not None else kind not in REPLICATION_TYPES
-    return Transport(name=name, type=kind, replication=not is_for_clients, enabled=flag_in(node, "is_enabled"))
+    is_for_others: bool | None = None if kind is None else kind in REPLICATION_TYPES
+    if wanted is not None:
+        is_for_others = name not in wanted
+    return Transport(name=name, type=kind, replication=is_for_others, enabled=flag_in(node, "is_enabled"))
 
 
 def read_clients(instance: AmpsInstance, service: str) -> Clients:

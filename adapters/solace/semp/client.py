@@ -148,9 +148,13 @@ class SempReader:
 
     def _next_target(self, uri: str, path: str, reply: Reply) -> str:
         """Path and query of the next page. Its host is not looked at: the password goes to the device we mean."""
-        parts = urlsplit(uri)
+        elsewhere = self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
+        try:
+            parts = urlsplit(uri)
+        except ValueError as error:
+            raise elsewhere from error
         if parts.path != path or not parts.query or not uri.isascii() or not uri.isprintable():
-            raise self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
+            raise elsewhere
         return f"{parts.path}?{parts.query}"
 
     def _unreadable(self, why: str, reply: Reply) -> UnreadableReply:

@@ -15,6 +15,7 @@ from orchestrator.findings import Finding, Level
 from orchestrator.readings import Bridge, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
 from orchestrator.reports.readiness.shapes import Checked, SiteRead
 
+_NO_ACTIVE = "no active site is known"
 _READ_FIRST = "read it with `failover status` once the site answers, and check again"
 
 
@@ -105,7 +106,8 @@ def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus
             "the queue is behind or the bridge was away; look whether the queue falls, and at the rates",
         )
     elif eligible is None:
-        finding = _unknown("sync", _of("eligibility", service, "the active site did not tell it"))
+        why = _NO_ACTIVE if active is None else "the active site did not tell it"
+        finding = _unknown("sync", _of("eligibility", service, why))
     words = {True: "eligible", False: "NOT eligible", None: "unknown"}[eligible]
     return Checked("sync", words, service=service, finding=finding)
 
@@ -147,7 +149,7 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
             "look whether it falls before you move it: `failover watch`",
         )
     elif full is None or failed or not isinstance(there, QueueDepth) or there.messages is None:
-        roles = "which site is active, and which standby, is not known" if None in (active, standby) else ""
+        roles = "no active site with a standby mate is known" if None in (active, standby) else ""
         why = failed or roles or "usage, quota or depth was not told"
         finding = _unknown("queue", _of("replication queue", service, why))
     return Checked("queue", words, service=service, finding=finding)
@@ -156,7 +158,7 @@ def _queue(service: str, sites: tuple[SiteRead, SiteRead], active: str | None, s
 def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | None) -> Checked:
     found = next((site.of("transactions", service) for site in sites if site.name == active), None)
     if not isinstance(found, Transactions):
-        why = found.text if isinstance(found, Failure) else "no active site is known"
+        why = found.text if isinstance(found, Failure) else _NO_ACTIVE
         finding = _unknown("transactions", _of("transactions", service, why))
         return Checked("transactions", "unknown", service=service, finding=finding)
     states = [item.state for item in found.items if item.replicated is not False]
@@ -167,14 +169,15 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
     note = _found(
         Level.NOTE,
         "transactions-prepared",
-        f"{service} has {prepared} prepared transactions at {active}; each needs a decision while nobody serves",
+        f"{service} has {counted(prepared, 'prepared transaction')} at {active}; each needs a decision while nobody "
+        "serves",
         "have the decisions ready: `--xa FILE`",
     )
     return Checked("transactions", f"{prepared} prepared", service=service, finding=note if prepared else None)
 
 
 def _of(what: str, service: str, why: str) -> str:
-    return f"the {what} of {service} is unknown: {why}"
+    return f"the {what} of {service} {'are' if what.endswith('s') else 'is'} unknown: {why}"
 
 
 def _unknown(check: str, message: str) -> Finding:
