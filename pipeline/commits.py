@@ -109,7 +109,8 @@ class CommitLog:
     def __init__(self, directory: Path, opening: Opening) -> None:
         """Begin a collection in ``directory``, or go on with the one that is there.
 
-        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is somebody else's.
+        Raises ``LeaseHeld`` when another process collects into it, ``DefinitionError`` when it is somebody else's, or
+        holds an export that has ended.
         """
         self._directory = directory
         self._stream = _held(directory / NAME)
@@ -118,7 +119,7 @@ class CommitLog:
             self.opening = _opening(lines, opening, directory) if lines else opening
             self.commits = _commits(lines[1:], directory / NAME)
             if not lines:
-                self._append(opening)
+                self._begin(opening)
         except BaseException:
             self._stream.close()
             raise
@@ -170,8 +171,15 @@ class CommitLog:
     def end(self, manifest: Manifest) -> Manifest:
         """Write the manifest, which says all that this record did, and remove the record. Raises ``OSError``."""
         write_whole(self._directory / MANIFEST, manifest.encoded())
-        (self._directory / NAME).unlink()
+        (self._directory / NAME).unlink(missing_ok=True)  # by who ended it before us, while we waited for the record
         return manifest
+
+    def _begin(self, opening: Opening) -> None:
+        """Looked for only now: until we held the record, another process could end its export."""
+        if (self._directory / MANIFEST).exists():
+            (self._directory / NAME).unlink(missing_ok=True)
+            raise _finished(self._directory)
+        self._append(opening)
 
     def close(self) -> None:
         """Let others have the directory."""
@@ -194,10 +202,14 @@ def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
     Raises ``DefinitionError`` when the directory holds an export that has ended, and the errors of ``CommitLog``.
     """
     if (directory / MANIFEST).exists() and not (directory / NAME).exists():
-        raise DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
+        raise _finished(directory)
     with closing(CommitLog(directory, opening)) as log:
         log.sweep()
         yield log
+
+
+def _finished(directory: Path) -> DefinitionError:
+    return DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
 
 
 def _held(path: Path) -> BinaryIO:

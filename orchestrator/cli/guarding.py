@@ -25,7 +25,7 @@ from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.errors import DefinitionError, FailoverError, JournalUnavailable
+from orchestrator.errors import DefinitionError, FailoverError, JournalError
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
 from orchestrator.reports.history import History
@@ -147,13 +147,14 @@ class _Guard:
     # The watch
 
     def go_on(self) -> None:
-        """Look, act, wait, until the site is safe. A journal that is away does not end it."""
+        """Look, act, wait, until the site is safe. Neither a journal that is away, or does not prove itself, nor an
+        inventory that is being edited ends it: that would leave the site to itself."""
         while True:
             code = self._code
             try:
                 if self._round():
                     return
-            except JournalUnavailable as error:
+            except (JournalError, DefinitionError) as error:
                 self._fail(error)
                 self._tools.clock.sleep(self._wish.interval_s)
                 self._code = code

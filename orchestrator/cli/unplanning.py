@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator import events as ev
 from orchestrator.cli.wiring import Tools
 from orchestrator.decide.approve import RISK_GATE
-from orchestrator.errors import DefinitionError, NotStarted
+from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.reports.history import History, outage_of_all
 from orchestrator.runbook import Choice
 from orchestrator.site import Inventory, Site
@@ -49,11 +49,21 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 
 
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """The plan with what the newest stored readings say of the failed site, for each service."""
+    """The plan with what the newest stored readings say of the failed site, for each service.
+
+    It is for people to know, so a record of some earlier run that does not prove itself keeps nobody from acting now.
+    """
     with closing(tools.journal()) as journal:
         history = History(journal, _sites_of(plan))
-        notes = tuple(history.last_known(service, plan.source) for service in plan.services)
+        notes = tuple(_last_known(history, service, plan.source) for service in plan.services)
     return plan.model_copy(update={"notes": notes})
+
+
+def _last_known(history: History, service: str, site: str) -> str:
+    try:
+        return history.last_known(service, site)
+    except JournalCorrupt as error:
+        return f"last known of {service} at {site}: unknown; {error}"
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:

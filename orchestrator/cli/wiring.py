@@ -79,11 +79,6 @@ class Tools:
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
-        except ValueError:  # its text may be a piece of a password that was not escaped
-            raise DefinitionError(
-                f"{JOURNAL_VARIABLE} is not the URL of a database",
-                hint="postgresql+psycopg://user:password@host:port/database; in a password / is %2F, and @ is %40",
-            ) from None
 
     def signer(self) -> Signer | None:
         """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
@@ -255,13 +250,20 @@ def checked_text(text: str, what: str) -> str:
 
 
 def _passwords_of(url: str) -> list[str]:
-    """The passwords in a database's URL: it may also stand among its parameters."""
+    """The passwords in a database's URL: it may also stand among its parameters. Raises ``DefinitionError`` for a URL
+    that would be taken apart within a password, a piece of which would then be in some error."""
     from urllib.parse import parse_qs, unquote, urlsplit
 
     try:
         parts = urlsplit(url)
+        is_one = parts.netloc.count("@") <= 1 and (parts.port is None or parts.port >= 0)
     except ValueError:
-        return []
+        is_one = False
+    if not is_one:
+        raise DefinitionError(
+            f"{JOURNAL_VARIABLE} is not the URL of a database",
+            hint="postgresql+psycopg://user:password@host:port/database, where a password has %40 for @ and %3A for :",
+        )
     return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
 
 

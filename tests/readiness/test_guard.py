@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -334,6 +335,24 @@ def test_a_journal_that_is_away_for_a_while(night: Night) -> None:
     assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
     # Once for each thing that it keeps from being done: the door was up first, then the role was seen too.
     assert ended.err.count("it is no file that only we can write") == 2
+
+
+def test_an_inventory_that_is_being_edited(night: Night) -> None:
+    """Law: a guard outlives an inventory that cannot be read for a while: what keeps it from acting is said."""
+    night.lose()
+    inventory, clock = Path(night.inventory), night.shell.clock
+    assert isinstance(clock, StoppedClock)
+    whole = inventory.read_text(encoding="utf-8")
+
+    def half_written() -> None:
+        inventory.write_text("sites: [", encoding="utf-8")
+        clock.meanwhile(120.0, lambda: inventory.write_text(whole, encoding="utf-8"))
+
+    clock.meanwhile(1.0, half_written)
+    ended = night.guard()
+    assert (ended.code, night.role(), night.doors()) == (0, "standby", [False])
+    # Once for each thing that it keeps from being done, as with the journal.
+    assert ended.err.count("this is not YAML") == 2
 
 
 def test_a_run_that_stopped_half_way_is_gone_on_with(night: Night) -> None:

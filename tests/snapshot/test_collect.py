@@ -147,6 +147,16 @@ def test_directories_that_are_not_ours(tmp_path: Path) -> None:
         collect(Device([5]), tmp_path / "a", JOB, VirtualClock(NOON))
 
 
+def test_an_export_that_ends_just_before_the_record_is_opened(tmp_path: Path) -> None:
+    """Law: who looked before another process ended its export, and opens the record after that, begins no other one in
+    its place: that would remove every file of the one that ended."""
+    manifest = collect(Device([5]), tmp_path, JOB, VirtualClock(NOON))
+    with pytest.raises(DefinitionError, match="holds a finished export"):
+        CommitLog(tmp_path, Opening(site="ny", started_at=NOON))
+    assert not (tmp_path / RECORD).exists()
+    assert len(rows(tmp_path, manifest)) == manifest.messages
+
+
 @pytest.mark.parametrize("line", [b"[" * 100_000, b"9" * 5_000, b"\xff", b"null", b"{}", b'{"next_file": "x"}'])
 def test_a_record_that_is_none(tmp_path: Path, line: bytes) -> None:
     """Law: a line of the record that no collection wrote is one sentence, with file and line."""

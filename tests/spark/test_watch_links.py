@@ -86,6 +86,13 @@ def test_the_rate_is_taken_from_what_became_less() -> None:
         assert (standing["drain_rate_s_per_s"], standing["level_in_s"]) == (None, None)
 
 
+def test_two_looks_at_one_moment() -> None:
+    """Law: ``failover watch`` and ``check`` may look at the same moment: between the two nothing was sent in no time."""
+    seen = [Joined(10.0, 3.0, out=5), Joined(10.0, 4.0, out=7)]
+    assert standing_of(course_of(seen)[0], *KEY, AT_ONCE)["sent_per_s"] is None
+    assert standing_of(course_of([Joined(0.0, 3.0, out=1), *seen])[0], *KEY, AT_ONCE)["sent_per_s"] is None
+
+
 def test_what_is_progress() -> None:
     """Law: messages that go out, or fewer seconds behind, are progress; more seconds behind alone are none, and a link
     under load that keeps its distance is not stalled."""
