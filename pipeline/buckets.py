@@ -14,8 +14,6 @@ keeps its order inside, and its two ends stand for it when its stream's order is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -67,14 +65,14 @@ def _paired(table: DataFrame, pieces: int) -> DataFrame:
     """One row for each bucket, with the values of both sides beside each other; a stream's buckets are together, so
     that nothing after this moves rows again."""
     # What the position of the first message adds to every product, taken away again: a shift alone is no difference.
-    moved = table.withColumn("placed", F.col("placed") - F.col("first") * F.col("sum"))
+    moved = table.withColumn("placed", F.expr("placed - first * sum"))
     values = [_of_side(name, side) for side in (LEFT, RIGHT) for name in _SIDE_VALUES]
-    return moved.repartition(pieces, *STREAM).groupBy(*BUCKET).agg(*values)
+    return moved.repartition(pieces, *STREAM).groupBy(*BUCKET).agg(*map(F.expr, values))
 
 
-def _of_side(name: str, side: int) -> Column:
-    value = F.max(F.when(F.col("side") == side, F.col(name)))
-    return (F.coalesce(value, F.lit(0)) if name in _COUNTS else value).alias(on(name, side))
+def _of_side(name: str, side: int) -> str:
+    value = f"max(CASE WHEN side = {side} THEN {name} END)"
+    return f"{f'coalesce({value}, 0)' if name in _COUNTS else value} AS {on(name, side)}"
 
 
 def on(name: str, side: int) -> str:
@@ -85,14 +83,10 @@ def on(name: str, side: int) -> str:
 def _with_clusters(table: DataFrame) -> DataFrame:
     """Adds ``differs``; ``has_both``: only such a bucket has an order to compare; ``cluster``: its number."""
     along = _along()
-    pairs = [(F.col(on(name, LEFT)), F.col(on(name, RIGHT))) for name in ("n", "sum", "xor", "placed")]
     begins = F.col("first_l") > F.max("last_l").over(along.rowsBetween(Window.unboundedPreceding, -1))
+    differs = " OR ".join(f"{on(name, LEFT)} != {on(name, RIGHT)}" for name in ("n", "sum", "xor", "placed"))
     return (
-        table.select(
-            "*",
-            reduce(or_, (left != right for left, right in pairs)).alias("differs"),
-            ((F.col("n_l") > 0) & (F.col("n_r") > 0)).alias("has_both"),
-        )
+        table.selectExpr("*", f"{differs} AS differs", "n_l > 0 AND n_r > 0 AS has_both")
         .withColumn("begins", F.coalesce(begins.cast("int"), F.lit(1)))
         .withColumn("cluster", F.sum("begins").over(along))
     )
@@ -131,24 +125,22 @@ def ends_of_clusters(table: DataFrame) -> DataFrame:
     return ends.drop("cluster")
 
 
-def endpoint_sums(table: DataFrame) -> Sequence[Column]:
+def endpoint_sums() -> Sequence[Column]:
     """What is folded over the buckets of one endpoint."""
-    undrilled = ~F.col("is_drilled")
     sums = [
-        fold(on(name, side)).alias(on(name, side))
+        f"{fold}({on(name, side)}) AS {on(name, side)}"
         for side in (LEFT, RIGHT)
-        for name, fold in (
-            *(("n", F.sum), ("local", F.sum), ("bytes", F.sum)),
-            *(("oldest", F.min), ("newest", F.max)),
-        )
+        for name, fold in (("n", "sum"), ("local", "sum"), ("bytes", "sum"), ("oldest", "min"), ("newest", "max"))
     ]
-    return [
-        *sums,
-        F.min(F.when(undrilled, F.col("first_l"))).alias("common_l"),
-        F.min(F.when(undrilled, F.col("first_r"))).alias("common_r"),
-        F.sum(F.when(undrilled, F.greatest("undigested_l", "undigested_r")).otherwise(0)).alias("unverified"),
-        F.count(F.lit(1)).alias("buckets"),
-        F.count(F.when(F.col("is_drilled"), 1)).alias("buckets_drilled"),
-        F.count(F.when(F.col("is_apart"), 1)).alias("clusters_apart"),
-        F.sum(F.when(F.col("is_drilled"), F.col("n_l") + F.col("n_r")).otherwise(0)).alias("rows_drilled"),
-    ]
+    return [*map(F.expr, sums), *map(F.expr, _OF_ENDPOINT)]
+
+
+_OF_ENDPOINT = (
+    "min(CASE WHEN NOT is_drilled THEN first_l END) AS common_l",
+    "min(CASE WHEN NOT is_drilled THEN first_r END) AS common_r",
+    "sum(CASE WHEN NOT is_drilled THEN greatest(undigested_l, undigested_r) ELSE 0 END) AS unverified",
+    "count(*) AS buckets",
+    "count(CASE WHEN is_drilled THEN 1 END) AS buckets_drilled",
+    "count(CASE WHEN is_apart THEN 1 END) AS clusters_apart",
+    "sum(CASE WHEN is_drilled THEN n_l + n_r ELSE 0 END) AS rows_drilled",
+)

@@ -81,81 +81,67 @@ def only(rows: DataFrame, wanted: Wanted) -> DataFrame:
 def by_message(rows: DataFrame, pieces: int) -> DataFrame:
     """One row for each message id of an endpoint, with the values of both sides beside each other."""
     # 64 bits of the digest are compared: what the fingerprints are made of, and of fixed width.
-    hashed = F.when(F.col("digest").isNotNull(), F.xxhash64("digest"))
-    state = F.when(F.col("replicated") == NOT_REPLICATED, 0).when(F.col("replicated") == PENDING, 1).otherwise(2)
-    prepared = rows.select(
+    prepared = rows.selectExpr(
         *STREAM,
         "message_id",
         "side",
         "position",
-        F.unix_micros("spooled_at").alias("spooled"),
-        hashed.alias("content"),
-        state.alias("state"),
+        "unix_micros(spooled_at) AS spooled",
+        "CASE WHEN digest IS NOT NULL THEN xxhash64(digest) END AS content",
+        f"CASE replicated WHEN '{NOT_REPLICATED}' THEN 0 WHEN '{PENDING}' THEN 1 ELSE 2 END AS state",
     )
-    values = [value for side in (LEFT, RIGHT) for value in _of_side(side)]
+    values = [F.expr(value) for side in (LEFT, RIGHT) for value in _of_side(side)]
     apart = prepared.repartition(pieces, *STREAM, "message_id")
     return apart.groupBy(*STREAM, "message_id").agg(*values)
 
 
-def _of_side(side: int) -> list[Column]:
-    here = F.col("side") == side
+def _of_side(side: int) -> list[str]:
     folds = (
-        *(("place", F.min, "position"), ("spooled", F.min, "spooled"), ("state", F.min, "state")),
-        *(("low", F.min, "content"), ("high", F.max, "content")),
+        *(("place", "min", "position"), ("spooled", "min", "spooled"), ("state", "min", "state")),
+        *(("low", "min", "content"), ("high", "max", "content")),
     )
     return [
-        F.count(F.when(here, 1)).alias(on("n", side)),
-        F.count(F.when(here & F.col("content").isNull(), 1)).alias(on("blind", side)),
-        *[fold(F.when(here, F.col(column))).alias(on(name, side)) for name, fold, column in folds],
+        f"count(CASE WHEN side = {side} THEN 1 END) AS {on('n', side)}",
+        f"count(CASE WHEN side = {side} AND content IS NULL THEN 1 END) AS {on('blind', side)}",
+        *(f"{fold}(CASE WHEN side = {side} THEN {column} END) AS {on(name, side)}" for name, fold, column in folds),
     ]
 
 
 def judged(messages: DataFrame) -> DataFrame:
     """Adds ``class``, None where nothing differs, and the numbers that are summed up."""
-    left, right = F.col("n_l"), F.col("n_r")
-    alone = (left == 0) | (right == 0)
-    seen = (F.col("blind_l") + F.col("blind_r")) == 0
-    changed = ~alone & seen & ((F.col("low_l") != F.col("low_r")) | (F.col("high_l") != F.col("high_r")))
-    is_local = alone & (F.coalesce("state_l", "state_r") == 0)
-    surplus_l, surplus_r = (_surplus(one, other) for one, other in ((left, right), (right, left)))
+    alone, seen = "(n_l = 0 OR n_r = 0)", "(blind_l + blind_r = 0)"
+    changed = f"(NOT {alone} AND {seen} AND (low_l != low_r OR high_l != high_r))"
     kind = (
-        F.when(is_local, "local")
-        .when(left == 0, "extra")
-        .when(right == 0, "missing")
-        .when(left != right, "duplicate")
-        .when(changed, "changed")
+        f"CASE WHEN {alone} AND coalesce(state_l, state_r) = 0 THEN 'local' WHEN n_l = 0 THEN 'extra'"
+        f" WHEN n_r = 0 THEN 'missing' WHEN n_l != n_r THEN 'duplicate' WHEN {changed} THEN 'changed' END"
     )
-    return messages.select(
+    return messages.selectExpr(
         "*",
-        kind.alias("class"),
-        changed.alias("is_changed"),
-        (~alone & ~seen).alias("is_unverified"),
-        surplus_l.alias("surplus_l"),
-        surplus_r.alias("surplus_r"),
-        F.greatest(F.least(left, right) - 1, F.lit(0)).alias("copies_at_both"),
+        f"{kind} AS class",
+        f"{changed} AS is_changed",
+        f"NOT {alone} AND NOT {seen} AS is_unverified",
+        # Copies beyond the first that the other side does not have too.
+        "greatest(n_l - greatest(n_r, 1), 0) AS surplus_l",
+        "greatest(n_r - greatest(n_l, 1), 0) AS surplus_r",
+        "greatest(least(n_l, n_r) - 1, 0) AS copies_at_both",
     )
-
-
-def _surplus(own: Column, other: Column) -> Column:
-    """Copies beyond the first that the other side does not have too."""
-    return F.greatest(own - F.greatest(other, F.lit(1)), F.lit(0))
 
 
 def sums() -> list[Column]:
     """What is folded over the messages (``judged``) of one endpoint."""
-    common = (F.col("n_l") > 0) & (F.col("n_r") > 0)
-    differs = F.col("class").isNotNull()
-    spooled = F.when(differs, F.coalesce("spooled_l", "spooled_r"))
-    return [
-        F.count(F.when(differs, 1)).alias("differences"),
-        *[F.sum(name).alias(name) for name in ("surplus_l", "surplus_r", "copies_at_both")],
-        F.count(F.when(F.col("is_changed"), 1)).alias("changed"),
-        F.count(F.when(F.col("is_unverified"), 1)).alias("unverified"),
-        F.min(F.when(common, F.col("place_l"))).alias("common_l"),
-        F.min(F.when(common, F.col("place_r"))).alias("common_r"),
-        F.min(spooled).alias("from"),
-        F.max(spooled).alias("to"),
-    ]
+    return [F.expr(text) for text in _OF_ENDPOINT]
+
+
+_OF_ENDPOINT = (
+    "count(class) AS differences",
+    *(f"sum({name}) AS {name}" for name in ("surplus_l", "surplus_r", "copies_at_both")),
+    "count(CASE WHEN is_changed THEN 1 END) AS changed",
+    "count(CASE WHEN is_unverified THEN 1 END) AS unverified",
+    "min(CASE WHEN n_l > 0 AND n_r > 0 THEN place_l END) AS common_l",
+    "min(CASE WHEN n_l > 0 AND n_r > 0 THEN place_r END) AS common_r",
+    "min(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS `from`",
+    "max(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS `to`",
+)
 
 
 def breaks_of_order(messages: DataFrame, table: DataFrame | None) -> DataFrame:

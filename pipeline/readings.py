@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from pipeline.layout import ROWS_A_PAGE
+
 Range = tuple[int, int]
 
 # Each range adds 100 bytes to a method that the JVM compiles only below 8,000; above, reading took several times as long.
@@ -42,6 +44,12 @@ def readings(spans: Mapping[str, Range], wanted: Iterable[Range]) -> list[Readin
         )
         for group in groups
     ]
+
+
+def rows_read(wanted: Sequence[Range], rows_wanted: int) -> int:
+    """About how many rows of both sides are read for ``rows_wanted`` in these ranges: with each range, at either side,
+    what stands beside it in its page."""
+    return rows_wanted + 2 * ROWS_A_PAGE * len(merged(wanted, len(wanted)))
 
 
 def _concerning(ranges: Sequence[Range], span: Range) -> tuple[int, int]:

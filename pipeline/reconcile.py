@@ -22,7 +22,7 @@ from pipeline import buckets, drill
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.explain import explained
-from pipeline.readings import Range, Reading, readings
+from pipeline.readings import Range, Reading, readings, rows_read
 from pipeline.report import Interval, Report, Sample, Work
 from pipeline.rows import EndpointKey
 from pipeline.sides import Side, check_pair, endpoints_by_id, together, with_buckets
@@ -102,6 +102,13 @@ class _Reconciliation:
         """These columns of the services that are compared, with the buckets."""
         return with_buckets(rows, columns, self._numbers_log2).where(F.col("service").isin(self._services))
 
+    def _worth_telling(self, ranges: Sequence[Range] | None, work: Work) -> Sequence[Range] | None:
+        """The ranges, or None where most rows would be read for them: to plan that takes longer than to read all."""
+        if ranges is None:
+            return None
+        read = min(work.rows, rows_read(ranges, work.rows_drilled))
+        return None if read > self._ask.everything_above * work.rows else ranges
+
     def _near(self, side: Side, ranges: Sequence[Range]) -> DataFrame:
         """The rows of one side with a number in these ranges."""
         found = readings(side.numbers, ranges) or [Reading([], [])]
@@ -128,7 +135,7 @@ class _Reconciliation:
         self._held.clear()
 
     def _endpoints(self, table: DataFrame) -> list[Row]:
-        return table.groupBy("endpoint_id").agg(*buckets.endpoint_sums(table)).collect()
+        return table.groupBy("endpoint_id").agg(*buckets.endpoint_sums()).collect()
 
     def _key(self, row: Row) -> EndpointKey:
         """Which endpoint a row is about."""
@@ -161,7 +168,7 @@ class _Reconciliation:
             rows = self._to_drill(*(side.rows(self._spark) for side in sides))
         else:
             wanted = drill.wanted(self._spark, table, work.buckets_drilled, self._numbers_log2, self._names)
-            ranges = wanted.ranges
+            ranges = self._worth_telling(wanted.ranges, work)
             read = [side.rows(self._spark) if ranges is None else self._near(side, ranges) for side in sides]
             rows = drill.only(self._to_drill(*read), wanted)
         pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)

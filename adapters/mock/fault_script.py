@@ -37,6 +37,13 @@ class _Armed(Generic[StateFaultT]):
     fired_at: float | None = None
     due_at: float | None = None  # of an answer: what set it off began its wait
 
+    @property
+    def can_be_set_off(self) -> bool:
+        """Can anything that is asked still set it off?"""
+        if self.fired_at is None:
+            return self.fault.when.phase != "at"
+        return isinstance(self.fault.what, AnswerFault) and self.fault.what.lasts is not None
+
 
 class FaultScript(ABC, Generic[StateFaultT, AskedT]):
     """The faults of one world."""
@@ -47,6 +54,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
         self._grammar = grammar
         self._refusal = refusal
         self._armed: list[_Armed[StateFaultT]] = []
+        self._waiting: list[tuple[int, _Armed[StateFaultT]]] = []  # those of them that can be set off
 
     def give(self, faults: Iterable[Fault[StateFaultT]]) -> None:
         """Arm faults. Raises ``DefinitionError`` when one names what the world does not have."""
@@ -59,11 +67,12 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
             self._armed.append(_Armed(fault, self._stage.moment))
             if fault.when.phase == "at":
                 self._plan(len(self._armed) - 1, None)
+        self._sort_out()
 
     def notice(self, asked: AskedT) -> None:
         """Set off the state faults that wait for ``asked``; raises ``Refused`` for a fault that refuses it."""
         refused = False
-        for index, armed in enumerate(self._armed):
+        for index, armed in self._waiting:
             what = armed.fault.what
             if not isinstance(what, AnswerFault):
                 about = self._hit(armed, asked)
@@ -77,7 +86,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
 
     def answer(self, asked: AskedT) -> AnswerFault | None:
         """What goes wrong with the answer to ``asked``; a refusal is not of the answer but of the device."""
-        for armed in self._armed:
+        for _, armed in self._waiting:
             what = armed.fault.what
             if isinstance(what, AnswerFault) and what.kind != "refuse" and self._hit(armed, asked) is not None:
                 return what
@@ -106,6 +115,10 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
             )
             for text, given, *more in data
         ]
+        self._sort_out()
+
+    def _sort_out(self) -> None:
+        self._waiting = [(index, armed) for index, armed in enumerate(self._armed) if armed.can_be_set_off]
 
     def _plan(self, index: int, about: str | None) -> None:
         self._stage.plan(self._stage.moment + self._armed[index].fault.when.after, "fault", [index, about])
@@ -126,6 +139,7 @@ class FaultScript(ABC, Generic[StateFaultT, AskedT]):
             return None
         if armed.fired_at is None:
             armed.fired_at = now
+            self._sort_out()
         return about
 
     def _is_due(self, armed: _Armed[StateFaultT]) -> bool:

@@ -64,15 +64,16 @@ class Kept:
     def hold(self) -> None:
         """Begin a request, perhaps within another one; for ``request`` alone."""
         self._lock.acquire()
+        if self._depth:
+            self._depth += 1  # the world is held still already
+            return
         try:
-            if not self._depth:
-                self._enter()
+            if self._file is not None:
+                self._enter(self._file)
         except BaseException:
             self._lock.release()
             raise
-        self._depth += 1
-        if self._depth > 1:
-            return
+        self._depth = 1
         try:
             self._pass_until(self._running_time())
         except BaseException:
@@ -83,8 +84,8 @@ class Kept:
         """End a request."""
         self._depth -= 1
         try:
-            if not self._depth:
-                self._leave()
+            if not self._depth and self._file is not None:
+                self._leave(self._file)
         finally:
             self._lock.release()
 
@@ -140,10 +141,7 @@ class Kept:
         if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:
             self._pauses.go_on(self.moment, self._base_clock - elapsed)
 
-    def _enter(self) -> None:
-        file = self._file
-        if file is None:
-            return
+    def _enter(self, file: WorldFile) -> None:
         file.lock()
         try:
             if file.changed():
@@ -156,10 +154,7 @@ class Kept:
             file.unlock()
             raise
 
-    def _leave(self) -> None:
-        file = self._file
-        if file is None:
-            return
+    def _leave(self, file: WorldFile) -> None:
         try:
             file.write(self._dump(), durable=self._obeyed)
             self._obeyed = False

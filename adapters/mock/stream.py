@@ -144,6 +144,8 @@ class Stream:
             return []
         self._fed += self.rates.feed * passed
         wanted = int(self._fed)
+        if not wanted:
+            return []  # somebody looks more often than a message comes
         self._fed -= wanted
         room = wanted
         if side.admin_up:
@@ -170,7 +172,7 @@ class Stream:
     def _carry(self, carried: int) -> None:
         """Move messages over the bridge: they arrive at the mate first, and leave the queue once acknowledged."""
         side = self.rates.drained
-        if side is None:
+        if side is None or not side.queue.count:
             return
         gone = min(carried, side.queue.count)
         left = side.queue.count - gone
@@ -210,6 +212,8 @@ class Stream:
             return
         self._eaten += self.rates.eat * (stop - start)
         wanted = int(self._eaten)
+        if not wanted:
+            return
         self._eaten -= wanted
         taken = side.spool.pop(wanted)
         if not taken:

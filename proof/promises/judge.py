@@ -63,6 +63,11 @@ class Judge:
         self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
         lane.ordered.append(order)
 
+    @property
+    def counts(self) -> bool:
+        """Does the verdict on this end depend on what became of messages?"""
+        return any(self._rules.counts(self.case, lane) for lane in self.case.lanes.values())
+
     def end(self, world: Plain) -> None:
         """Nobody leads the run any more, and nothing is on its way."""
         if self.case.outcome is None and not self.case.is_paused:

@@ -14,13 +14,15 @@ class Rules:
 
     ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
     lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
-    the same once nobody leads the run any more. ``not_idempotent``: actions that must not take effect twice.
-    ``shared``: actions on a whole site, whose effect is not of one service alone.
+    the same once nobody leads the run any more. ``counts``: does what ``end`` says of a lane depend on what became of
+    its messages? ``not_idempotent``: actions that must not take effect twice. ``shared``: actions on a whole site, whose
+    effect is not of one service alone.
     """
 
     order: Callable[[Case, LaneFacts, Plain, Intent | None, Plain | None], Iterator[Broken]]
     record: Callable[[Case, LaneFacts, Plain, Plain | None], Iterator[Broken]]
     world: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
     end: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
+    counts: Callable[[Case, LaneFacts], bool]
     not_idempotent: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()

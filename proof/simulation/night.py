@@ -130,7 +130,7 @@ class Night:
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more, and of which the judge has heard everything."""
-        for seconds in self._stage.settling(_SETTLE_S):
+        for seconds in self._stage.settling(_SETTLE_S, counts=self._judge.counts):
             self._clock.advance(seconds)
         self._elsewhere.count([ruling for lane in self._judge.case.lanes.values() for _, ruling in lane.decided])
         self._judge.end(self._look(count=True))

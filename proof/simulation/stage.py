@@ -37,9 +37,9 @@ class Stage(Protocol):
         """What is true now, for the judge (see ``proof.promises``); with ``count``, also what became of messages."""
         ...
 
-    def settling(self, longest: float) -> Iterator[float]:
+    def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
         """Seconds to let pass, piece by piece, until everything that was on its way has arrived and nothing more will
-        happen; ``longest`` at most, all together."""
+        happen; ``longest`` at most, all together. ``counts``: messages too, for they will be counted."""
         ...
 
     def close(self) -> None:

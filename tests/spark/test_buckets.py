@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import buckets, drill
 from pipeline.generator import Shape, TwoSites, write_small
-from pipeline.readings import RANGES_MAX, READINGS_MAX, in_ranges, merged, readings
+from pipeline.layout import ROWS_A_PAGE
+from pipeline.readings import RANGES_MAX, READINGS_MAX, in_ranges, merged, readings, rows_read
 from pipeline.rows import Message
 from pipeline.sides import BUCKET, Side, rows_of_both, together, with_buckets
 from pipeline.width import numbers_log2
@@ -84,6 +85,14 @@ def test_files_are_read_with_their_own_ranges() -> None:
     found = readings(files, ranges)
     assert [file for one in found for file in one.files] == [f"{number:02}" for number in range(15)]
     assert [some for one in found for some in one.ranges] == ranges
+
+
+def test_what_is_read_counts_the_pages_of_ranges_that_are_apart() -> None:
+    """Neighbouring buckets are one range, however many they are; each that stands alone costs a page at either side."""
+    near = [(number * 256, number * 256 + 255) for number in range(100)]
+    alone = [(number * 1_000_000, number * 1_000_000 + 255) for number in range(100)]
+    assert rows_read(near, 51_200) == 51_200 + 2 * ROWS_A_PAGE
+    assert rows_read(alone, 51_200) == 51_200 + 200 * ROWS_A_PAGE
 
 
 @pytest.mark.parametrize(

@@ -225,9 +225,12 @@ class Instance:
         """Up to ``end`` messages are in the log and acknowledged by every sync destination: they are persisted."""
         if end <= self.persisted:
             return
-        for entry in self.journal.between(self.persisted, end):
-            if entry.stop > self.persisted_of.get(entry.publisher, 0):
-                self.persisted_of[entry.publisher] = entry.stop - 1
+        for entry in self.journal.since(self.persisted):
+            if entry.position >= end:
+                break
+            last = entry.last_before(end)
+            if last >= self.persisted_of.get(entry.publisher, 0):
+                self.persisted_of[entry.publisher] = last
         self.persisted = end
 
     def held(self, publisher: str) -> Numbers:

@@ -18,7 +18,6 @@ from adapters.mock.numbers import Numbers
 
 _position = attrgetter("position")
 _TOGETHER_S = 1.0  # neighbours written within this are one entry
-_NEAR = 4  # entries from the end: nearly everybody who reads is there
 
 
 @dataclass(slots=True)
@@ -50,6 +49,10 @@ class Entry:
     def end(self) -> int:
         """The position behind it."""
         return self.position + self.stop - self.first
+
+    def last_before(self, position: int) -> int:
+        """The last of its messages that stands before a position behind its first one."""
+        return min(self.stop, self.first + position - self.position) - 1
 
     def part(self, start: int, end: int) -> Entry:
         """Its messages between two positions that it covers."""
@@ -114,9 +117,10 @@ class JournalFile:
     def since(self, position: int) -> list[Entry]:
         """Its entries from the one on in which ``position`` is, or from the first."""
         entries = self.entries
-        near = len(entries) - _NEAR
-        low = near if near > 0 and entries[near].position <= position else 0
-        return entries[max(0, bisect_right(entries, position, low, key=_position) - 1) :]
+        for near in (-1, -2):  # nearly everybody who reads is there
+            if entries[near].position <= position or len(entries) == -near:
+                return entries[near:]
+        return entries[max(0, bisect_right(entries, position, key=_position) - 1) :]
 
 
 def journal_name(number: int, *, compressed: bool) -> str:

@@ -7,7 +7,7 @@ that he could have changed is told.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adapters.mock.amps.configuration import replication_address
 from adapters.mock.amps.console import Console
@@ -34,8 +34,7 @@ _JOURNAL_BYTES = 10 * 1024**2  # as the served configuration has it
 _KEEPING_UP_S = 1.0  # acknowledgements come about each second
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """One instance as a session sees it. ``epoch`` gives the clock's time of a moment of world time."""
 
     console: Console

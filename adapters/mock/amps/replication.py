@@ -202,19 +202,20 @@ def _send(fabric: Fabric, source: Instance, described: DestinationLayout, link: 
     link.fraction += fabric.carry_rate(source.name, link.to) * passed
     room = int(link.fraction)
     link.fraction -= room
-    start, end = link.sent, source.journal.next
-    if start >= end:
+    start = link.sent
+    if start >= source.journal.next:
         return
-    for entry in source.journal.between(start, end):
+    for entry in source.journal.since(start):
+        end = entry.end
         if not is_routed(entry, described, link.to, fabric.group_of):
-            link.sent = entry.end
+            link.sent = end
             continue
-        count = entry.count
-        taken = min(room, count)
-        link.sent = entry.position + taken
+        begin = max(entry.position, start)
+        taken = min(room, end - begin)
+        link.sent = begin + taken
         link.messages_out += taken
         room -= taken
-        if taken < count:
+        if link.sent < end:
             break
     if link.sent > start:
         link.flying.append((fabric.now + fabric.layout.latency, link.sent))

@@ -52,6 +52,7 @@ class AmpsWorld(Kept):
         self.fabric.step(0.0)  # it had run before: links and clients are connected
         self._events: list[Event] = []
         self._arrivals = 0
+        self.revision = 0  # as long as it stays, nothing has moved and nobody has done anything
         self._mischief = Mischief(self)
         self._sample()
 
@@ -171,6 +172,11 @@ class AmpsWorld(Kept):
             )
             self.remember()
 
+    def remember(self) -> None:
+        """See ``Kept``."""
+        super().remember()
+        self.revision += 1
+
     # Behind the scenes
 
     def _of(self, instance: str) -> Any:
@@ -190,6 +196,7 @@ class AmpsWorld(Kept):
             self._happen_until(step)
             self.fabric.step(step)
             self._sample()
+            self.revision += 1
         self.moment = max(self.moment, target)
 
     def _next_tick(self, target: float) -> float:
@@ -215,6 +222,7 @@ class AmpsWorld(Kept):
 
     def _happen(self, kind: str, details: list[Any]) -> None:
         now = self.fabric.now
+        self.revision += 1
         match kind, details:
             case "fault", [int(index), about]:
                 self._mischief.strike(index, about)
@@ -277,6 +285,7 @@ class AmpsWorld(Kept):
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
         self._mischief.restore(data["faults"])
+        self.revision += 1
         self._restore_time(data, elapsed)
 
 

@@ -6,7 +6,7 @@ only when both have it; otherwise one at a time.
 
 from proof.promises.amps.on_order import judge_order
 from proof.promises.amps.on_record import judge_record
-from proof.promises.amps.on_world import judge_end, judge_world
+from proof.promises.amps.on_world import counts, judge_end, judge_world
 from proof.promises.rules import Rules
 
-AMPS = Rules(order=judge_order, record=judge_record, world=judge_world, end=judge_end)
+AMPS = Rules(order=judge_order, record=judge_record, world=judge_world, end=judge_end, counts=counts)

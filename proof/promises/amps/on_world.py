@@ -16,6 +16,8 @@ from proof.promises.amps.facts import (
 from proof.promises.facts import Broken, Case, LaneFacts, Plain, changes_since
 
 _NEAR = 1e-6
+# Ends after which nothing may be lost.
+_KEPT_ALL = ("done", "reverted")
 
 
 def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
@@ -45,6 +47,11 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
     yield from _owned_by_the_source(case, lane, world)
+
+
+def counts(case: Case, lane: LaneFacts) -> bool:
+    """Only of who promises that nothing is lost, or left with the source, is asked what became of the messages."""
+    return case.runbook in LOSSLESS and lane.outcome in _KEPT_ALL
 
 
 def _where_clients_are(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
@@ -97,7 +104,7 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     done has seen everything at the target before clients were let in there, and who turned back has left them where
     they were. What publishers say at the target afterwards waits for the link, and is not lost.
     """
-    if case.runbook not in LOSSLESS or case.begun is None or lane.escalated is not None or lane.waived:
+    if not counts(case, lane) or case.begun is None or lane.escalated is not None or lane.waived:
         return
     both, target = instances(lane, world), case.site("target")
     needed = (target,) if lane.outcome == "done" else tuple(both)
@@ -106,14 +113,14 @@ def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator
     if "lost" not in service:
         return  # nobody counts there
     new = service["lost"] - case.begun["services"][lane.service]["lost"]
-    if new > 0 and lane.outcome in ("done", "reverted"):
+    if new > 0:
         yield Broken(3, f"{lane.service}: {lane.outcome}, and {new} messages were lost")
 
 
 def _owned_by_the_source(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
     """Promise 3: who is done has told people that the source may be stopped; what it still owns of a queue would go
     with it, and across a link that is cut nobody can ever hand it over."""
-    if case.runbook not in LOSSLESS or lane.outcome != "done" or lane.waived:
+    if not counts(case, lane) or lane.outcome != "done" or lane.waived:
         return
     source = case.site("source")
     owned = instances(lane, world)[source]["owned"]

@@ -4,13 +4,14 @@ from proof.promises.rules import Rules
 from proof.promises.solace.facts import NOT_IDEMPOTENT
 from proof.promises.solace.on_order import judge_order
 from proof.promises.solace.on_record import judge_record
-from proof.promises.solace.on_world import judge_end, judge_world
+from proof.promises.solace.on_world import counts, judge_end, judge_world
 
 SOLACE = Rules(
     order=judge_order,
     record=judge_record,
     world=judge_world,
     end=judge_end,
+    counts=counts,
     not_idempotent=NOT_IDEMPOTENT,
     shared=frozenset({"set_backbone", "set_external_fence"}),
 )

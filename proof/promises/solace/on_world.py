@@ -8,6 +8,8 @@ from proof.promises.facts import Broken, Case, LaneFacts, Plain
 from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, is_fenced, is_foreign
 
 _NEAR = 1e-6
+# Ends after which nothing may be lost, or after an escalation no more than was said.
+_COUNTED = ("done", "reverted", "refused", "escalated")
 
 
 def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
@@ -49,6 +51,11 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
     yield from _left_behind(case, lane, service)
 
 
+def counts(case: Case, lane: LaneFacts) -> bool:
+    """Only of who promises that nothing is lost, or how much, is asked what became of the messages."""
+    return case.runbook in LOSSLESS and lane.outcome in _COUNTED
+
+
 def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
     """The name of an end says who is active; unless somebody else had a hand in it, or a site is dark."""
     if has_foreign_hand(case, lane, world) or "restore" in case.runbook or "suspend" in case.runbook:
@@ -88,7 +95,7 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
 
 def _lost(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promise 3: nothing, when it went well or back; after an escalation, no more than was said to be at risk."""
-    if case.runbook not in LOSSLESS or lane.accepted("unsafe-return") or "lost" not in service:
+    if not counts(case, lane) or lane.accepted("unsafe-return") or "lost" not in service:
         return
     if case.begun is None or has_foreign_hand(case, lane, world):
         return

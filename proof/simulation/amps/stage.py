@@ -25,6 +25,7 @@ class AmpsStage:
         self._layout = layout
         self._world = AmpsWorld(layout, clock)
         self._reference = AMPS_WORLDS.register(_NAME, self._world)
+        self._seen: tuple[int, dict[str, Any]] = (-1, {})  # at which revision of the world, and what
 
     @property
     def sites(self) -> Sequence[str]:
@@ -61,16 +62,21 @@ class AmpsStage:
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Doors, links, queues, what each instance has more than its mate."""
-        return look(self._world, count=count)
+        if count:
+            return look(self._world, count=True)
+        with self._world.request():
+            if self._seen[0] != self._world.revision:  # between two ticks mostly nothing is done
+                self._seen = (self._world.revision, look(self._world))
+            return {**self._seen[1], "moment": self._world.now()}
 
-    def settling(self, longest: float) -> Iterator[float]:
+    def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
         """Until the fabric is steady: publishers never rest, and each second with them costs. What counts as lost has
-        the whole time to turn up."""
-        before, left = self._world.next_numbers(), longest
+        the whole time to turn up; where messages do not count, none is waited for."""
+        before, left = self._world.next_numbers() if counts else {}, longest
         while left > 0:
             yield (passed := min(_GLANCE_S, left))
             left -= passed
-            if self._world.is_steady(before, left) and not self._world.tally().lost:
+            if self._world.is_steady(before, left) and not (counts and self._world.tally().lost):
                 return
 
     def close(self) -> None:

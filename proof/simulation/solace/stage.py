@@ -69,7 +69,7 @@ class SolaceStage:
             self._fence.settle()
         return look(self._world, as_effects(self._fence), count=count)
 
-    def settling(self, longest: float) -> Iterator[float]:
+    def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
         """All of it, at once: no time is spent where nothing happens."""
         yield longest
 
