@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
-
-from tests.cli.processes import FAILOVER
 
 pytestmark = pytest.mark.realtime
 
@@ -29,6 +25,7 @@ HEAVY = (
     "transitions",
     "yaml",
 )
+HELP = "from orchestrator.cli.main import main\n"
 
 
 def loaded(code: str) -> set[str]:
@@ -44,8 +41,8 @@ def heavy(modules: set[str]) -> list[str]:
 
 def test_help_loads_nothing_heavy() -> None:
     """Law: the list of commands needs none of the heavy libraries; the help of one, only what typer itself loads."""
-    assert heavy(loaded("from orchestrator.cli.main import main\nmain(['--help'])")) == []
-    of_a_command = heavy(loaded("from orchestrator.cli.main import main\nmain(['controlled', '--help'])"))
+    assert heavy(loaded(f"{HELP}main(['--help'])")) == []
+    of_a_command = heavy(loaded(f"{HELP}main(['controlled', '--help'])"))
     assert set(of_a_command) <= {"pydantic"}
 
 
@@ -61,15 +58,16 @@ def test_commands_load_what_they_need(tmp_path: Path) -> None:
     assert "adapters" not in heavy(loaded(start + "main(['runs', 'list'])"))
 
 
-def test_help_takes_at_most_twice_as_long_as_typer() -> None:
-    """Law: `failover --help` takes at most twice the time of importing typer. The processor's time: others run too."""
+def test_help_loads_hardly_more_than_typer() -> None:
+    """Law: the list of commands needs at most half as many modules again as typer alone. What that takes in time is
+    printed by `make bench ONLY=startup`: a time that is judged fails on a machine that others use."""
+    assert len(loaded(f"{HELP}main(['--help'])")) <= _bound()
 
-    def seconds(*command: str) -> Iterator[float]:
-        for _ in range(5):
-            before = getrusage(RUSAGE_CHILDREN)
-            subprocess.run(command, capture_output=True, check=True)
-            after = getrusage(RUSAGE_CHILDREN)
-            yield after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    typer_alone = min(seconds(sys.executable, "-c", "import typer"))
-    assert min(seconds(FAILOVER, "--help")) <= 2 * typer_alone
+def test_control_more_modules_are_seen() -> None:
+    """Negative control: a page of help that loaded the engine would be noticed."""
+    assert len(loaded(f"import orchestrator.engine\n{HELP}main(['--help'])")) > _bound()
+
+
+def _bound() -> float:
+    return 1.5 * len(loaded("import typer"))
