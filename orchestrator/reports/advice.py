@@ -12,6 +12,9 @@ from orchestrator.reports.report import LaneReport, RunReport
 _DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
 """Planned moves that leave the target's link downgraded, so that the source may be stopped."""
 
+_OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
+"""Whoever leads the run locks out everybody who would go on with it."""
+
 
 def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
     """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment."""
@@ -28,9 +31,9 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
         case ev.Outcome.ESCALATED:
             return _after_escalation(report, lane)
         case ev.Outcome.NEEDS_OPERATOR:
-            return _when_stopped(report, lane)
+            return _OTHERS_FIRST * is_led + _when_stopped(report, lane)
         case ev.Outcome.STUCK:
-            return (
+            return _OTHERS_FIRST * is_led + (
                 "A change could not be taken back. Look at both sites (`failover status`), mend the cause, and let "
                 f"it try again: `failover resume {report.run}`."
             )

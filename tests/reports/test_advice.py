@@ -192,6 +192,13 @@ def test_a_run_that_is_led_is_not_to_be_led_again(can_turn_back: bool) -> None:
     assert (f"`failover abort {RUN}`" in text, "resume" in text) == (can_turn_back, False)
 
 
+@pytest.mark.parametrize("ended", ["stopped", "stopped for decisions", "stuck"])
+def test_who_stopped_waits_for_the_others_of_the_run(ended: str) -> None:
+    """Law: a service that stopped can be gone on with once the process that moves the others has ended, not before."""
+    text = advised(LANES[ended], is_led=True)
+    assert text == f"The run still moves other services: wait until it has ended. {advised(LANES[ended])}"
+
+
 def test_a_run_that_waits_for_people_says_so() -> None:
     """Law: while people think, nothing is to be done but to see that somebody still leads the run."""
     waiting = ApprovalReport(needed=1, requester="ann", is_waiting=True)
