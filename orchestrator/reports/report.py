@@ -203,9 +203,8 @@ class _LaneStory:
         self._waits_for: Progress | None = None
         self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
         self._wanted: dict[int, tuple[str, Role]] = {}
-        self._in_doubt: dict[
-            str, Role | None
-        ] = {}  # sites told to change, until the outcome is known: what they were
+        # Sites that were told to change, until it is known what came of it; and what they were.
+        self._in_doubt: dict[str, Role | None] = {}
         self._promoted: set[str] = set()  # sites that were told to take over
         self._dark_since: float | None = None
 
