@@ -1,4 +1,4 @@
-"""`failover status` beside the record: a pair that a run holds is explained by naming the run, and what to do about it."""
+"""`failover status` beside the record: a pair that a run holds is explained by naming the run, and what to do."""
 
 from __future__ import annotations
 
