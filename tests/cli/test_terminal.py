@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from unittest.mock import Mock
 
 import pytest
-import typer
 
 from adapters.mock.layout import TransactionLayout, VpnLayout
-from orchestrator.cli.terminal import agrees
 from tests.cli.processes import Bench, Terminal
 
 pytestmark = pytest.mark.realtime
@@ -47,16 +44,6 @@ def test_asked_once(bench: Bench) -> None:
     assert terminal.text.count("now? [y/N]") == 1
     assert "ny to nj: DONE after" in terminal.words
     assert bench.roles() == ("standby", "active")
-
-
-@pytest.mark.parametrize("pressed", [typer.Abort, KeyboardInterrupt])
-def test_a_question_left_by_a_key_is_a_no(
-    pressed: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Law: Ctrl-C and Ctrl-D at any question mean no, and what is said next has a line of its own."""
-    monkeypatch.setattr(typer, "confirm", Mock(side_effect=pressed))
-    assert not agrees("Now?")
-    assert capsys.readouterr().err == "\n"
 
 
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x03", "\x04"])
