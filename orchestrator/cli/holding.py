@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import FailoverError
-from orchestrator.lease import claims, is_led, service_place
 from orchestrator.site import Inventory, Pair
 
 _NAMED = 3  # services of a run; the table above has them all
@@ -53,6 +52,10 @@ class Holders:
 def holders(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Holders:
     """The runs that hold services of ``pairs``, on the same devices. Raises nothing: devices can be looked at without
     a journal."""
+    if not tools.has_journal:
+        return Holders()
+    from orchestrator.lease import claims, is_led, service_place
+
     places = {
         service_place(service, [inventory.sites[name] for name in pair.sites]): service
         for pair in pairs
