@@ -69,8 +69,8 @@ def _last_known(history: History, service: str, site: str) -> str:
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
     """The plan with the fail-over it takes back: from the record, or as the operator states it. ``acting`` served.
 
-    A record that does not prove itself may be of a suspension or of a lost spool, so it is no ground to go back on. A site
-    is made standby all the same, with a note. Raises ``NotStarted``.
+    A record that does not prove itself may be of a suspension or of a lost spool, so it is no ground to go back on. A
+    site is made standby all the same, with a note. Raises ``NotStarted``.
     """
     notes = plan.notes
     known: list[ev.Outage | None] = [None] * len(plan.services)

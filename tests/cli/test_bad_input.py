@@ -310,8 +310,8 @@ def test_an_emergency_beside_a_record_that_was_edited(shell: Shell) -> None:
 
 
 def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
-    """Law: a record that does not prove itself keeps no lost site from being made standby, which is noted; and it makes no
-    fail-back look safe: that is refused with both ways on, and goes on once somebody accepts the risk by name."""
+    """Law: a record that does not prove itself keeps no lost site from being made standby, which is noted; and it makes
+    no fail-back look safe: that is refused with both ways on, and goes on once somebody accepts the risk by name."""
     shell("controlled", "--vpn", "Risk_VPN", "--yes")
     edited = shell.run_name()
     assert shell("controlled", "--vpn", "Settlement_VPN", "--yes").code == 0
