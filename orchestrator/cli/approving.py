@@ -12,7 +12,7 @@ import typer
 
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_open_run
-from orchestrator.cli.terminal import is_attended, say, show, show_json
+from orchestrator.cli.terminal import agrees, is_attended, say, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.counting import counted
@@ -137,7 +137,7 @@ def _confirm(name: str, run: Run, *, as_json: bool) -> None:
         raise DefinitionError("nobody is there to be asked", hint="add --yes to approve without being asked")
     for line in what_is_asked(name, run):
         say(line)
-    if not typer.confirm("Do you approve this plan?", default=False, err=True):
+    if not agrees("Do you approve this plan?"):
         say("not approved; nothing was recorded")
         raise typer.Exit(3)
 

@@ -22,7 +22,7 @@ from orchestrator.cli.posts import Beat, Post
 from orchestrator.cli.posts_amps import InstancePost
 from orchestrator.cli.posts_appliances import AppliancePost
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
-from orchestrator.cli.terminal import is_attended, say, say_error, show, show_json
+from orchestrator.cli.terminal import agrees, is_attended, say, say_error, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError, FailoverError, JournalError
@@ -135,12 +135,7 @@ class _Guard:
             raise DefinitionError("nobody is there to be asked", hint="add --yes to start without asking")
         marker = "SIMULATED  " if self._simulated else ""
         say(f"{marker}{self._post.promise()}")
-        try:
-            agreed = typer.confirm(f"{marker}Guard {self._site} now?", default=False, err=True)
-        except (typer.Abort, KeyboardInterrupt):
-            agreed = False
-            say("")
-        if not agreed:
+        if not agrees(f"{marker}Guard {self._site} now?"):
             say("not started; nothing was changed")
             raise typer.Exit(_REFUSED)
 

@@ -164,9 +164,10 @@ def _pausing(engine: Engine) -> Iterator[None]:
         name = signal.Signals(number).name
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
-        cursor = _SHOW_CURSOR if sys.stderr.isatty() else ""
+        # On a terminal the line may be that of a question, or end in ^C.
+        fresh = f"{_SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
         say_at_once(
-            f"{cursor}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
+            f"{fresh}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
         )
         engine.pause(f"{name} from outside")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli.terminal import is_attended, say
+from orchestrator.cli.terminal import agrees, is_attended, say
 from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
@@ -88,11 +88,6 @@ def _confirm(tools: Tools, plan: ev.Plan, as_json: bool) -> None:
     if shown.code:
         say("not started; nothing was changed")
         raise typer.Exit(shown.code)
-    try:
-        agreed = typer.confirm(question(plan), default=False, err=True)
-    except (typer.Abort, KeyboardInterrupt):
-        agreed = False
-        say("")
-    if not agreed:
+    if not agrees(question(plan)):
         say("not started; nothing was changed")
         raise typer.Exit(3)

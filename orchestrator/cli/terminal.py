@@ -16,6 +16,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, Protocol, TextIO
 
+import typer
+
 from orchestrator.errors import OutputLost
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -110,6 +112,15 @@ def say_at_once(text: str) -> None:
         os.write(sys.stderr.fileno(), f"{text}\n".encode())
     except (OSError, ValueError):
         return
+
+
+def agrees(question: str) -> bool:
+    """Ask the person at the terminal once. Enter, Ctrl-C and Ctrl-D mean no."""
+    try:
+        return typer.confirm(question, default=False, err=True)
+    except (typer.Abort, KeyboardInterrupt):
+        say("")  # the question's line is still open
+        return False
 
 
 def is_attended() -> bool:

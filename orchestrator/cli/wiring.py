@@ -65,11 +65,10 @@ class Tools:
         from orchestrator.journal import Journal
 
         scrub = scrub_free_texts(self.secrets.redactor.scrub)
-        url = None if self.is_rehearsal else os.environ.get(JOURNAL_VARIABLE)
+        url = self._journal_url
         if not url:
-            path = self.state / "journal.sqlite"
-            _make_private(path)
-            return Journal.at(path, scrub=scrub, signer=self.signer())
+            _make_private(self._journal_file)
+            return Journal.at(self._journal_file, scrub=scrub, signer=self.signer())
         for password in _passwords_of(url):
             self.secrets.redactor.learn(password)
         try:
@@ -79,6 +78,19 @@ class Tools:
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+
+    @property
+    def has_journal(self) -> bool:
+        """Is there one, or would ``journal`` begin it?"""
+        return bool(self._journal_url) or os.path.lexists(self._journal_file)
+
+    @property
+    def _journal_url(self) -> str | None:
+        return None if self.is_rehearsal else os.environ.get(JOURNAL_VARIABLE)
+
+    @property
+    def _journal_file(self) -> Path:
+        return self.state / "journal.sqlite"
 
     def signer(self) -> Signer | None:
         """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state

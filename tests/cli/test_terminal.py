@@ -154,7 +154,7 @@ def test_interrupted_while_asking(make_bench: MakeBench) -> None:
     terminal.until("decision> ")
     terminal.type("\x03")
     assert terminal.end() == 6
-    assert "SIGINT: stopping at the next safe point" in terminal.words
+    assert "\nSIGINT: stopping at the next safe point" in terminal.text
     assert "PAUSED after" in terminal.text
     again = bench.terminal("resume")
     again.until("decision> ")
