@@ -130,7 +130,7 @@ def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
     assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --vpn V --run 2")
-    assert "what to do: It is under way: wait, and answer what it asks. Or ask for activity" in shown
+    assert "what to do: It is under way: wait, and answer what it asks. Or ask it to give activity back" in shown
     assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
