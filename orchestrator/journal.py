@@ -68,7 +68,7 @@ class mapped_errors:
         if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
             cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
             raise JournalUnavailable(
-                f"the journal could not {self._doing}: {str(cause).strip()}",
+                f"the journal could not {self._doing}: {' '.join(str(cause).split())}",
                 hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
             ) from error
         if isinstance(error, sa.exc.SQLAlchemyError):

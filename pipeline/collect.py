@@ -1,8 +1,9 @@
 """Collects one site's messages into an export: resumable, with progress, in bounded memory.
 
 The device side is behind ``Source``. What was committed is never read again: after a crash the collection goes on
-behind the last committed message, and what lay on disk beyond it is removed first. This file must never decide what
-the messages mean.
+behind the last committed message, and what lay on disk beyond it is removed first. It commits by time as well as by
+rows, or a slow device would have to be read from its beginning again. This file must never decide what the messages
+mean.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pipeline.parts import Bounds, Parts
 from pipeline.rows import Cursor, EndpointKey, Source
 
 ROWS_A_COMMIT = 1_000_000
-ROWS_A_REPORT = 10_000
+SECONDS_A_COMMIT = 60.0
+ROWS_A_REPORT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Job:
     failover_at: float | None = None
     simulated: bool = False
     rows_a_commit: int = ROWS_A_COMMIT
+    seconds_a_commit: float = SECONDS_A_COMMIT
     rows_a_report: int = ROWS_A_REPORT
 
     def manifest(
@@ -87,7 +90,7 @@ def collect(
     call goes on where this one stopped.
     """
     with collecting(directory, Opening(site=job.site, run=job.run, started_at=clock.now())) as log:
-        _Collection(source, directory, job, log, observe, bounds).run()
+        _Collection(source, directory, job, log, clock, observe, bounds).run()
         return log.end(job.manifest(log, clock, tuple(log.endpoints)))
 
 
@@ -100,18 +103,21 @@ class _Collection:
         directory: Path,
         job: Job,
         log: CommitLog,
+        clock: Clock,
         observe: Observer,
         bounds: Bounds | None,
     ) -> None:
         self._source = source
         self._job = job
         self._log = log
+        self._clock = clock
         self._observe = observe
         self._parts = Parts(directory, job.site, first=log.next_file, bounds=bounds)
         self._done = len(log.endpoints)
         self._total = 0
         self._messages = sum(file.rows for file in log.files)
         self._uncommitted = 0
+        self._committed_at = clock.now()
         self._ended: list[EndpointSnapshot] = []
 
     def run(self) -> None:
@@ -138,7 +144,7 @@ class _Collection:
             self._parts.add(key, position, message)
             self._messages += 1
             self._uncommitted += 1
-            if self._uncommitted >= self._job.rows_a_commit:
+            if self._is_due():
                 self._commit(begun.model_copy(update={"position": position, "messages": count, "message_id": last}))
             if self._messages % self._job.rows_a_report == 0:
                 self._tell(key)
@@ -182,7 +188,11 @@ class _Collection:
                 Commit(files=files, endpoints=tuple(self._ended), halfway=halfway, next_file=self._parts.next_number)
             )
         self._ended.clear()
-        self._uncommitted = 0
+        self._uncommitted, self._committed_at = 0, self._clock.now()
+
+    def _is_due(self) -> bool:
+        waited_s = self._clock.now() - self._committed_at
+        return self._uncommitted >= self._job.rows_a_commit or waited_s >= self._job.seconds_a_commit
 
     def _tell(self, key: EndpointKey | None) -> None:
         self._observe(Progress(self._done, self._total, self._messages, key))

@@ -18,7 +18,7 @@ from orchestrator.state import Run
 
 MEANING: dict[Answer, str] = {
     "wait": "wait for another while",
-    "revert": "give activity back to the source; nothing is lost",
+    "revert": "take back what was done; in a planned move the source serves again, and nothing is lost",
     "escalate": "go on WITHOUT the guarantee; what is still queued at the source is at risk",
     "retry": "try this step again",
     "stop": "stop here; `failover resume` goes on later",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say, show, show_json
-from orchestrator.cli.wiring import STATE_VARIABLE, Tools
+from orchestrator.cli.wiring import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
 from orchestrator.counting import counted
 from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
@@ -37,8 +37,9 @@ def show_result(
 
 
 def _here() -> str:
-    """What to type before a command so that it finds the same record."""
-    named = os.environ.get(STATE_VARIABLE)
+    """What to type before a command so that it finds the same record. A shared journal is found by its own variable,
+    whose value may have a password."""
+    named = None if os.environ.get(JOURNAL_VARIABLE) else os.environ.get(STATE_VARIABLE)
     return f"{STATE_VARIABLE}={shlex.quote(named)} " if named else ""
 
 

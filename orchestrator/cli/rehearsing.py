@@ -6,6 +6,7 @@ record in a private directory. Nothing that belongs to a device, to a hook or to
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
 from orchestrator.cli.scenes_amps import AmpsScene
 from orchestrator.cli.scenes_appliances import ApplianceScene
 from orchestrator.cli.terminal import is_attended, say, show, show_json
-from orchestrator.cli.wiring import STATE_VARIABLE, Tools
+from orchestrator.cli.wiring import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
 from orchestrator.counting import counted
@@ -222,7 +223,9 @@ class _Stage:
             f"{total['out_of_order']:,} out of order{'; ' if both else ''}{both}"
         )
         if self._wish.keep:
-            show(f"  its record is kept: {STATE_VARIABLE}={self._directory} failover runs show")
+            # A rehearsal has no part in a shared journal: with that, the command would show a real run.
+            alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
+            show(f"  its record is kept: {alone}{STATE_VARIABLE}={self._directory} failover runs show")
         elif is_open:
             show("  its record is gone, so nothing can be gone on with; add --keep to rehearse that too")
         show(f"  the same again: {self._again()}")

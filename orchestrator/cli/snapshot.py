@@ -59,14 +59,16 @@ def snapshot(
     """
     from orchestrator.cli.dumped import take_snapshot_of_dumps
     from orchestrator.cli.snapshotting import Wanted, take_snapshot
+    from orchestrator.cli.stopping import stopped_in_order
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
     wanted = Wanted(site, tuple(vpn or ()), run)
-    if dumps is None:
-        take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
-    else:
-        code = take_snapshot_of_dumps(
-            tools, tools.inventory(inventory), wanted, dumps, dumped_at, out, as_json=as_json
-        )
-        raise typer.Exit(code)
+    with stopped_in_order("the same command goes on with what is kept of it"):
+        if dumps is None:
+            take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
+        else:
+            code = take_snapshot_of_dumps(
+                tools, tools.inventory(inventory), wanted, dumps, dumped_at, out, as_json=as_json
+            )
+            raise typer.Exit(code)

@@ -58,10 +58,10 @@ def asked_to_stop() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def stopped_in_order() -> Iterator[None]:
+def stopped_in_order(what_stays: str = "a result that was not finished does not count") -> Iterator[None]:
     """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is said and the exit code tells the signal.
 
-    Raises ``typer.Exit``. A second signal does not wait.
+    ``what_stays`` ends the sentence. Raises ``typer.Exit``. A second signal does not wait.
     """
     came = signal.SIGINT
 
@@ -76,7 +76,7 @@ def stopped_in_order() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        say_error(f"stopped by {came.name}; a result that was not finished does not count")
+        say_error(f"stopped by {came.name}; {what_stays}")
         raise typer.Exit(128 + came) from error
     finally:
         for number, handler in before.items():

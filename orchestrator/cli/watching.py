@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import events as ev
@@ -156,6 +156,8 @@ class _Watcher:
         happened = one.take(queue, now)
         known = status if isinstance(status, ReplicationStatus) else None
         told = outlook(service, queue, known, one.seen, suspends_at=self._wish.suspend_at)
+        if known is not None and known.role is Role.STANDBY:
+            told = replace(told, advice=self._elsewhere(service))
         if self._as_json:
             show_json({**self._head(service, now), **one.figures(), **_told(told, happened)})
             return
@@ -169,6 +171,13 @@ class _Watcher:
         if told.advice and told.advice != one.advised:
             self._show(service, f"what to do: {told.advice}", alarm=True)
         one.advised = told.advice
+
+    def _elsewhere(self, service: str) -> str:
+        """What to do about a queue of a site that gave up its activity."""
+        return (
+            f"{self._acting} stands by, so nothing is published into this queue; that of {self._mate} is the one to "
+            f"follow: `failover watch --vpn {service} --site {self._mate}`"
+        )
 
     def _unread(self, service: str, failure: Failure) -> None:
         if self._as_json:

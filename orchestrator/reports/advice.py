@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.counting import counted
+from orchestrator.filling import HIGH_SET
 from orchestrator.readings import Role
 from orchestrator.reports.report import LaneReport, RunReport
 
@@ -27,7 +28,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
             sites = report.source, report.target
             return after_refusal(report.runbook, lane.service, *sites, lane.roles, lane.lets_clients_in)
         case ev.Outcome.REVERTED:
-            return _after_revert(report)
+            return _after_revert(report, lane)
         case ev.Outcome.ESCALATED:
             return _after_escalation(report, lane)
         case ev.Outcome.NEEDS_OPERATOR:
@@ -38,7 +39,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
                 f"it try again: `failover resume {report.run}`."
             )
         case None if is_led:
-            back = f" Or ask for activity to be given back to {report.source}: `failover abort {report.run}`."
+            back = f" Or ask it to {_turn_back(report)}: `failover abort {report.run}`."
             return f"It is under way: wait, and answer what it asks.{back * lane.can_turn_back}"
         case None:
             return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
@@ -64,14 +65,27 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
             f"{report.source} stands by. To give activity back to it, once that is shown to be safe: `failover "
             f"failback {it} --to {report.source}` (with the same inventory)."
         )
+    lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
+    if kind == "suspend":
+        return f"What does not fit the replication queue is kept at {report.target} only, until {lifted} lifts that."
+    if kind == "proxied-transfer":
+        return f"{report.target} delivers what {report.source} owned, until {lifted} turns that off."
     return ""
 
 
-def _after_revert(report: RunReport) -> str:
+def _after_revert(report: RunReport, lane: LaneReport) -> str:
     again = "Mend the cause, look with `failover status`, and run it again."
     family, _, kind = report.runbook.partition("/")
+    if kind == "suspend":
+        return (
+            f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
+            "full. Mend the cause, and try it again: "
+            f"`failover watch {named(report.runbook, lane.service)} --suspend-at {HIGH_SET:.0f}%`."
+        )
     if kind.startswith("uncontrolled"):
         return f"What was done at {report.source} is taken back, and {report.target} was not activated. {again}"
+    if not _is_planned_move(report):
+        return f"What was done is taken back. {again}"
     if family == "amps":
         return f"What was done is taken back, and {report.source} lets its clients in again. {again}"
     return f"{report.source} is active again and nothing was lost. {again}"
@@ -144,10 +158,19 @@ def _way_back(report: RunReport, lane: LaneReport) -> str:
         return " It is past the point of no return: the only way is forward."
     if lane.no_active_site_since is not None and report.target not in lane.roles:
         return (
-            f" Once {report.target} can be read it is known whether it took over; if not, activity can still be given "
-            f"back to {report.source}: `failover abort {report.run}`."
+            f" Once {report.target} can be read it is known whether it took over; if not, it can still "
+            f"{_turn_back(report)}: `failover abort {report.run}`."
         )
-    return f" Or give activity back to {report.source}: `failover abort {report.run}`."
+    return f" Or {_turn_back(report)}: `failover abort {report.run}`."
+
+
+def _turn_back(report: RunReport) -> str:
+    """What calling the run off does: only a planned move took activity from its source."""
+    return f"give activity back to {report.source}" if _is_planned_move(report) else "take back what was done"
+
+
+def _is_planned_move(report: RunReport) -> bool:
+    return report.runbook.partition("/")[2].startswith(("controlled", "failback"))
 
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:

@@ -18,6 +18,8 @@ from orchestrator.reports.ages import span
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]
 # So long before it is full somebody should know, seconds.
 _SOON_S = 3_600.0
+# Later than this it is not said when: no few minutes tell of it, seconds.
+_TOLD_S = 30 * 86_400.0
 # Slower than this it neither fills nor drains, messages a second.
 _STILL = 0.01
 
@@ -47,7 +49,7 @@ def outlook(
     parts = [_count(queue.messages), _usage(queue, seen), *_speed(queue, seen)]
     if state == "full":
         parts.append("FULL")
-    elif seen.full_in_s is not None:
+    elif seen.full_in_s is not None and seen.full_in_s <= _TOLD_S:
         parts.append(f"full in about {span(seen.full_in_s)}")
     if queue.rejects_on_discard is False:
         parts.append("replication is suspended")

@@ -224,7 +224,7 @@ class _LaneStory:
                 self._close(event.step, "done", at, event.note)
             case ev.StepFailed():
                 self._close(event.step, "failed", at, event.why)
-            case ev.Escalated() | ev.RevertStarted():
+            case ev.Escalated() | ev.RevertStarted() | ev.LaneEnded(outcome=ev.Outcome.REFUSED):
                 self._abandon(event, at)
             case ev.StepSkipped():
                 self._close(event.step, "left out", at, event.why)
@@ -241,12 +241,13 @@ class _LaneStory:
             case ev.ActionEnded() if event.intent in self._wanted:
                 self._ended(event, at)
 
-    def _abandon(self, event: ev.Escalated | ev.RevertStarted, at: float) -> None:
+    def _abandon(self, event: ev.Escalated | ev.RevertStarted | ev.LaneEnded, at: float) -> None:
         if isinstance(event, ev.Escalated):
             self._close(event.step, "abandoned", at, "escalated")
             return
+        why = "it turned back" if isinstance(event, ev.RevertStarted) else event.reason
         for step in [one.id for one in self.steps.values() if one.status == "under way"]:
-            self._close(step, "abandoned", at, "it turned back")
+            self._close(step, "abandoned", at, why)
 
     def _decided(self, event: ev.GateDecided, at: float) -> None:
         at_risk, asked_at = self._asked.get((event.gate, event.item), (None, None))

@@ -21,10 +21,10 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
         yield f"  counted once: runs that {counted(report.repeated_files, 'more file has', 'more files have')}, too"
     for ending in report.endings:
         yield f"  {_mark(ending.simulated)}{ending.runbook}: {ending.n} {ending.outcome}"
-    yield from _section("No active site, seconds (the middle; 95 of 100; longest; how many)", report.outages)
-    yield from _section("Steps, seconds (as above)", report.phases)
+    yield from _section("No active site", report.outages)
+    yield from _section("Steps", report.phases)
     yield from _some(
-        "Drain, messages a second",
+        "Drain, messages a second: the middle (from 5 to 95 of 100; how many)",
         [
             f"{_mark(one.simulated)}{one.service}, {one.hour:02d}h UTC, backlog from {one.backlog:,}: "
             f"{one.p50:,.0f} ({one.p05:,.0f} to {one.p95:,.0f}; {one.n})"
@@ -70,7 +70,9 @@ def _mark(simulated: bool) -> str:
 
 
 def _section(title: str, rows: Sequence[Durations]) -> Iterator[str]:
-    yield from _some(title, [_durations(one) for one in rows])
+    yield from _some(
+        f"{title}, seconds: the middle (95 of 100; longest; how many)", [_durations(one) for one in rows]
+    )
 
 
 def _durations(one: Durations) -> str:

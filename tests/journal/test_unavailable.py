@@ -208,6 +208,7 @@ def test_a_server_that_is_away() -> None:
     with pytest.raises(JournalUnavailable, match="could not be opened") as error:
         Journal("postgresql+psycopg://failover:s3cr3t-w0rd@127.0.0.1:1/failover?connect_timeout=2")
     assert "s3cr3t-w0rd" not in str(error.value) + the_hint(error)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_an_address_that_is_none() -> None:

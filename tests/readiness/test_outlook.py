@@ -32,6 +32,12 @@ def test_a_slow_queue_needs_nothing() -> None:
     assert told.sentence == expected
 
 
+def test_no_time_is_told_that_nobody_can_know() -> None:
+    """Law: a few messages that came in a few minutes do not tell of a day months from now."""
+    assert "full in about 30 d" in seen(full_in_s=30 * 86_400.0).sentence
+    assert "full in" not in seen(full_in_s=94_726 * 86_400.0).sentence
+
+
 def test_in_time() -> None:
     """Law: an hour before it is full, and from the high mark on, suspending is advised with the command for it."""
     for told in (seen(full_in_s=3_000.0), seen(percent=85.0)):

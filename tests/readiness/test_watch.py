@@ -188,6 +188,18 @@ def test_the_mate_comes_back(shell: Shell, outage: str) -> None:
     assert "draining" in [one["state"] for one in readings]
 
 
+def test_the_site_gives_up_its_activity(shell: Shell, outage: str) -> None:
+    """Law: who watches a queue into which nothing is published any more is told so, once, and where to look."""
+    world = world_of(shell)
+    world.afflict(parse_faults(["at 4s: role nj standby"]))
+    WORLDS.release(world)
+    lines = watch(shell, outage, seconds=15).out.splitlines()
+    [told] = [line for line in lines if "stands by" in line]
+    assert "nj: ! what to do: nj stands by" in told
+    assert f"`failover watch --vpn {VPN} --site ny`" in told
+    assert lines.index(told) < len(lines) - 1
+
+
 def test_a_healthy_pair(shell: Shell) -> None:
     """Law: without an outage the active site is watched, and there is nothing to do."""
     shell.clock.stop_in(5)  # type: ignore[attr-defined]  # the fixture's

@@ -199,6 +199,18 @@ def test_kept(shell: Shell) -> None:
     assert main(["status", "-i", str(directory / "inventory.yaml")], tools) in (0, 4)
 
 
+def test_kept_beside_a_shared_journal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: where a journal is shared, what leads to the kept record leaves that aside, or it would show a real run."""
+    monkeypatch.setenv("FAILOVER_JOURNAL", f"sqlite:///{shell.folder / 'shared.sqlite'}")
+    ended = rehearse(shell, "controlled", "--keep")
+    kept = re.search(r"its record is kept: (\S*) ?FAILOVER_STATE=(\S+) failover runs show", ended.out)
+    assert kept is not None
+    for word in kept[1].split():
+        monkeypatch.setenv(*word.split("="))
+    tools = replace(shell.tools(), state=Path(kept[2]))
+    assert main(["runs", "show"], tools) == 0
+
+
 def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
     """Law: where a resume is advised and the record is gone, that is said."""
     ended = rehearse(shell, "controlled", "--fault", "transactions: tm prepares 0021B028-0A-01")

@@ -120,6 +120,8 @@ def test_done_needs_nothing(runbook: str) -> None:
         ("amps/failback", ["`failover restore --service Trading_VPN --site ny`"]),
         ("solace/restore", ["`failover failback --vpn Trading_VPN --to ny`"]),
         ("amps/restore-bootstrap", ["`failover failback --service Trading_VPN --to ny`"]),
+        ("solace/suspend", ["is kept at nj only", "`failover restore --vpn Trading_VPN --site ny`"]),
+        ("amps/proxied-transfer", ["`failover restore --service Trading_VPN --site ny`"]),
     ],
 )
 def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[str]) -> None:
@@ -152,6 +154,29 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
 def test_it_says_the_right_thing(case: str, words: str) -> None:
     """Law: the advice fits the end: what is active, what is at risk, and whether there is a way back."""
     assert words in advised(LANES[case])
+
+
+@pytest.mark.parametrize(
+    "runbook", ["solace/suspend", "solace/uncontrolled", "solace/restore", "amps/proxied-transfer", "own/switch"]
+)
+@pytest.mark.parametrize("case", ["reverted", "stopped", "stopped, activation in doubt", "unfinished"])
+@pytest.mark.parametrize("is_led", [False, True])
+def test_only_a_planned_move_gives_activity_back(runbook: str, case: str, is_led: bool) -> None:
+    """Law: turning back is said to make the source serve again only of a run that took that from it; of any other, what
+    turning back is: its changes are taken back."""
+    text = advised(LANES[case], runbook=runbook, is_led=is_led)
+    assert "ny is active again" not in text
+    assert "ny lets its clients in again" not in text
+    assert "activity" not in text
+    assert "lost" not in text
+    assert_can_be_typed(text)
+
+
+def test_what_stands_after_a_suspension_that_was_taken_back() -> None:
+    """Law: who wanted replication suspended is told that it is not, what that means, and how to try again."""
+    text = advised(LANES["reverted"], runbook="solace/suspend")
+    assert "publishers are refused once the replication queue of nj is full" in text
+    assert "`failover watch --vpn Trading_VPN --suspend-at" in text
 
 
 MOVED_AMPS = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False})

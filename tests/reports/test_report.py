@@ -12,6 +12,7 @@ from orchestrator.errors import CommandRejected, ConnectionLost
 from orchestrator.readings import Role
 from orchestrator.reports.report import EXIT_CODES, UNFINISHED_EXIT_CODE, build
 from tests.core.builders import CHECK, DEMOTE, a_plan
+from tests.core.leading import When, pausing
 from tests.reports.conftest import RULING, Told
 
 Tell = Callable[..., Told]
@@ -47,6 +48,16 @@ def test_an_outage_whose_end_was_only_read(tell: Tell, obeyed: bool) -> None:
     assert lane.outcome is ev.Outcome.DONE
     assert lane.outage_seconds is not None
     assert promoted_at(told) - demoted_at(told) <= lane.outage_seconds
+
+
+def test_nothing_is_under_way_in_a_service_that_was_called_off(tell: Tell) -> None:
+    """Law: a step that had begun when its service was refused is no longer under way."""
+    told = tell()
+    told.lead.start(observers=[When(ev.StepStarted, pausing(told.lead))])
+    assert [step.status for step in told.lane().steps] == ["under way"]
+    told.lead.resume(abort=ev.AbortAsked(by="ann", reason="not tonight"))
+    lane = told.lane()
+    assert (lane.outcome, [step.status for step in lane.steps]) == (ev.Outcome.REFUSED, ["abandoned"])
 
 
 def test_no_outage_where_activity_never_moved(tell: Tell) -> None:

@@ -26,13 +26,23 @@ NOON = 1_800_000_000.0
 
 
 class Device:
-    """Endpoints with messages of several days; breaks at the moments it was told to, counted in messages read."""
+    """Endpoints with messages of several days; breaks at the moments it was told to, counted in messages read.
 
-    def __init__(self, sizes: Sequence[int], breaks: Sequence[int] = (), *, numbered: bool = True) -> None:
+    ``slow``: the clock, and the seconds by which each message advances it."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        breaks: Sequence[int] = (),
+        *,
+        numbered: bool = True,
+        slow: tuple[VirtualClock, float] | None = None,
+    ) -> None:
         self.keys = [EndpointKey("V", f"q{n}") for n in range(len(sizes))]
         self.sizes = dict(zip(self.keys, sizes, strict=True))
         self.breaks = list(breaks)
         self.numbered = numbered
+        self.slow = slow
         self.read = 0
 
     def endpoints(self) -> list[EndpointKey]:
@@ -46,6 +56,9 @@ class Device:
         first = 0 if after is None else after.position // step + 1
         for number in range(first, self.sizes[key]):
             self.read += 1
+            if self.slow is not None:
+                clock, seconds = self.slow
+                clock.sleep(seconds)
             if self.breaks and self.read >= self.breaks[0]:
                 self.breaks.pop(0)
                 raise ConnectionLost("the session is gone", device="ny1")
@@ -103,6 +116,19 @@ def test_interrupted_anywhere(
     named = {directory / file.path for file in manifest.files}
     assert {path for path in directory.rglob("*") if path.is_file()} == {*named, directory / NAME}
     assert read_manifest(Place.of(str(directory)))[0] == manifest
+
+
+def test_a_slow_device_is_not_read_from_its_beginning_again(tmp_path: Path) -> None:
+    """However few messages a commit's time was enough for, they are not read again."""
+    clock = VirtualClock(NOON)
+    job = Job("ny", JOB.services)
+    a_message = job.seconds_a_commit / 10
+    device = Device([50], [46], slow=(clock, a_message))
+    with pytest.raises(ConnectionLost):
+        collect(device, tmp_path, job, clock)
+    manifest = collect(device, tmp_path, job, clock)
+    assert len(rows(tmp_path, manifest)) == 50
+    assert device.read <= 50 + 10
 
 
 def test_bounds_are_kept(tmp_path: Path) -> None:

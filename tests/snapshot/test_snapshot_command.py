@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
+from orchestrator.clock import VirtualClock
 from tests.cli.shell import VPN, Shell
 
 SITES = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))
@@ -65,6 +66,36 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     assert manifest["run"] == run
     assert 0 < manifest["failover_at"] <= shell.clock.now()
     assert manifest["services"] == [{"name": VPN, "role": "active"}]
+
+
+class Pressed(VirtualClock):
+    """Ctrl-C is pressed when it is asked for the time so often."""
+
+    left: int | None = None
+
+    def now(self) -> float:
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                self.left = None
+                raise KeyboardInterrupt
+        return super().now()
+
+
+def test_ctrl_c(shell: Shell) -> None:
+    """Who stops it is told how it goes on, and that it does."""
+    inventory = str(shell.inventory(waiting(2_500), services=[VPN]))
+    words = ("snapshot", "--site", "ny", "--inventory", inventory, "--out", "ny")
+    clock = shell.clock = Pressed(shell.clock.now())
+    clock.left = 2_000
+    ended = shell(*words)
+    assert (ended.code, ended.complaint) == (
+        130,
+        "stopped by SIGINT; the same command goes on with what is kept of it",
+    )
+    assert not (shell.folder / "ny" / "manifest.json").exists()
+    assert shell(*words).code == 0
+    assert len(ids(shell.folder / "ny")) == 2_500
 
 
 def test_what_cannot_be_read(shell: Shell) -> None:

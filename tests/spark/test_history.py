@@ -26,6 +26,7 @@ from orchestrator.reports.forecast import Range
 from pipeline.history import tables
 from pipeline.history.facts import Fact, facts_of_text
 from pipeline.history.history import HistoryOutcome, files_of, history_of
+from pipeline.history.narrate import lines_of
 from pipeline.history.page import page_of
 from pipeline.history.report import Drain, Durations, HistoryReport, Retry
 from tests.cli.shell import VPN, Shell
@@ -225,26 +226,43 @@ class _Tags(HTMLParser):
         self.tags.add(tag)
 
 
-def test_the_page_is_one_file_without_scripts() -> None:
-    """Law: whatever names hold, the page has no script, and loads nothing."""
-    name = "<script src='http://x/'>&"
-    span = Durations(simulated=True, runbook=name, n=3, p05=1, p50=2, p95=3, longest=4, trend=None)
-    retry = Retry(simulated=False, site=name, device=name, action=name, n=2, again=1, doubtful=0, refused=0)
-    report = HistoryReport(
+def report_of(
+    *, outages: tuple[Durations, ...], phases: tuple[Durations, ...], retries: tuple[Retry, ...] = ()
+) -> HistoryReport:
+    return HistoryReport(
         made_at="now",
         runs=3,
         checks=0,
         unread_files=0,
         unread=(),
         endings=(),
-        outages=(span,),
-        phases=(span.model_copy(update={"step": name}),),
+        outages=outages,
+        phases=phases,
         drains=(),
-        retries=(retry,),
+        retries=retries,
         failures=(),
         drift=(),
         prediction_errors=(),
     )
+
+
+def test_each_table_says_what_its_figures_are() -> None:
+    """Law: no table leans on one that is left out, as that of outages is where activity never moved."""
+    step = Durations(simulated=True, runbook="r", step="s", n=5, p05=1, p50=2, p95=3, longest=4, trend=None)
+    assert list(lines_of(report_of(outages=(), phases=(step,)))) == [
+        "3 runs and 0 checks",
+        "",
+        "Steps, seconds: the middle (95 of 100; longest; how many)",
+        "  SIMULATED r s: 2.0 (3.0; 4.0; 5)",
+    ]
+
+
+def test_the_page_is_one_file_without_scripts() -> None:
+    """Law: whatever names hold, the page has no script, and loads nothing."""
+    name = "<script src='http://x/'>&"
+    span = Durations(simulated=True, runbook=name, n=3, p05=1, p50=2, p95=3, longest=4, trend=None)
+    retry = Retry(simulated=False, site=name, device=name, action=name, n=2, again=1, doubtful=0, refused=0)
+    report = report_of(outages=(span,), phases=(span.model_copy(update={"step": name}),), retries=(retry,))
     page, reader = page_of(report).decode(), _Tags()
     reader.feed(page)
     assert "script" not in reader.tags and {"svg", "rect", "table"} <= reader.tags
