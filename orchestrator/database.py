@@ -25,6 +25,15 @@ Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 _BATCH = 1000
 # How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
 _IDLE_MS = 15_000
+# After how much silence of a server's machine the system gives up a connection: its own answer takes minutes to come,
+# and meanwhile nobody serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
+_SILENCE = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": _IDLE_MS,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+}
 _TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
 
 
@@ -212,8 +221,14 @@ class _Watched:
 
 
 def _engine(url: str) -> sa.Engine:
+    named = sa.make_url(url)
+    bounds = _SILENCE if named.drivername == "postgresql+psycopg" else {}
     # What a server ended while nothing was written is noticed before it is used, not by a failing append.
-    engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+    engine = sa.create_engine(
+        named,
+        pool_pre_ping=not url.startswith("sqlite"),
+        connect_args={name: value for name, value in bounds.items() if name not in named.query},
+    )
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_connect)
         sa.event.listen(engine, "begin", _sqlite_begin)

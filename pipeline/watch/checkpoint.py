@@ -39,7 +39,7 @@ from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
-_AGAIN = "take another directory: it begins with all readings that are there"
+AGAIN = "take another directory: it begins with all readings that are there"
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class Checkpoint:
         try:
             stored = _STORED.validate_json(newest.read_bytes())
         except (OSError, ValidationError) as error:
-            raise DefinitionError("the state of a watch cannot be read", file=newest, hint=_AGAIN) from error
+            raise DefinitionError("the state of a watch cannot be read", file=newest, hint=AGAIN) from error
         return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
 
     def files_of(self, batch: int) -> list[Path]:
@@ -212,13 +212,13 @@ def _about(path: Path, readings: str, rules: Rules) -> _About:
             known = _About(id=secrets.token_hex(4), readings=readings, rules=rules)
             write_private(path, file.name, known.model_dump_json().encode())
     except ValidationError as error:
-        raise DefinitionError("this is no checkpoint of a watch", file=file, hint=_AGAIN) from error
+        raise DefinitionError("this is no checkpoint of a watch", file=file, hint=AGAIN) from error
     except OSError as error:
         raise OutputLost(f"the checkpoint {path} cannot be used: {error.strerror}") from error
     if known.readings != readings:
-        raise DefinitionError(f"the checkpoint {path} is that of {known.readings}", hint=_AGAIN)
+        raise DefinitionError(f"the checkpoint {path} is that of {known.readings}", hint=AGAIN)
     if known.rules != rules:
-        raise DefinitionError(f"the checkpoint {path} was begun with {_words(known.rules)}", hint=_AGAIN)
+        raise DefinitionError(f"the checkpoint {path} was begun with {_words(known.rules)}", hint=AGAIN)
     return known
 
 

@@ -16,17 +16,18 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orchestrator.clock import Clock
-from orchestrator.errors import ComputationFailed, DefinitionError
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError
 from pipeline.faults import fault_of
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert
 from pipeline.watch.arrivals import Rules
-from pipeline.watch.checkpoint import Checkpoint, State
+from pipeline.watch.checkpoint import AGAIN, Checkpoint, State
 from pipeline.watch.fold import Folded, Key, fold
 
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
@@ -126,8 +127,9 @@ class _Batches:
         found = query.exception()
         if found is None:
             return
-        cause = self._failed or found
-        raise fault_of(cause) if isinstance(cause, Py4JError) or cause is found else cause
+        if self._failed is None:
+            raise _of_spark_alone(found, self._checkpoint)
+        raise fault_of(self._failed) if isinstance(self._failed, Py4JError) else self._failed
 
     def _make(self, rows: DataFrame, number: int) -> None:
         before = self._state
@@ -136,7 +138,7 @@ class _Batches:
         if number != before.batch + 1:
             raise DefinitionError(
                 f"the checkpoint {self._checkpoint.path} is not whole: batch {number} after {before.batch}",
-                hint="take another directory: it begins with all readings that are there",
+                hint=AGAIN,
             )
         # Spark passes over a file that is not there any more when a batch is made again, without a word.
         for file in self._checkpoint.files_of(number):
@@ -172,9 +174,25 @@ def _in_order(alert: Alert) -> tuple[str, str, str]:
 
 def _start(lines: DataFrame, checkpoint: Checkpoint, batches: _Batches, every_s: float | None) -> StreamingQuery:
     written = lines.writeStream.foreachBatch(batches).option("checkpointLocation", checkpoint.for_spark)
-    if every_s is None:
-        return written.trigger(availableNow=True).start()
-    return written.trigger(processingTime=f"{every_s} seconds").start()
+    timed = (
+        written.trigger(availableNow=True)
+        if every_s is None
+        else written.trigger(processingTime=f"{every_s} seconds")
+    )
+    try:
+        return timed.start()
+    except (PySparkException, Py4JError) as error:
+        raise _of_spark_alone(error, checkpoint) from error
+
+
+def _of_spark_alone(error: Exception, checkpoint: Checkpoint) -> FailoverError:
+    """The error to raise for one that came from none of our batches: a power cut may have damaged what Spark keeps,
+    and it only says which of its expectations failed."""
+    fault = fault_of(error)
+    if fault.hint:
+        return fault
+    hint = f"start it again; if it ends so again, {checkpoint.path / 'spark'} is damaged: {AGAIN}"
+    return ComputationFailed(str(fault), hint=hint)
 
 
 def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:

@@ -211,6 +211,20 @@ def test_a_server_that_is_away() -> None:
     assert len(str(error.value).splitlines()) == 1
 
 
+def test_a_server_whose_machine_falls_silent(postgresql: str) -> None:
+    """The system gives up a connection to a machine that is gone, and does not wait for minutes; what the URL says of
+    that counts more."""
+    for more, connecting in (("", "10"), ("&connect_timeout=3", "3")):
+        journal = Journal(f"{postgresql}{more}")
+        with journal.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            told = driver.info.get_parameters()
+        journal.close()
+        assert told["connect_timeout"] == connecting
+        assert {"tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"} <= told.keys()
+
+
 def test_an_address_that_is_none() -> None:
     """A text that is no database URL is refused with a sentence."""
     with pytest.raises(JournalUnavailable):

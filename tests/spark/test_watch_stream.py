@@ -300,6 +300,23 @@ def test_a_checkpoint_that_is_not_whole(watch: Watch) -> None:
     assert watch.alerts() == before
 
 
+@pytest.mark.parametrize("damaged", ["metadata", "commits", "offsets"])
+def test_what_spark_keeps_is_damaged(watch: Watch, damaged: str) -> None:
+    """Law: whichever of Spark's own files is torn, it is said what to do, and no alert is written twice or lost."""
+    watch.bring(night())
+    watch.run()
+    before = watch.alerts()
+    place = watch.checkpoint / "spark" / damaged
+    numbered = list(place.glob("[0-9]*")) if place.is_dir() else [place]
+    for file in numbered:
+        file.write_text("torn")
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(ComputationFailed) as caught:
+        watch.run()
+    assert f"{watch.checkpoint / 'spark'} is damaged: take another directory" in caught.value.hint
+    assert watch.alerts() == before
+
+
 # The checkpoint itself: nothing of this needs Spark
 
 
