@@ -175,8 +175,8 @@ class _Watcher:
     def _elsewhere(self, service: str) -> str:
         """What to do about a queue of a site that gave up its activity."""
         return (
-            f"{self._acting} stands by, so nothing is published into this queue; that of {self._mate} is the one to "
-            f"follow: `failover watch --vpn {service} --site {self._mate}`"
+            f"{self._acting} stands by, so nothing more is published into this queue; once {self._mate} serves, follow "
+            f"its queue: `failover watch --vpn {service} --site {self._mate}`"
         )
 
     def _unread(self, service: str, failure: Failure) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from orchestrator.drain import forecast
@@ -121,13 +122,16 @@ class Course(Arrivals[Read, Figures]):
     def _progress(self, read: Read, messages: int, rules: Rules) -> Iterator[Kind]:
         """Did it get shorter, and is it stalled?
 
-        Where nothing new comes in, on a site that gave up its activity, only a depth below all of the window is
-        progress, or one that only wavers would pass for it. On an active site publishers go on: any fall shows that
-        messages leave, and while the mate is bound a depth that does not grow is no standstill, since as many may leave
-        as come; but it ends none. A first reading after longer than the window begins anew: nobody knows what was
-        meanwhile.
+        Where nothing new comes in, on a site that gave up its activity, only a depth below all of the window since then
+        is progress, or one that only wavers would pass for it; publishers made the depths before. On an active site
+        they go on: any fall shows that messages leave, and while the mate is bound a depth that does not grow is no
+        standstill, since as many may leave as come; but it ends none. A first reading after longer than the window
+        begins anew: nobody knows what was meanwhile.
         """
-        earlier = [one.messages for one in self.taken[:-1] if one.messages is not None]
+        reads = self.taken[:-1]
+        if read.role is Role.STANDBY:
+            reads = list(takewhile(lambda one: one.role is not Role.ACTIVE, reversed(reads)))
+        earlier = [one.messages for one in reads if one.messages is not None]
         before, self.depth = self.depth, messages
         floor = min(earlier) if earlier and read.role is Role.STANDBY else before
         if messages == 0 or not before or (floor is not None and messages < floor):

@@ -43,6 +43,15 @@ def at(times: Sequence[tuple[float, int | None]], **more: Any) -> list[Seen]:
     return [replace(one, **more) for one in plain]
 
 
+def test_a_queue_that_grew_until_the_site_gave_up_its_activity_drains() -> None:
+    """Law: as in a run, what publishers made of the depth before is no bar for a drain; one that stands is told."""
+    grew = at([(t, 1_000 + 100 * t) for t in range(0, 100, 10)], role=Role.ACTIVE)
+    drained = at([(t, 11_000 - 10 * (t - 100)) for t in range(100, 600, 10)])
+    assert events([*grew, *drained]) == []
+    stood = at([(t, 11_000) for t in range(100, 300, 10)])
+    assert events([*grew, *stood]) == [(230.0, "drain.stalled")]
+
+
 def test_the_night_that_is_known() -> None:
     """Law: a stall, its end, a queue that fills, one that cannot be read and one that is empty are told, each once, at
     the reading at which they are so, and nothing else is."""
@@ -260,7 +269,9 @@ def oracle(seen: Sequence[Seen], rules: Rules) -> list[tuple[float, str]]:
         if one.messages is None:
             continue
         known = [(other.after, other.messages) for other in ordered[:number] if other.messages is not None]
-        inside = [depth for after, depth in known if after >= one.after - rules.window_s]
+        served = [other.after for other in ordered[:number] if other.role is Role.ACTIVE]
+        since = max(served, default=-1.0) if one.role is Role.STANDBY else -1.0
+        inside = [depth for after, depth in known if after >= one.after - rules.window_s and after > since]
         before = known[-1][1] if known else None
         lowest = min(inside) if inside and one.role is Role.STANDBY else before
         is_progress = one.messages == 0 or before in (None, 0) or (lowest is not None and one.messages < lowest)
@@ -278,6 +289,7 @@ def oracle(seen: Sequence[Seen], rules: Rules) -> list[tuple[float, str]]:
     return told
 
 
+roles = st.sampled_from([Role.ACTIVE, Role.STANDBY, None])
 depths = st.none() | st.sampled_from([0, 3, 5, 5, 6, 9])
 
 
@@ -286,9 +298,10 @@ def courses(draw: st.DrawFn) -> list[Seen]:
     """Readings far apart, or so close that many overtake each other."""
     most, least = draw(st.sampled_from([(1_500, 1), (60, 15)]))
     times = draw(st.lists(st.integers(0, most), unique=True, min_size=least, max_size=25))
-    role = draw(st.sampled_from([Role.ACTIVE, Role.STANDBY, None]))
+    first, then = draw(st.tuples(roles, roles))
+    turn = draw(st.integers(0, most))
     found = [(float(after), draw(depths)) for after in sorted(times)]
-    return at(found, role=role)
+    return [replace(one, role=first if one.after < turn else then) for one in at(found)]
 
 
 @given(courses(), st.data())
