@@ -135,8 +135,14 @@ class JournalUnavailable(JournalError):
     """The record could not be written or read: disk full, read-only, server away."""
 
 
+_NO_PROOF = "`failover runs verify` checks every run; how the sites stand is seen with `failover status`"
+
+
 class JournalCorrupt(JournalError):
-    """A record was edited, deleted, reordered or cut off."""
+    """A record was edited, deleted, reordered or cut off. Nothing goes on from such a record."""
+
+    def __init__(self, sentence: str, *, hint: str = "") -> None:
+        super().__init__(sentence, hint=hint or _NO_PROOF)
 
 
 class NoSuchRun(JournalError):

@@ -120,8 +120,7 @@ class LiveScreen:
             case ev.StepStarted():
                 self._began[service] = record.at
                 self._full.pop(service, None)  # another step counts something else
-                title = run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title
-                text = presentable(f"{who}{step_of(event, run)}{title}")
+                text = presentable(f"{who}{_named(event, run)}")
                 self._progress.update(task, description=text, note="", draining=False)
             case ev.Observed():
                 if event.gauge is not None and lane.gauge:  # without one the wait is over
@@ -137,11 +136,10 @@ class LiveScreen:
                 self._print(record, run, service)
 
     def _finish_step(self, service: str, record: ev.Record, run: Run, event: ev.StepDone) -> None:
-        title = run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title
         took = record.at - self._began.get(service, record.at)
         note = f", {event.note}" if event.note else ""
         who = f"{service}  " if len(run.lanes) > 1 else ""
-        self._line(_DONE, f"{who}{step_of(event, run)}{title}", f" ({took:.1f}s{note})")
+        self._line(_DONE, f"{who}{_named(event, run)}", f" ({took:.1f}s{note})")
 
     def _gauge(self, service: str, task: TaskID, run: Run, gauge: float, at: float) -> None:
         steps, index = run.plan.runbook.steps, run.lanes[service].step
@@ -182,6 +180,8 @@ class LiveScreen:
         if text is None:
             return
         who = f"{service}  " if service and len(run.lanes) > 1 else ""
+        if isinstance(record.event, ev.StepFailed | ev.StepSkipped):  # nothing above says which
+            text = f"{_named(record.event, run)}: {text}"
         alarm = _is_alarm(record.event)
         self._line(_ALARM if alarm else _NOTE, f"{who}{text}", style=_ALARM if alarm else "")
 
@@ -195,6 +195,11 @@ class LiveScreen:
             self._held.append(line)
         else:
             self._console.print(line)
+
+
+def _named(event: ev.StepStarted | ev.StepDone | ev.StepFailed | ev.StepSkipped, run: Run) -> str:
+    """``[3/7] The replication queue drains``: the step that the event is of."""
+    return f"{step_of(event, run)}{run.plan.runbook.steps[run.plan.runbook.index_of(event.step)].title}"
 
 
 def _is_alarm(event: ev.Event) -> bool:

@@ -38,7 +38,7 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
     if source not in pair.sites:
         raise DefinitionError(
             f"{source!r} is not a site of the pair {pair.name}",
-            hint=f"--from {pair.sites[0]} or --from {pair.sites[1]}",
+            hint=f"name {pair.sites[0]} or {pair.sites[1]}",
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
     runbook = wish.runbook if isinstance(wish.runbook, str) else wish.runbook(inventory.sites[source])

@@ -124,7 +124,7 @@ def matters(event: ev.Event) -> bool:
 
 def step_of(event: ev.Event, run: Run) -> str:
     """``[3/7] `` for an event that begins or ends a step, nothing for others."""
-    if isinstance(event, ev.StepStarted | ev.StepDone | ev.StepFailed):
+    if isinstance(event, ev.StepStarted | ev.StepDone | ev.StepFailed | ev.StepSkipped):
         return f"[{run.plan.runbook.index_of(event.step) + 1}/{len(run.plan.runbook.steps)}] "
     return ""
 

@@ -67,12 +67,26 @@ def _last_known(history: History, service: str, site: str) -> str:
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:
-    """The plan with the fail-over it takes back: from the record, or as the operator states it. ``acting`` served."""
-    with closing(tools.journal()) as journal:
-        history = History(journal, _sites_of(plan))
-        known = [history.last_outage(service, acting) for service in plan.services]
+    """The plan with the fail-over it takes back: from the record, or as the operator states it. ``acting`` served.
+
+    A record that does not prove itself may be of a suspension or of a lost spool, so it is no ground to go back on. A
+    site is made standby all the same, with a note. Raises ``NotStarted``.
+    """
+    notes = plan.notes
+    known: list[ev.Outage | None] = [None] * len(plan.services)
+    try:
+        with closing(tools.journal()) as journal:
+            history = History(journal, _sites_of(plan))
+            known = [history.last_outage(service, acting) for service in plan.services]
+    except JournalCorrupt as error:
+        if any(step.compare for step in plan.runbook.steps) and plan.policy.on_gate.get(RISK_GATE) != "accept":
+            raise NotStarted(
+                f"{error}, so the record does not show that it is safe to go back",
+                hint="see `failover runs verify`; to go back all the same, by name: --accept-risk 'who agreed, and why'",
+            ) from error
+        notes = (*notes, f"nothing is taken from the record of the fail-over: {error}")
     outage = outage_of_all(known, stated_at=at, spool_lost=spool_lost, now=tools.clock.now())
-    return plan.model_copy(update={"outage": outage})
+    return plan.model_copy(update={"outage": outage, "notes": notes})
 
 
 def _sites_of(plan: ev.Plan) -> list[Site]:

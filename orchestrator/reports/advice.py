@@ -108,7 +108,7 @@ def after_refusal(
             return (
                 "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
                 "(`failover runs list`), go on with it or call it off; otherwise somebody must decide which one is to "
-                "serve."
+                "serve, and open that one at the instance itself: no command here does."
             )
         restored = f"`failover restore {it} --site {source}`, then " * (runbook in _DOWNGRADE_THE_TARGET)
         return (
@@ -124,7 +124,9 @@ def after_refusal(
     if standing == (Role.STANDBY, Role.STANDBY):
         return (
             "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way (`failover runs list`), "
-            "go on with it or call it off; otherwise somebody must decide which site is to serve."
+            "go on with it or call it off; otherwise somebody must decide which site is to serve, and make that one "
+            "active at its own device: no command here does. What a site's replication queue holds (`failover "
+            "status`), its mate may lack."
         )
     if standing == (Role.ACTIVE, Role.ACTIVE):
         return (

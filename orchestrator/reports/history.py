@@ -123,6 +123,8 @@ class History:
                 break
         if last.linked:
             return f"last known of {service} at {site}: {last.linked}"
+        if not (last.eligible or last.queued):
+            return f"last known of {service} at {site}: nothing is on record"
         unknown = "sync eligibility unknown"
         return f"last known of {service} at {site}: {last.eligible or unknown}; {last.queued or 'queue unknown'}"
 

@@ -126,6 +126,16 @@ def test_the_same_site_twice(shell: Shell) -> None:
     complained(shell("controlled", "-i", str(inventory), "--all", "--yes"), 2, "the same site twice")
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("controlled", "--from"), ("uncontrolled", "--failed"), ("restore", "--site")]
+)
+def test_a_site_that_is_none_of_the_pair(shell: Shell, command: str, option: str) -> None:
+    """Law: it is answered with the two that are, and with no option that the command does not have."""
+    ended = shell(command, "--vpn", VPN, option, "la")
+    complained(ended, 2, "'la' is not a site of the pair trading")
+    assert ended.hint == "name ny or nj"
+
+
 def test_a_runbook_that_lint_refuses_moves_nothing(shell: Shell) -> None:
     """Law: what `runbook lint` calls an error is refused by every command that would run it."""
     text = "runbook: own/move\nsummary: s\nsteps:\n  - {id: a, title: t, do: {on: source, action: explode}}\n"

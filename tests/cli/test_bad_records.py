@@ -66,6 +66,28 @@ def test_an_emergency_beside_a_record_that_was_edited(shell: Shell) -> None:
     assert shell("runs", "list", "--json").values[0]["notes"] == [note]
 
 
+def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
+    """Law: a record that does not prove itself keeps no lost site from being made standby, which is noted; and it makes
+    no fail-back look safe: that is refused with both ways on, and goes on once somebody accepts the risk by name."""
+    shell("controlled", "--vpn", "Risk_VPN", "--yes")
+    edited = shell.run_name()
+    assert shell("controlled", "--vpn", "Settlement_VPN", "--yes").code == 0
+    with sqlite3.connect(shell.state / "journal.sqlite") as journal:
+        journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 1", (edited,))
+    journal.close()
+    restored = shell("restore", "--vpn", "Settlement_VPN", "--site", "ny", "--yes")
+    assert restored.code == 0, restored.err
+    problem = f"run {edited}: record 1 is not what was written"
+    [note] = shell("runs", "list", "--json").values[0]["notes"]
+    assert problem in note
+    back = ("failback", "--vpn", "Settlement_VPN", "--to", "ny", "--yes")
+    refused_to = shell(*back)
+    complained(refused_to, 3, problem, "does not show that it is safe")
+    assert "failover runs verify" in refused_to.err
+    assert "--accept-risk" in refused_to.err
+    assert shell(*back, "--accept-risk", "the desk agrees").code == 0
+
+
 def test_a_record_that_was_edited(shell: Shell) -> None:
     """Law: a run whose record does not prove itself is not gone on with; the others stay usable, and are listed."""
     shell("controlled", "--vpn", VPN, "--yes")
@@ -74,7 +96,9 @@ def test_a_record_that_was_edited(shell: Shell) -> None:
     with sqlite3.connect(shell.state / "journal.sqlite") as journal:
         journal.execute("UPDATE events SET event = replace(event, '{', '{ ') WHERE run = ? AND seq = 3", (edited,))
     journal.close()
-    complained(shell("resume", edited), 6, f"run {edited}: record 3 is not what was written")
+    resumed = shell("resume", edited)
+    complained(resumed, 6, f"run {edited}: record 3 is not what was written")
+    assert "failover runs verify" in resumed.hint
     listed = shell("runs", "list")
     assert listed.code == 4
     assert [line.split()[1] for line in listed.out.splitlines()] == ["done", "CORRUPT"]

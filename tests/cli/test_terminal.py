@@ -58,6 +58,15 @@ def test_not_started(bench: Bench, answer: str) -> None:
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0  # no fault was given
 
 
+def test_what_is_left_out_is_named(bench: Bench) -> None:
+    """Law: a step that is left out shows with number and title, as one that is done does."""
+    assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
+    terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny", "--yes")
+    assert terminal.end() == 0
+    title = "[7/9] Clients and the replication bridge can reach the restored site"
+    assert f"{title}: left out: ny: open yes" in terminal.words
+
+
 def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
     """Law: a service that belongs to an unfinished run, or stands as it must not, is said to do so, with what to do;
     nobody is asked whether to move it. Nothing is recorded of it."""
@@ -121,7 +130,7 @@ def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
     assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --vpn V --run 2")
-    assert "what to do: It is under way: wait, and answer what it asks. Or ask for activity" in shown
+    assert "what to do: It is under way: wait, and answer what it asks. Or ask it to give activity back" in shown
     assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")

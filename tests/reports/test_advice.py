@@ -139,6 +139,8 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
         ("moved already, a name with a blank", '`failover controlled --vpn "My VPN" --from nj`'),
         ("source is standby", "if nj is active already, there is nothing to do"),
         ("nobody active", "NO SITE IS ACTIVE"),
+        ("nobody active", "make that one active at its own device: no command here does"),
+        ("nobody active", "What a site's replication queue holds (`failover status`), its mate may lack"),
         ("both active", "BOTH SITES ARE ACTIVE"),
         ("reverted", "ny is active again and nothing was lost"),
         ("escalated", "1,234 messages may be held by ny alone"),

@@ -57,7 +57,8 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
             Level.ERROR,
             "no-active-site",
             f"{service} is standby at both sites: nobody serves it",
-            "if an earlier run stopped half-way (`failover runs list`), go on with it or call it off",
+            "if an earlier run stopped half-way (`failover runs list`), go on with it or call it off; else somebody "
+            "makes one site active at its own device: what the replication queue of a site holds, its mate may lack",
         )
     elif silent or None in roles or any(end.enabled is None for end in told.values()):
         why = "; ".join(silent) or f"not everything was told ({words})"
