@@ -59,6 +59,12 @@ class Forecast(_Strict):
     steps: tuple[StepForecast, ...]
     drains: tuple[DrainForecast, ...]
 
+    @property
+    def tells(self) -> bool:
+        """Is there any range in it of runs enough?"""
+        seen = (*(one.seconds for one in self.steps), *(one.rate for one in self.drains))
+        return any(one.n >= FEWEST for one in seen)
+
     def seconds(self, runbook: str, step: str, service: str, *, simulated: bool) -> Range | None:
         """How long this step takes: of this service, else of all of them; None where too little is known."""
         found = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cli.past import learned
 from orchestrator.reports.forecast import NAME, DrainForecast, Forecast, Range, StepForecast, encoded
 from tests.cli.shell import VPN, Shell
 
@@ -55,6 +56,18 @@ def test_nothing_is_made_up(shell: Shell, kept: dict[str, object]) -> None:
     """Law: real runs say nothing of simulated ones, and two runs are no range."""
     keep(shell, **kept)  # type: ignore[arg-type]
     assert not [note for note in notes(shell, "demote") if note.startswith("about")]
+
+
+def test_who_keeps_one_that_tells_nothing_is_told_so() -> None:
+    """Law: nobody waits for ranges that a forecast of too few runs does not have."""
+    path = Path("forecast.json")
+    for number, words in (
+        (3, "dry runs read their ranges from forecast.json now"),
+        (2, "forecast.json is kept, but tells dry runs nothing yet: no step was finished 3 times"),
+    ):
+        seen = Range(n=number, p05=1.0, p50=1.0, p95=1.0)
+        step = StepForecast(simulated=True, runbook="r", step="s", service=None, seconds=seen)
+        assert learned(path, Forecast(made_at="x", runs=number, steps=(step,), drains=())) == words
 
 
 @pytest.mark.parametrize("text", ["{}", "x", '{"format": "failover forecast 2"}'])
