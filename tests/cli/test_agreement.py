@@ -103,3 +103,14 @@ def test_a_finding_is_its_own_exit_code(shell: Shell) -> None:
     verdicts = {row["service"]: row["verdict"] for row in ended.values[0]["services"]}
     assert verdicts[VPN] == "no active site"
     assert "no active site" in shell("status").out
+
+
+def test_the_command_that_shows_the_record_finds_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law: beside its outcome stands where the record is, and a command that shows this very run: with the state
+    directory, if one was named; in a shared journal the directory says nothing."""
+    monkeypatch.setenv("FAILOVER_STATE", str(shell.state))
+    [own] = [line for line in shell.move().out.splitlines() if line.startswith("Record: ")]
+    assert own.endswith(f"(FAILOVER_STATE={shell.state} failover runs show {shell.run_name()})")
+    monkeypatch.setenv("FAILOVER_JOURNAL", f"sqlite:///{shell.folder / 'shared.sqlite'}")
+    [shared] = [line for line in shell.move("--from", "nj").out.splitlines() if line.startswith("Record: ")]
+    assert shared.endswith(f"(failover runs show {shell.run_name()})")
