@@ -14,7 +14,7 @@ _NAMED = 3  # services of a run; the table above has them all
 
 
 @dataclass(slots=True)
-class Holder:
+class OpenRun:
     """A run that is not at its end. ``led``: a process leads it now, as far as its lease tells."""
 
     run: str
@@ -23,10 +23,10 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class OpenRuns:
     """The runs that hold services, newest first; ``unknown``: why the journal could not be read."""
 
-    runs: Sequence[Holder] = ()
+    runs: Sequence[OpenRun] = ()
     unknown: str = ""
 
     @property
@@ -49,11 +49,11 @@ class Holders:
                 yield f"run {one.run} is unfinished, has {what}, and nobody leads it: `failover resume {one.run}`"
 
 
-def holders(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Holders:
+def open_runs(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> OpenRuns:
     """The runs that hold services of ``pairs``, on the same devices. Raises nothing: devices can be looked at without
     a journal."""
     if not tools.has_journal:
-        return Holders()
+        return OpenRuns()
     from orchestrator.lease import claims, is_led, service_place
 
     places = {
@@ -65,11 +65,11 @@ def holders(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Holder
         with closing(tools.journal()) as journal:
             claimed = claims(journal)
             rows = [row for row in journal.runs() if row.run in claimed.values()] if claimed else []
-            found = {row.run: Holder(row.run, is_led(row, tools.clock.now())) for row in rows}
+            found = {row.run: OpenRun(row.run, is_led(row, tools.clock.now())) for row in rows}
     except FailoverError as error:
-        return Holders(unknown=str(error))
+        return OpenRuns(unknown=str(error))
     for key, run in sorted(claimed.items()):
         service = places.get(key.partition("/")[2])  # whatever family its runbook is of
         if service is not None and run in found:
             found[run].services.append(service)
-    return Holders([one for one in found.values() if one.services])
+    return OpenRuns([one for one in found.values() if one.services])

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from orchestrator.cli import survey_amps
-from orchestrator.cli.holding import Holders, holders
+from orchestrator.cli.holding import OpenRuns, open_runs
 from orchestrator.cli.stopping import until_stopped
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show_document, show_json
@@ -60,7 +60,7 @@ def show_survey(
     with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
         for rows in looks:
             code = 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
-            paper.put(rows, holders(tools, inventory, pairs), tools.clock.now(), code)
+            paper.put(rows, open_runs(tools, inventory, pairs), tools.clock.now(), code)
             if every_s is None:
                 break
             tools.clock.sleep(every_s)
@@ -166,7 +166,7 @@ class _Paper:
         if self._live is not None:
             self._live.stop()
 
-    def put(self, rows: Rows, held: Holders, at: float, code: int) -> None:
+    def put(self, rows: Rows, held: OpenRuns, at: float, code: int) -> None:
         """Show one look, taken at that time; ``code`` is the exit code if it is the last."""
         if self._as_json:
             look = {"simulated": self._simulated, "at": iso(at), "services": rows, "runs": held.document}
