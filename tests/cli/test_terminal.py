@@ -118,6 +118,23 @@ def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
     assert re.search(r"decided on xa 1-02-01: rollback, by \w+( after \d+s)? \(order cancelled\)", terminal.words)
 
 
+def test_a_question_takes_nothing_off_the_screen(make_bench: MakeBench) -> None:
+    """Law: what another service did while somebody was asked is shown afterwards, every line of it, and stays."""
+    bench = make_bench(vpns=(VpnLayout("V", transactions=(TransactionLayout(xid="1-01-01"),)), VpnLayout("W")))
+    terminal = bench.terminal("controlled", "--all", "--yes")
+    terminal.until("decision> ")
+    while '"service":"W","status":"done"' not in bench.here("runs", "show", "--json").out:
+        time.sleep(0.1)
+    terminal.type("commit\n")
+    terminal.until("reason> ")
+    terminal.type("the log says so\n")
+    assert terminal.end() == 0
+    assert "· W  ended: done" in terminal.lines
+    assert [line for line in terminal.text.splitlines() if line.startswith("✓")] == [
+        line for line in terminal.lines if line.startswith("✓")
+    ]
+
+
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn. What
     `runs show` says meanwhile is for a run that is led: its answer is for the one service that it stands under, and
