@@ -46,6 +46,15 @@ def test_asked_once(bench: Bench) -> None:
     assert bench.roles() == ("standby", "active")
 
 
+def test_what_is_asked_is_what_happens(bench: Bench) -> None:
+    """Law: the question names what the command does; a restore moves nothing from the site that it brings back."""
+    assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
+    terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny")
+    terminal.until("SIMULATED  Bring ny back for V, beside nj, now? [y/N]: ")
+    terminal.type("n\n")
+    assert terminal.end() == 3
+
+
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x03", "\x04"])
 def test_not_started(bench: Bench, answer: str) -> None:
     """Law: no, Enter, Ctrl-C and Ctrl-D all mean no: exit code 3, nothing changed, nothing recorded."""
