@@ -54,7 +54,8 @@ _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
 @dataclass(slots=True)
 class Telling:
     """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
-    ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``)."""
+    ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``).
+    ``error``: what the product raised and must never raise, by its name."""
 
     story: Story
     outcome: str | None
@@ -64,6 +65,7 @@ class Telling:
     hit: Counter[str] = field(default_factory=Counter)
     happened: tuple[str, ...] = ()
     effects: Counter[str] = field(default_factory=Counter)
+    error: str = ""
 
 
 def play(story: Story, stores: Stores) -> Telling:
@@ -96,6 +98,7 @@ class Night:
         self._hit: Counter[str] = Counter()
         self._elsewhere = Elsewhere(self._effects, self._hit)
         self._bugs: list[Broken] = []
+        self._error = ""
 
     def close(self) -> None:
         """Make room for the next night."""
@@ -121,12 +124,15 @@ class Night:
         except Endless as error:
             self._bugs.append(Broken(4, str(error)))
         except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is looked for
-            self._bugs.append(Broken(4, f"the process ended in {type(error).__name__}: {error}"))
+            self._error = type(error).__name__
+            self._bugs.append(Broken(4, f"the process ended in {self._error}: {error}"))
         ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
         happened = tuple(self._stage.happened())
-        return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects)
+        return Telling(
+            self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects, self._error
+        )
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more, and of which the judge has heard everything."""
