@@ -40,7 +40,7 @@ def decided(choice: str) -> str:
 
 
 def led_on(before: float, now: float) -> str:
-    """A run that a process leads on whose clock differs from that of the one before it; both are off by so much."""
+    """A run that a process leads on whose clock differs from that of the one before it; both as they show one moment."""
     return f"{ANOTHER_CLOCK}: {'ahead' if now > before else 'behind'}"
 
 

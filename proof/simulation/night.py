@@ -228,8 +228,8 @@ class Night:
             # One that was taken over before has no lease any more, whatever its time, by a clock that is behind.
             rivals = [one for one in self._living if one.epoch == lease.epoch - 1]
             self._judge.lead(lease.epoch, is_held=any(one.holds_lease(now) for one in rivals))
-            if process.clock.offset != self._led_by.offset:
-                self._effects[led_on(self._led_by.offset, process.clock.offset)] += 1
+            if process.clock.now() != self._led_by.now():
+                self._effects[led_on(self._led_by.now(), process.clock.now())] += 1
             self._led_by = process.clock
             process.lease = lease
             self._living.append(process)
