@@ -317,7 +317,8 @@ class _Layout:
         policy = self.plan.policy
         if gate not in policy.on_gate:
             return f"{' / '.join(choices)}; unattended: {unattended}"
-        return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({policy.reason})" if policy.reason else "")
+        why = policy.reasons.get(gate)
+        return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({why})" if why else "")
 
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
         decided = self.plan.policy.on_gate.get(rule.gate)

@@ -37,11 +37,11 @@ class Ruling(_Strict):
 
 
 class Policy(_Strict):
-    """What was decided beforehand. ``on_gate``: gate name to choice, each for ``reason``.
+    """What was decided beforehand. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where somebody said.
     ``transactions``: XID to its ruling."""
 
     on_gate: Mapping[str, Choice] = Field(default_factory=dict)
-    reason: str = ""
+    reasons: Mapping[str, str] = Field(default_factory=dict)
     transactions: Mapping[str, Ruling] = Field(default_factory=dict)
     fail_fast: bool = False
 

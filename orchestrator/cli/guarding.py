@@ -52,7 +52,7 @@ class Wish:
 
     def plan(self, runbook: str, services: Sequence[str], pair: str | None) -> PlanWish:
         """The wish for a run on ``services`` of the guarded site; nobody is asked in the middle of it."""
-        policy = ev.Policy(on_gate={"step-failed": "stop"}, reason=self.reason)
+        policy = ev.Policy(on_gate={"step-failed": "stop"}, reasons={"step-failed": self.reason})
         return PlanWish(runbook, self.inventory, services, not services, pair, self.site, policy)
 
 

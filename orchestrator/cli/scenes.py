@@ -112,7 +112,7 @@ class Prelude:
     def lead(self, runbook: str, on_gate: Mapping[str, Choice]) -> None:
         """Lead one run, with these answers. Raises ``NotStarted`` when it does not come out as it has to."""
         cast = self.cast
-        policy = ev.Policy(on_gate=on_gate, reason=_ATTESTED)
+        policy = ev.Policy(on_gate=on_gate, reasons=dict.fromkeys(on_gate, _ATTESTED))
         plan = make_plan(
             self.tools, PlanWish(runbook, self.inventory, cast.services, False, None, cast.source, policy)
         )

@@ -203,15 +203,14 @@ def failback(
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import site_to_leave, with_evidence, with_outage
+    from orchestrator.cli.unplanning import accepting, site_to_leave, with_evidence, with_outage
     from orchestrator.cli.watch import seconds_of
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
     policy = policy_of(xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json)
     if accept_risk is not None:
-        accepted = {**policy.on_gate, "unsafe-return": "accept"}
-        policy = policy.model_copy(update={"on_gate": accepted, "reason": accept_risk})
+        policy = accepting(policy, {"unsafe-return": "accept"}, accept_risk)
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)
     chosen = fitting(tools, "failback")
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))

@@ -17,22 +17,24 @@ from orchestrator.site import Inventory, Site
 
 def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, isolated: bool) -> ev.Policy:
     """The decisions that ``--attest`` and ``--reason`` make beforehand."""
-    on_gate: dict[str, Choice] = {}
+    answers: dict[str, Choice] = {}
     if attest is not None and reason is not None:
         raise DefinitionError("--attest says that it is fenced, --reason that it is not: give one of them")
     if isolated and reason is not None:
-        on_gate["leave-behind"] = "accept"
+        answers["leave-behind"] = "accept"
     elif attest is not None:
-        on_gate["unfenced"] = "attest"
+        answers["unfenced"] = "attest"
     elif reason is not None:
-        on_gate["unfenced"] = "waive"
-    return ev.Policy(on_gate=on_gate, reason=attest or reason or "", fail_fast=fail_fast)
+        answers["unfenced"] = "waive"
+    return accepting(ev.Policy(fail_fast=fail_fast), answers, attest or reason)
 
 
-def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str) -> ev.Policy:
-    """The policy with these answers made beforehand, and ``why`` among its reasons."""
-    reason = "; ".join(part for part in (policy.reason, why) if part)
-    return policy.model_copy(update={"on_gate": {**policy.on_gate, **answers}, "reason": reason})
+def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None) -> ev.Policy:
+    """The policy with these answers made beforehand too, and ``why``."""
+    reasons = dict.fromkeys(answers, why) if why else {}
+    return policy.model_copy(
+        update={"on_gate": {**policy.on_gate, **answers}, "reasons": {**policy.reasons, **reasons}}
+    )
 
 
 def without_waiver(plan: ev.Plan) -> ev.Plan:
@@ -121,8 +123,7 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
                 "--accept-risk 'who agreed, and why'"
             )
         raise NotStarted(f"{path} is no evidence: {'; '.join(one.message for one in found)}", hint=hint)
-    gates: dict[str, Choice] = {**plan.policy.on_gate, RISK_GATE: "accept"}
-    policy = plan.policy.model_copy(update={"on_gate": gates, "reason": statement(report, path.name)})
+    policy = accepting(plan.policy, {RISK_GATE: "accept"}, statement(report, path.name))
     return plan.model_copy(update={"policy": policy})
 
 

@@ -235,7 +235,7 @@ class _Watcher:
 
     def _plan(self, service: str, reason: str) -> ev.Plan:
         # A question at the terminal would wait for a person while the queue fills.
-        policy = ev.Policy(on_gate={"step-failed": "revert"}, reason=reason)
+        policy = ev.Policy(on_gate={"step-failed": "revert"}, reasons={"step-failed": reason})
         return make_plan(self._tools, self._wish.plan((service,), source=self._mate, policy=policy)).model_copy(
             update={"notes": (reason,)}
         )

@@ -157,7 +157,12 @@ def _policy(chance: Random, family: FamilyDraw, scene: Scene) -> Policy:
         for xid in scene.xids
         if chance.random() < 0.8
     }
-    return Policy(on_gate=on_gate, reason="agreed before", transactions=rulings, fail_fast=chance.random() < 0.1)
+    return Policy(
+        on_gate=on_gate,
+        reasons=dict.fromkeys(on_gate, "agreed before"),
+        transactions=rulings,
+        fail_fast=chance.random() < 0.1,
+    )
 
 
 def _strikes(chance: Random, story: Story, calls: Sequence[str]) -> tuple[Strike, ...]:

@@ -56,7 +56,7 @@ class Leading:
             source=source,
             target=target,
             services=(SERVICE,),
-            policy=ev.Policy(on_gate=policy or {}, reason="agreed beforehand"),
+            policy=ev.Policy(on_gate=policy or {}, reasons=dict.fromkeys(policy or {}, "agreed beforehand")),
             simulated=True,
         )
 

@@ -234,13 +234,20 @@ def test_an_answer_is_followed(choice: str, changed: bool, expected: list[str]) 
 
 @pytest.mark.parametrize("choice", ["accept", "stop"])
 def test_a_question_decided_beforehand(choice: Any) -> None:
-    """A policy answers with its own reason; unattended, without a policy, what the runbook says holds."""
-    policy = ev.Policy(on_gate={"go": choice}, reason="agreed on the phone")
+    """A policy answers with the reason given for this question, and with no other's; unattended, without a policy,
+    what the runbook says holds."""
+    policy = ev.Policy(on_gate={"go": choice}, reasons={"go": "agreed on the phone"})
     plan = a_plan(APPROVAL, policy=policy)
     lane = after(asking(), decide(plan, asking(), T0, attended=False), T0)
     decided = decide(plan, lane, T0, attended=False).events[0]
     assert isinstance(decided, ev.GateDecided)
     assert decided.ruling == ev.Ruling(choice=choice, reason="agreed on the phone", by="policy")
+    elsewhere = ev.Policy(
+        on_gate={"go": choice, "bridge-lost": "wait"}, reasons={"bridge-lost": "it is known to flap"}
+    )
+    unsaid = decide(a_plan(APPROVAL, policy=elsewhere), lane, T0, attended=False).events[0]
+    assert isinstance(unsaid, ev.GateDecided)
+    assert unsaid.ruling == ev.Ruling(choice=choice, reason="decided beforehand", by="policy")
     unattended = decide(a_plan(APPROVAL), lane, T0, attended=False).events[0]
     assert isinstance(unattended, ev.GateDecided)
     assert (unattended.ruling.choice, unattended.ruling.reason) == ("stop", "nobody could be asked")

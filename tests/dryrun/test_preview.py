@@ -231,14 +231,16 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
         "if that does not show it: accept / stop; unattended: stop",
     )
     assert lines(step(lane, "safe").commands) == ["ny-1: show endpoints Trading", "nj-1: show endpoints Trading"]
-    policy = ev.Policy(on_gate={"unfenced": "attest", "unsafe-return": "accept"}, reason="the cables are pulled")
+    policy = ev.Policy(
+        on_gate={"unfenced": "attest", "unsafe-return": "accept"}, reasons={"unfenced": "the cables are pulled"}
+    )
     decided = looked(pair, plan.model_copy(update={"policy": policy}), endpoints=Endpoints())
     assert step(decided, "unfenced").notes == (
         "asked: Is it fenced?: attest, decided beforehand (the cables are pulled)",
     )
     assert step(decided, "safe").notes == (
         "compared at both sites: failback-safe",
-        "if that does not show it: accept, decided beforehand (the cables are pulled)",
+        "if that does not show it: accept, decided beforehand",
     )
 
 

@@ -75,7 +75,7 @@ def test_nobody_is_blamed_for_a_cut_link(kind: Kind, stores: Stores) -> None:
 
 def test_a_restore_beside_a_cut_link_is_not_blamed(stores: Stores) -> None:
     """Law: what it had not replicated is answered for by name before a restore; a cut adds nothing to that."""
-    accepted = Policy(on_gate={"stale-tail": "accept"}, reason="agreed before")
+    accepted = Policy(on_gate={"stale-tail": "accept"}, reasons={"stale-tail": "agreed before"})
     told = [_cut(stores, "amps/restore", cut, policy=accepted) for cut in CUTS]
     assert [one.broken for one in told if one.broken] == []
     assert {one.outcome for one in told} == {"done", "needs-operator"}
