@@ -151,6 +151,18 @@ def test_breaking_the_glass(lead: Lead, others: Colleagues) -> None:
     assert decided.ruling.reason == "nobody can be reached"
 
 
+def test_no_glass_is_broken_without_a_reason(lead: Lead, others: Colleagues) -> None:
+    """Whatever way the word came, without a reason it does not count."""
+    words = others.saying(
+        {"by": "bob", "choice": "break-glass"}, {"by": "bob", "choice": "break-glass", "reason": " \n"}
+    )
+    run = lead.start(the_plan(), observers=[When(ev.GateOpened, words)])
+    assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
+    assert [one.why for one in lead.events(ev.ApprovalRefused)] == [
+        "the glass is broken for a reason, or not at all"
+    ] * 2
+
+
 def test_a_glass_that_cannot_be_broken(lead: Lead, others: Colleagues) -> None:
     """Where the policy does not allow it, breaking the glass is refused and recorded."""
     words = others.saying({"by": "bob", "choice": "break-glass", "reason": "hurry"})
