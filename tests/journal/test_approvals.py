@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.approval import Approvals, fold_approvals
 from orchestrator.cli.main import main
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock, VirtualClock
+from orchestrator.decide.approve import hear, seek
 from orchestrator.events import Outcome
 from orchestrator.journal import Journal
 from orchestrator.redact import SecretStore
@@ -213,6 +215,18 @@ def test_what_was_said_in_time_and_read_too_late_does_not_count(
     lead.pair.clock.advance(WITHIN + 1)
     run = lead.resume(journal=opened())
     assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
+
+
+def test_a_word_at_the_last_moment_is_late() -> None:
+    """From the very moment at which the time is over no agreement counts, heard before anything else though it is."""
+    plan = the_plan(needed=1)
+    [asked] = seek(plan, Approvals(), 0.0)
+    word = {"kind": "approval", "choice": "approve", "by": "bob", "plan": plan.digest}
+    [in_time] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN - 0.1)
+    [late] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN)
+    assert isinstance(in_time, ev.ApprovalGiven)
+    assert isinstance(late, ev.ApprovalRefused)
+    assert late.why == "it came too late"
 
 
 def test_called_off_while_it_waits(lead: Lead) -> None:
