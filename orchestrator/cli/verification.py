@@ -6,6 +6,7 @@ all of it, and no record proves that it is the newest one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -19,6 +20,7 @@ from orchestrator.chain import Link, Signature, follow_exported, read_event
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
+from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.events import RunCreated
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 State = Literal["unsigned", "signed", "not checked"]
 
+# What a line of an export has; the last three say again, or sign, what the others record.
+_FIELDS = frozenset({"run", "seq", "at", "lane", "event", "hash", "time", "simulated", "signature"})
 # The first record of a run has its inventory and its runbook in it, a megabyte each at most; texts grow when quoted.
 _LINE_MAX = 16 * 1024 * 1024
 
@@ -160,9 +164,24 @@ class Exported:
         self._file = file
         self.at_first = None
         self.signature: Signature | None = None
+        self._line: Mapping[str, Any] = {}  # the last one that was read
+        self._simulated: bool | None = None
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
-        return follow_exported(self._read())
+        for run, link in follow_exported(self._read()):
+            self._refuse_other_words(run, link)
+            yield run, link
+
+    def _refuse_other_words(self, run: str, link: Link) -> None:
+        """What people read of a line, and no hash is of, has to agree with the record. Raises ``JournalCorrupt``."""
+        if link.seq == 1:
+            self._simulated = json.loads(link.event)["plan"]["simulated"]
+        for field, recorded in (("time", _in_words(link.at)), ("simulated", self._simulated)):
+            said = self._line.get(field, recorded)
+            if said != recorded or type(said) is not type(recorded):
+                raise JournalCorrupt(
+                    f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded"
+                )
 
     def _read(self) -> Iterator[Mapping[str, Any]]:
         """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
@@ -172,10 +191,21 @@ class Exported:
             line = from_json(text)
             if not isinstance(line, dict):
                 raise TypeError("a line is no object")
+            if not line.keys() <= _FIELDS:
+                raise ValueError("a line has fields that no record has")
             signed = line.get("signature")
             if signed is not None:
                 self.signature = Signature(int(line["seq"]), str(signed["key"]), str(signed["value"]))
+            self._line = line
             yield line
+
+
+def _in_words(at: float) -> str | None:
+    """As an export tells a moment; None for one that it cannot have told."""
+    try:
+        return iso(at)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:

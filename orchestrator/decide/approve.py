@@ -115,8 +115,10 @@ def _objection(
     by = request["by"]
     if request.get("plan") != sought.plan:
         return "it is for another plan than the one that is asked about"
+    if request["choice"] == "break-glass" and not rule.break_glass:
+        return "the inventory does not allow to break the glass"
     if request["choice"] == "break-glass":
-        return "" if rule.break_glass else "the inventory does not allow to break the glass"
+        return "" if request.get("reason", "").strip() else "the glass is broken for a reason, or not at all"
     if request["choice"] != "approve":
         return f"{request['choice']} is no answer to this"
     if by == rule.requester:

@@ -23,6 +23,7 @@ import pytest
 
 from adapters.http.server import Incoming, Outgoing
 from adapters.local.adapter import LocalAdapter
+from adapters.local.runner import Ready
 from adapters.mock.lab.of_world import serve_world
 from adapters.mock.lab.server import Credentials, LabSettings
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
@@ -185,6 +186,11 @@ def test_a_command_that_is_given_the_secret(script: str, tmp_path: Path, logged:
     processes = (tmp_path / "processes").read_text()
     assert "list.py" in processes
     assert leaks([*texts, processes]) == []
+
+
+def test_what_a_command_is_started_with_looks_like_nothing() -> None:
+    """Law: a traceback or a debugger that shows the command shows no secret of its environment."""
+    assert leaks(said(Ready("x", ("/bin/true",), 1.0, {"TOKEN": CANARY}))) == []
 
 
 @pytest.mark.realtime

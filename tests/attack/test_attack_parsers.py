@@ -253,6 +253,20 @@ def test_any_damage_to_an_export_is_noticed(text: str, journal: Path, at: int, l
         ]
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("lane", ""), ("lane", 0), ("lane", False), ("lane", []), ("seq", True), ("seq", 1.0), ("more", 1)],
+)
+def test_a_value_that_only_looks_alike_is_noticed(field: str, value: object, folder: Path) -> None:
+    """Law: what stands in an exported record is what was written, in its kind too: what is counted or hashed alike, and
+    is another value, is no record; nor is one with a field more."""
+    first, *rest = JOURNALS[0].read_text(encoding="utf-8").splitlines(keepends=True)
+    path = folder / "alike.jsonl"
+    path.write_text(json.dumps({**json.loads(first), field: value}) + "\n" + "".join(rest), encoding="utf-8")
+    with pytest.raises(DefinitionError, match="is not an exported run"):
+        verify_file(path)
+
+
 @given(value=VALUES)
 @settings(deadline=None, max_examples=150)
 def test_any_value_is_no_export(value: object, folder: Path) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.approval import Approvals, fold_approvals
 from orchestrator.cli.main import main
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock, VirtualClock
+from orchestrator.decide.approve import hear, seek
 from orchestrator.events import Outcome
 from orchestrator.journal import Journal
 from orchestrator.redact import SecretStore
@@ -151,6 +153,18 @@ def test_breaking_the_glass(lead: Lead, others: Colleagues) -> None:
     assert decided.ruling.reason == "nobody can be reached"
 
 
+def test_no_glass_is_broken_without_a_reason(lead: Lead, others: Colleagues) -> None:
+    """Whatever way the word came, without a reason it does not count."""
+    words = others.saying(
+        {"by": "bob", "choice": "break-glass"}, {"by": "bob", "choice": "break-glass", "reason": " \n"}
+    )
+    run = lead.start(the_plan(), observers=[When(ev.GateOpened, words)])
+    assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
+    assert [one.why for one in lead.events(ev.ApprovalRefused)] == [
+        "the glass is broken for a reason, or not at all"
+    ] * 2
+
+
 def test_a_glass_that_cannot_be_broken(lead: Lead, others: Colleagues) -> None:
     """Where the policy does not allow it, breaking the glass is refused and recorded."""
     words = others.saying({"by": "bob", "choice": "break-glass", "reason": "hurry"})
@@ -201,6 +215,18 @@ def test_what_was_said_in_time_and_read_too_late_does_not_count(
     lead.pair.clock.advance(WITHIN + 1)
     run = lead.resume(journal=opened())
     assert (run.outcome, lead.told()) == (Outcome.REFUSED, [])
+
+
+def test_a_word_at_the_last_moment_is_late() -> None:
+    """From the very moment at which the time is over no agreement counts, heard before anything else though it is."""
+    plan = the_plan(needed=1)
+    [asked] = seek(plan, Approvals(), 0.0)
+    word = {"kind": "approval", "choice": "approve", "by": "bob", "plan": plan.digest}
+    [in_time] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN - 0.1)
+    [late] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN)
+    assert isinstance(in_time, ev.ApprovalGiven)
+    assert isinstance(late, ev.ApprovalRefused)
+    assert late.why == "it came too late"
 
 
 def test_called_off_while_it_waits(lead: Lead) -> None:

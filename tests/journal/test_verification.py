@@ -20,7 +20,7 @@ from orchestrator import events as ev
 from orchestrator.chain import GENESIS, link_hash
 from orchestrator.cli.records import exported
 from orchestrator.cli.verification import Doubts, Exported, Stored, Verdict, verdict_of
-from orchestrator.clock import VirtualClock
+from orchestrator.clock import VirtualClock, iso
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run, take
 from orchestrator.signing import Signer, Verifier, generate
@@ -130,7 +130,7 @@ def _spliced(lines: list[Line], others: list[Line]) -> list[Line]:
 
 FORGERIES: dict[str, Forgery] = {
     "edit": _edited,
-    "another moment": lambda lines, _: [*lines[:4], {**lines[4], "at": 1.0}, *lines[5:]],
+    "another moment": lambda lines, _: [*lines[:4], {**lines[4], "at": 1.0, "time": iso(1.0)}, *lines[5:]],
     "deletion": lambda lines, _: [*lines[:4], *lines[5:]],
     "reordering": lambda lines, _: [*lines[:4], lines[5], lines[4], *lines[6:]],
     "truncation": lambda lines, _: lines[:6],
@@ -294,3 +294,21 @@ def test_a_signed_run_is_verified_while_it_is_written(
     journal.append(writer, clock.now(), [STARTED])
     verdict = verdict_of(Verdict("run"), source, Doubts(verifier, True))
     assert (verdict.records, verdict.signature, verdict.problem) == (9, "signed", "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("time", "2027-01-15T08:00:09.500Z"), ("simulated", False), ("time", ""), ("simulated", 1)]
+)
+@pytest.mark.parametrize("number", [1, 4, 8])
+def test_what_an_export_says_in_other_words_is_what_was_recorded(
+    open_as: Callable[[Signer | None], Journal], tmp_path: Path, field: str, value: object, number: int
+) -> None:
+    """Promise 11: people read the time in words, and whether it was a simulation; neither is hashed, and each has to
+    agree with the record itself, on every line."""
+    lines = lines_of(two_runs(open_as(None)))
+    before = lines[number - 1]
+    assert before[field] is not value
+    lines[number - 1] = {**before, field: value}
+    assert judged(in_file(tmp_path, lines), NOBODY).problem == (
+        f"run run-1: record {number} says {field} {value!r}, which is not what was recorded"
+    )
