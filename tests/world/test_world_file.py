@@ -23,6 +23,7 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
+from tests.attack.damage import places
 
 
 def kept(path: Path) -> dict[str, Any]:
@@ -308,12 +309,6 @@ def test_a_value_that_cannot_be_is_damage_wherever_it_stands(tmp_path: Path, clo
             with suppress(AdapterError):
                 World.load(path, clock).close()
         holder[key] = there
-
-
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every place in a document, as what holds it and the key or number there."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [place for key in keys for place in [(value, key), *places(value[key])]]
 
 
 def test_a_file_that_vanishes_under_a_run_is_told(tmp_path: Path, clock: VirtualClock) -> None:
