@@ -29,7 +29,7 @@ from orchestrator.readings import (
     matches,
 )
 from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
-from orchestrator.standing import lets_clients_in, role_in
+from orchestrator.standing import is_suspended, lets_clients_in, role_in
 from orchestrator.state import Lane
 
 Purpose = Literal["read", "change"]
@@ -94,12 +94,14 @@ class StepPreview:
 
 @dataclass(frozen=True, slots=True)
 class LanePreview:
-    """What a run would do for one service, judged now. ``roles`` and ``lets_clients_in``: by site, as far as is read."""
+    """What a run would do for one service, judged now. What its sites were seen to be is by site, as far as is read:
+    ``roles``, ``lets_clients_in``, and whether replication is ``suspended``."""
 
     service: str
     steps: tuple[StepPreview, ...]
     roles: Mapping[str, Role]
     lets_clients_in: Mapping[str, bool]
+    suspended: Mapping[str, bool]
 
     @property
     def would_refuse(self) -> str:
@@ -183,7 +185,8 @@ class _Layout:
         for step in self.plan.runbook.steps:
             steps.append(self._step(step, changed))
             changed = changed or step.changes
-        return LanePreview(self.service.service, tuple(steps), self._told(role_in), self._told(lets_clients_in))
+        told = self._told(role_in), self._told(lets_clients_in), self._told(is_suspended)
+        return LanePreview(self.service.service, tuple(steps), *told)
 
     def _told(self, look: Callable[[ev.Seen], Told | None]) -> dict[str, Told]:
         """What readings tell of each site; the last word counts."""

@@ -1,9 +1,9 @@
-"""What a reading tells of where a service stands: who is active, and who lets clients in."""
+"""What a reading tells of where a service stands: who is active, who lets clients in, what is suspended."""
 
 from __future__ import annotations
 
 from orchestrator import events as ev
-from orchestrator.readings import Reachability, ReplicationStatus, Role
+from orchestrator.readings import QueueDepth, Reachability, ReplicationStatus, Role
 from orchestrator.readings_amps import Transports
 
 
@@ -16,3 +16,9 @@ def lets_clients_in(seen: ev.Seen) -> bool | None:
     """AMPS: are there doors for clients, and is one of them open? None if the reading does not tell."""
     doors = seen.value
     return bool(doors.open) if isinstance(doors, Transports) and (doors.open or doors.closed) else None
+
+
+def is_suspended(seen: ev.Seen) -> bool | None:
+    """Is replication suspended there (seed 003, uncontrolled, step 3)? None if the reading does not tell."""
+    rejects = seen.value.rejects_on_discard if isinstance(seen.value, QueueDepth) else None
+    return None if rejects is None else not rejects

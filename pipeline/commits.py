@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
 from pipeline.manifest import NAME as MANIFEST
 from pipeline.manifest import CensusModel, DataFile, EndpointSnapshot, Manifest, UnreadDump
-from pipeline.places import write_whole
+from pipeline.places import MAKE_ROOM, write_whole
 from pipeline.rows import Cursor, EndpointKey, Kind
 
 NAME = "_commits.jsonl"
@@ -169,8 +169,11 @@ class CommitLog:
         return len(strays)
 
     def end(self, manifest: Manifest) -> Manifest:
-        """Write the manifest, which says all that this record did, and remove the record. Raises ``OSError``."""
-        write_whole(self._directory / MANIFEST, manifest.encoded())
+        """Write the manifest, which says all that this record did, and remove the record. Raises ``OutputLost``."""
+        try:
+            write_whole(self._directory / MANIFEST, manifest.encoded())
+        except OSError as error:
+            raise _lost(self._directory / MANIFEST, error) from error
         (self._directory / NAME).unlink(missing_ok=True)  # by who ended it before us, while we waited for the record
         return manifest
 
@@ -183,7 +186,8 @@ class CommitLog:
 
     def close(self) -> None:
         """Let others have the directory."""
-        self._stream.close()
+        with suppress(OSError):  # what could not be appended is tried once more, and its failure was told
+            self._stream.close()
 
     def _append(self, line: BaseModel) -> None:
         try:
@@ -191,7 +195,7 @@ class CommitLog:
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
-            raise OutputLost(f"{self._directory / NAME} could not be written: {error.strerror}") from error
+            raise _lost(self._directory / NAME, error) from error
 
 
 @contextmanager
@@ -208,6 +212,10 @@ def collecting(directory: Path, opening: Opening) -> Iterator[CommitLog]:
         yield log
 
 
+def _lost(path: Path, error: OSError) -> OutputLost:
+    return OutputLost(f"{path} could not be written: {error.strerror}", hint=MAKE_ROOM)
+
+
 def _finished(directory: Path) -> DefinitionError:
     return DefinitionError(f"{directory} holds a finished export", hint="collect into a new directory")
 
@@ -217,7 +225,7 @@ def _held(path: Path) -> BinaryIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.open("a+b")
     except OSError as error:
-        raise OutputLost(f"{path} could not be written: {error.strerror}") from error
+        raise _lost(path, error) from error
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from orchestrator.errors import OutputLost
 from pipeline.layout import MICROS, SCHEMA, day_of, open_parquet, partition_path
 from pipeline.manifest import DataFile
-from pipeline.places import sync
+from pipeline.places import MAKE_ROOM, sync
 from pipeline.rows import EndpointKey, Message, split_id
 
 UNFINISHED = ".unfinished"
@@ -118,6 +118,7 @@ class Parts:
             path.parent.mkdir(parents=True, exist_ok=True)
             return _Part(path, open_parquet(path))
         except OSError as error:
+            path.unlink(missing_ok=True)
             raise _lost(path, error) from error
 
     def _keep_within_bounds(self, part: _Part) -> None:
@@ -136,7 +137,7 @@ class Parts:
             raise _lost(part.path, error) from error
 
     def _close(self, partition: str) -> None:
-        part = self._open.pop(partition)
+        part = self._open[partition]
         self._flush(part)
         final = part.path.with_name(part.path.name.removeprefix(".").removesuffix(UNFINISHED))
         try:
@@ -147,9 +148,10 @@ class Parts:
             size = final.stat().st_size
         except (OSError, pa.ArrowException) as error:
             raise _lost(final, error) from error
+        del self._open[partition]  # only now: what could not be ended is thrown away with the rest
         relative = final.relative_to(self._directory).as_posix()
         self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size))
 
 
 def _lost(path: Path, error: Exception) -> OutputLost:
-    return OutputLost(f"{path} could not be written: {str(error).splitlines()[0]}")
+    return OutputLost(f"{path} could not be written: {str(error).splitlines()[0]}", hint=MAKE_ROOM)

@@ -19,6 +19,12 @@ from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.files import DOCUMENT_BYTES_MAX
 from pipeline.manifest import NAME, Manifest, decode_manifest, fingerprint_of
 
+MAKE_ROOM = (
+    "make room on its disk; then the same command goes on where it stopped. In the directory itself delete nothing, or "
+    "all of it to begin anew"
+)
+"""What to do where an export could not be written."""
+
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
 
 

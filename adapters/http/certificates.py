@@ -6,10 +6,13 @@ trusts it goes on doing so when the lab starts again.
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import os
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,10 +46,11 @@ class Authority:
     def at(cls, directory: Path, *, name: str = "ca") -> Authority:
         """The CA kept in ``directory``, made there first if there is none. Raises ``DefinitionError``."""
         ca_file, key_file = directory / f"{name}.pem", directory / f"{name}.key"
-        if not (ca_file.exists() and key_file.exists()):
-            key = generate_private_key(SECP256R1())
-            _write_private(key_file, _pem_of(key))
-            _write_private(ca_file, _self_signed(key).public_bytes(Encoding.PEM))
+        with _alone_in(directory):
+            if not (ca_file.exists() and key_file.exists()):
+                key = generate_private_key(SECP256R1())
+                _write_private(key_file, _pem_of(key))
+                _write_private(ca_file, _self_signed(key).public_bytes(Encoding.PEM))
         try:
             certificate = x509.load_pem_x509_certificate(ca_file.read_bytes())
             loaded = load_pem_private_key(key_file.read_bytes(), password=None)
@@ -72,6 +76,17 @@ class Authority:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(file)
         return context
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Two that begin at once would each write a key and a certificate, and what is kept might be one of either."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _self_signed(key: EllipticCurvePrivateKey) -> x509.Certificate:

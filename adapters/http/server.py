@@ -119,6 +119,7 @@ class _Server(ThreadingHTTPServer):
         self._admits = admits
         self._guard = threading.Lock()
         self._connections: set[socket.socket] = set()
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, _Conversation)
 
     def server_bind(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,4 +46,10 @@ def _write_new_key(path: Path) -> None:
     with os.fdopen(handle, "w", encoding="ascii") as file:
         # Not Ed25519, which paramiko reads but cannot make; not RSA, which takes a lab seconds to make and to read.
         paramiko.ECDSAKey.generate().write_private_key(file)
-    unfinished.replace(path)
+    try:
+        with suppress(
+            FileExistsError
+        ):  # somebody who began at the same moment made one, which is the one that is kept
+            os.link(unfinished, path)
+    finally:
+        unfinished.unlink()

@@ -192,5 +192,4 @@ def _conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, 
 
 
 def _advice(plan: ev.Plan, lane: LanePreview) -> str:
-    runbook = plan.runbook.runbook
-    return after_refusal(runbook, lane.service, plan.source, plan.target, lane.roles, lane.lets_clients_in)
+    return after_refusal(plan.runbook.runbook, plan.source, plan.target, lane)

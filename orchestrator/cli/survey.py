@@ -103,14 +103,16 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
         ends = {
             one.site: survey_amps.end_of(one.answers, service) if is_amps else end_of(one, service) for one in sites
         }
-        verdict = (survey_amps.verdict if is_amps else _verdict)(list(ends.values()))
-        rows.append({"pair": pair.name, "service": service, "verdict": verdict, "sites": ends})
+        word = (survey_amps.verdict if is_amps else verdict)(list(ends.values()))
+        rows.append({"pair": pair.name, "service": service, "verdict": word, "sites": ends})
     return rows
 
 
 def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:
     """A service of appliances as one site shows it, by figure; None is unknown."""
-    end: dict[str, object] = dict.fromkeys(("role", "bridge", "queue_bound", "messages", "prepared", "replicated"))
+    end: dict[str, object] = dict.fromkeys(
+        ("role", "bridge", "queue_bound", "messages", "suspended", "prepared", "replicated")
+    )
     replication = survey.of("replication", service)
     if isinstance(replication, ReplicationStatus):
         end |= {"role": replication.role, "bridge": replication.bridge, "queue_bound": replication.queue_bound}
@@ -119,6 +121,7 @@ def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:
     queue = survey.of("replication_queue", service)
     if isinstance(queue, QueueDepth):
         end["messages"] = queue.messages
+        end["suspended"] = None if queue.rejects_on_discard is None else not queue.rejects_on_discard
     transactions = survey.of("transactions", service)
     if isinstance(transactions, Transactions):
         states = [item.state for item in transactions.items]
@@ -129,8 +132,16 @@ def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:
     return end
 
 
-def _verdict(ends: Sequence[Mapping[str, object]]) -> str:
-    """``ok`` only when everything needed was read and fits."""
+def verdict(ends: Sequence[Mapping[str, object]]) -> str:
+    """``ok`` only when everything needed was read and fits, and no site that may serve has replication suspended."""
+    word = _standing(ends)
+    if not any(end["suspended"] is True and end["role"] != "standby" for end in ends):
+        return word
+    suspended = "replication is suspended"
+    return suspended if word == "ok" else f"{word}; {suspended}"
+
+
+def _standing(ends: Sequence[Mapping[str, object]]) -> str:
     errors = [str(end["error"]) for end in ends if "error" in end]
     if errors:
         return f"unknown: {errors[0]}"

@@ -18,7 +18,8 @@ Happened = Literal["high", "clear", "full", "room", "suspended", "not-suspended"
 @dataclass(slots=True)
 class WatchedQueue:
     """The queue of one service. ``seen``: what the readings so far say; ``advised``: what was said of it last;
-    ``tried_at``: when its suspension was tried last, seconds since the epoch."""
+    ``tried_at``: when its suspension was tried last, seconds since the epoch; ``in_the_way``: which run kept it from that
+    then, or empty."""
 
     samples: list[Sample] = field(default_factory=list)
     seen: Filling = field(default_factory=lambda: filling(()))
@@ -27,6 +28,7 @@ class WatchedQueue:
     is_suspended: bool | None = None
     advised: str = ""
     tried_at: float | None = None
+    in_the_way: str = ""
 
     def take(self, queue: QueueDepth, at: float) -> list[Happened]:
         """One more reading; what happened with it."""

@@ -18,6 +18,7 @@ from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
 from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
+from orchestrator.cli.suspending import RUNBOOK, held, stopped_in
 from orchestrator.cli.terminal import say, say_error, show, show_json
 from orchestrator.cli.watched_queue import Happened, WatchedQueue
 from orchestrator.cli.watching_amps import InstanceWatcher
@@ -31,7 +32,6 @@ from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.reports.outlook import Outlook, outlook
 from orchestrator.site import Inventory, Pair, Site
 
-RUNBOOK = "solace/suspend"
 _SAID: Mapping[Happened, str] = {
     "high": "HIGH MARK: the queue is {percent:.0f}% full, the mark is at {mark:.0f}%",
     "clear": "the queue is below its high mark again",
@@ -108,6 +108,7 @@ class _Watcher:
         self._as_json = as_json
         self._keeping = Keeping(tools, wish.readings, "watch")
         self._followed = {service: WatchedQueue() for service in services}
+        self._under_way: tuple[ev.Plan, float] | None = None  # a suspension, and when it was begun
         self._code = 0
 
     def go_on(self) -> None:
@@ -119,6 +120,8 @@ class _Watcher:
 
     def end(self) -> int:
         """Say how it ended; the exit code."""
+        if self._under_way is not None:
+            self._say_stopped(*self._under_way)
         if self._as_json:
             last = {name: one.figures() for name, one in self._followed.items()}
             body = {"simulated": self._simulated, "site": self._acting, "services": last, "exit_code": self._code}
@@ -186,20 +189,49 @@ class _Watcher:
             self._show(service, f"UNKNOWN: {failure.text}", alarm=True)
 
     def _suspend(self, service: str, one: WatchedQueue, now: float) -> None:
-        """Have replication suspended by a run of its own; what keeps it from that is said, and tried again later."""
+        """Have replication suspended by a run of its own; what keeps it from that is said, and tried again later.
+
+        A run that has the service is in the way until somebody ends it, and is said once.
+        """
         one.tried_at = now
         reason = f"the queue is {one.seen.percent:.0f}% full, --suspend-at {self._wish.suspend_at:g}%"
-        self._say(f"{service}: {reason}: replication is being suspended")
         try:
             plan = self._plan(service, reason)
-            self._code = lead_new(self._tools, plan, as_json=self._as_json)
-            stop_with_its_run(self._tools, plan)
+            in_the_way, before = held(self._tools, plan), one.in_the_way
+            one.in_the_way = str(in_the_way or "")
+            if in_the_way is not None:
+                if one.in_the_way == before:
+                    return
+                raise in_the_way
+            self._lead(plan, reason, now)
         except FailoverError as error:
             self._code = error.exit_code
             say_error(str(error), hint=error.hint)
         event: Happened = "suspended" if self._code == 0 else "not-suspended"
         if self._as_json:
             show_json({**self._head(service, self._tools.clock.now()), "happened": [event]})
+
+    def _lead(self, plan: ev.Plan, reason: str, now: float) -> None:
+        """Begin the run and lead it. Ctrl-C in its course leaves it under way."""
+        self._under_way = plan, now
+        self._say(f"{plan.services[0]}: {reason}: replication is being suspended")
+        try:
+            self._code = lead_new(self._tools, plan, as_json=self._as_json)
+        except FailoverError:
+            self._under_way = None
+            raise
+        self._under_way = None
+        stop_with_its_run(self._tools, plan)
+
+    def _say_stopped(self, plan: ev.Plan, since: float) -> None:
+        try:
+            report, sentence, hint = stopped_in(self._tools, plan, since)
+        except FailoverError as error:
+            self._code = error.exit_code
+            say_error(f"stopped in the suspension of {plan.services[0]}: {error}", hint=error.hint)
+            return
+        self._code = self._code if report is None else report.exit_code
+        say_error(sentence, hint=hint)
 
     def _plan(self, service: str, reason: str) -> ev.Plan:
         # A question at the terminal would wait for a person while the queue fills.

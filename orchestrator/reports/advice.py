@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from orchestrator import events as ev
 from orchestrator.counting import counted
@@ -13,8 +14,24 @@ from orchestrator.reports.report import LaneReport, RunReport
 _DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
 """Planned moves that leave the target's link downgraded, so that the source may be stopped."""
 
+_PLANNED = ("controlled", "failback")
+"""What the kinds of planned moves begin with."""
+
 _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 """Whoever leads the run locks out everybody who would go on with it."""
+
+
+class Stood(Protocol):
+    """How the sites of a service were seen to stand, by site; a site that did not tell is not in it."""
+
+    @property
+    def service(self) -> str: ...
+    @property
+    def roles(self) -> Mapping[str, Role]: ...
+    @property
+    def lets_clients_in(self) -> Mapping[str, bool]: ...
+    @property
+    def suspended(self) -> Mapping[str, bool]: ...
 
 
 def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
@@ -25,8 +42,7 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
         case ev.Outcome.DONE:
             return _after_success(report, lane)
         case ev.Outcome.REFUSED:
-            sites = report.source, report.target
-            return after_refusal(report.runbook, lane.service, *sites, lane.roles, lane.lets_clients_in)
+            return after_refusal(report.runbook, report.source, report.target, lane)
         case ev.Outcome.REVERTED:
             return _after_revert(report, lane)
         case ev.Outcome.ESCALATED:
@@ -91,19 +107,13 @@ def _after_revert(report: RunReport, lane: LaneReport) -> str:
     return f"{report.source} is active again and nothing was lost. {again}"
 
 
-def after_refusal(
-    runbook: str,
-    service: str,
-    source: str,
-    target: str,
-    roles: Mapping[str, Role],
-    lets_clients_in: Mapping[str, bool],
-) -> str:
+def after_refusal(runbook: str, source: str, target: str, lane: Stood) -> str:
     """What to do where ``runbook`` did not begin with a service, or would not: by how its sites were seen to stand."""
     family, _, kind = runbook.partition("/")
-    it = named(runbook, service)
-    is_closed = [lets_clients_in.get(site) is False for site in (source, target)]
-    if family == "amps" and kind.startswith(("controlled", "failback")) and is_closed[0]:
+    is_move = kind.startswith(_PLANNED)
+    it = named(runbook, lane.service)
+    is_closed = [lane.lets_clients_in.get(site) is False for site in (source, target)]
+    if family == "amps" and is_move and is_closed[0]:
         if is_closed[1]:
             return (
                 "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
@@ -115,7 +125,7 @@ def after_refusal(
             f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
             f"to {source} with: {restored}`failover failback {it} --to {source}` (with the same inventory)."
         )
-    standing = roles.get(source), roles.get(target)
+    standing = lane.roles.get(source), lane.roles.get(target)
     if standing == (Role.STANDBY, Role.ACTIVE):
         return (
             f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
@@ -133,7 +143,14 @@ def after_refusal(
             "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. Somebody must decide which one "
             "gives up activity before anything can be moved."
         )
-    if kind.startswith(("controlled", "failback")) and standing == (Role.STANDBY, None):
+    if is_move and lane.suspended.get(source):
+        return (
+            f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
+            f"which lifts the suspension once it is synchronised: `failover restore {it} --site {target}`. Activity "
+            f"then moves to it, once that is shown to be safe, with `failover failback {it} --to {target}` (both with "
+            "the same inventory)."
+        )
+    if is_move and standing == (Role.STANDBY, None):
         return (
             f"Nothing was changed. Look with `failover status`: if {target} is active already, there is nothing to do; "
             "else mend the cause, and run it again."
@@ -172,7 +189,7 @@ def _turn_back(report: RunReport) -> str:
 
 
 def _is_planned_move(report: RunReport) -> bool:
-    return report.runbook.partition("/")[2].startswith(("controlled", "failback"))
+    return report.runbook.partition("/")[2].startswith(_PLANNED)
 
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:

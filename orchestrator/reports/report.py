@@ -18,7 +18,7 @@ from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.readings import Role
 from orchestrator.readings_amps import Transports
 from orchestrator.runbook import Progress
-from orchestrator.standing import lets_clients_in, role_in
+from orchestrator.standing import is_suspended, lets_clients_in, role_in
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -92,6 +92,7 @@ class LaneReport(_Strict):
     None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
     ``lets_clients_in``: AMPS: what each site was last seen to do; one that was not seen to do either is not in it.
+    ``suspended``: is replication suspended, by site, as each was last seen to tell.
     ``no_active_site_since``: set while, as far as is known, nobody serves; only a site that is not in ``roles`` may,
     since it was told to change and nobody knows yet what came of it. ``undecided``: the gate whose items it stopped at
     because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
@@ -110,6 +111,7 @@ class LaneReport(_Strict):
     actions_sent: int
     roles: Mapping[str, Role] = Field(default_factory=dict)
     lets_clients_in: Mapping[str, bool] = Field(default_factory=dict)
+    suspended: Mapping[str, bool] = Field(default_factory=dict)
     no_active_site_since: str | None = None
     undecided: str | None = None
     can_turn_back: bool = False
@@ -198,6 +200,7 @@ class _LaneStory:
         self.drained: int | None = None
         self.roles: dict[str, Role] = {}
         self.lets_clients_in: dict[str, bool] = {}
+        self.suspended: dict[str, bool] = {}
         self.outage: float | None = None
         self._began: dict[str, float] = {}
         self._waits_for: Progress | None = None
@@ -266,6 +269,9 @@ class _LaneStory:
                 self.lets_clients_in.pop(site, None)  # it may not tell any more
             if is_open is not None:
                 self.lets_clients_in[site] = is_open
+            suspended = is_suspended(seen)
+            if suspended is not None:
+                self.suspended[site] = suspended
 
     def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)
@@ -373,6 +379,7 @@ def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneRepo
         actions_sent=story.actions,
         roles=story.roles,
         lets_clients_in=story.lets_clients_in,
+        suspended=story.suspended,
         no_active_site_since=None if story.dark_since is None else iso(story.dark_since),
         undecided=_undecided(plan, lane),
         can_turn_back=on_the_way in ("ready", "running"),

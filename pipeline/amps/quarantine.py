@@ -17,7 +17,7 @@ from orchestrator.errors import OutputLost
 from pipeline.amps.text import Quarantined
 from pipeline.commits import QUARANTINE
 from pipeline.manifest import DataFile
-from pipeline.places import write_whole
+from pipeline.places import MAKE_ROOM, write_whole
 
 SCHEMA = pa.schema(
     [
@@ -71,7 +71,8 @@ class Quarantine:
         try:
             write_whole(self._directory / relative, data)
         except OSError as error:
-            raise OutputLost(f"{self._directory / relative} could not be written: {error.strerror}") from error
+            lost = f"{self._directory / relative} could not be written: {error.strerror}"
+            raise OutputLost(lost, hint=MAKE_ROOM) from error
         self._closed.append(DataFile(path=relative, rows=len(self._rows), bytes=len(data)))
         self._next += 1
         self._rows.clear()

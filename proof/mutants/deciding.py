@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import orchestrator.decide
 import orchestrator.decide.gates
@@ -164,11 +164,13 @@ def _undecided_args(_: Any) -> Any:
     return commit
 
 
-def _too_far_back(_: Any) -> Any:
-    def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
+def _too_far_back(on_abort: Any) -> Any:
+    def turn_back_anyway(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
+        if lane.status == "reverting":
+            return cast("Next", on_abort(plan, lane, abort))
         return say(*orchestrator.decide.gates.turn_back(plan, lane, "called off"))
 
-    return on_abort
+    return turn_back_anyway
 
 
 _WHATEVER: Make = lambda _: lambda item, where: True  # noqa: E731 - the shortest way to believe everything
@@ -248,7 +250,7 @@ DECIDING = (
     Mutant(
         "at-risk-not-told",
         "an escalation does not say what is at risk",
-        ((_WAIT, "_at_risk", lambda _: lambda lane: None),),
+        ((_WAIT, "_at_risk", lambda _: lambda lane, step: None),),
         "solace",
     ),
     Mutant(

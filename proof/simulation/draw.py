@@ -39,6 +39,9 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
 )
 _LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all nights; later, only who opens a session anew is met
 _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
+# Clocks of two machines differ by less than a lease's wait is worth; that of one may step by hours while it is down.
+_OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0)
+_STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
@@ -179,13 +182,14 @@ def _strike(chance: Random, at: int, story: Story, calls: Sequence[str]) -> Stri
     seconds = (
         chance.choice((0.1, 1.0, 20.0)) if kind in ("kill", "torn", "disk full") else chance.choice((1.0, 16.0, 40.0))
     )
-    off = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0) if kind in ("pause", "race") else (0.0, 0.0, -30.0, 600.0, -7_200.0)
+    place = _place(chance, at, calls)
+    elsewhere = kind == "kill" and chance.random() < 0.25
     return Strike(
-        **_place(chance, at, calls),
+        **place,
         kind=kind,
         seconds=seconds,
-        elsewhere=kind == "kill" and chance.random() < 0.25,
-        clock_s=chance.choice(off),
+        elsewhere=elsewhere,
+        clock_s=chance.choice(_OFF_ELSEWHERE if elsewhere or kind in ("pause", "race") else _STEPPED),
         lives=chance.choice((None, 3, 10, 25)) if kind in ("pause", "race") else None,
         choice=_word(chance, kind),
         tear=chance.random(),

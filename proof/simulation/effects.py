@@ -13,7 +13,8 @@ OLDER = "shown as it was before"
 AT_THE_DESK = "answered at the desk"
 FROM_ELSEWHERE = "answered from elsewhere"
 DECIDED = "decided from elsewhere"
-EFFECTS = (LEFT_OUT, OLDER, AT_THE_DESK, FROM_ELSEWHERE, DECIDED)
+ANOTHER_CLOCK = "led on by another clock"
+EFFECTS = (LEFT_OUT, OLDER, AT_THE_DESK, FROM_ELSEWHERE, DECIDED, ANOTHER_CLOCK)
 
 
 def left_out(reading: str, field: str) -> str:
@@ -36,6 +37,11 @@ def answered(where: str, choice: str, offered: Sequence[str], *, is_late: bool =
 def decided(choice: str) -> str:
     """An answer from elsewhere that was taken."""
     return f"{DECIDED}: {choice}"
+
+
+def led_on(before: float, now: float) -> str:
+    """A run that a process leads on whose clock differs from that of the one before it; both as they show one moment."""
+    return f"{ANOTHER_CLOCK}: {'ahead' if now > before else 'behind'}"
 
 
 def kind_of(effect: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from orchestrator import events as ev
@@ -24,6 +23,7 @@ from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge
 from proof.simulation.afterwards import record_findings
+from proof.simulation.effects import led_on
 from proof.simulation.elsewhere import Elsewhere
 from proof.simulation.lagging import Lagging
 from proof.simulation.plans import plain, plan_of
@@ -41,6 +41,7 @@ from proof.simulation.process import (
 from proof.simulation.stages import stage_of
 from proof.simulation.stores import Stores, torn
 from proof.simulation.story import Story, Strike
+from proof.simulation.telling import Telling as Telling
 
 RUN = "night"
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -48,22 +49,9 @@ _SECRETS = SecretStore(None)
 _INSTANTS_MAX = 150_000
 _LIVES_MAX = 120
 _SETTLE_S = 30.0  # after the end, at most: what was on its way arrives
+# They may have to wait, for a question or for a write, and are counted where they happen.
+_WAITING = frozenset({"answer", "torn", "disk full"})
 _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
-
-
-@dataclass(slots=True)
-class Telling:
-    """What came of a story. ``ends``: the outcome of every lane. ``hit``: what happened to processes, by kind.
-    ``happened``: those faults of the world that did happen. ``effects``: what took effect besides (see ``effects``)."""
-
-    story: Story
-    outcome: str | None
-    ends: tuple[str, ...]
-    broken: tuple[Broken, ...]
-    instants: int
-    hit: Counter[str] = field(default_factory=Counter)
-    happened: tuple[str, ...] = ()
-    effects: Counter[str] = field(default_factory=Counter)
 
 
 def play(story: Story, stores: Stores) -> Telling:
@@ -92,10 +80,13 @@ class Night:
         self._near: Counter[str] = Counter()
         self._living: list[Process] = []
         self._processes = 0
+        self._led_by = OffsetClock(self._clock, story.clock_s)
         self._last: Strike | None = None
+        self._tearing: Strike | None = None
         self._hit: Counter[str] = Counter()
         self._elsewhere = Elsewhere(self._effects, self._hit)
         self._bugs: list[Broken] = []
+        self._error = ""
 
     def close(self) -> None:
         """Make room for the next night."""
@@ -121,12 +112,15 @@ class Night:
         except Endless as error:
             self._bugs.append(Broken(4, str(error)))
         except Exception as error:  # noqa: BLE001 - whatever the product raises here is what is looked for
-            self._bugs.append(Broken(4, f"the process ended in {type(error).__name__}: {error}"))
+            self._error = type(error).__name__
+            self._bugs.append(Broken(4, f"the process ended in {self._error}: {error}"))
         ends = () if run is None else tuple(str(lane.outcome or lane.status) for lane in run.lanes.values())
         outcome = None if run is None else str(run.outcome or run.status)
         broken = (*self._judge.broken, *self._bugs)
         happened = tuple(self._stage.happened())
-        return Telling(self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects)
+        return Telling(
+            self.story, outcome, ends, broken, self._instants, self._hit, happened, self._effects, self._error
+        )
 
     def _look_back(self, run: Run) -> None:
         """The verdict on a run that nobody leads any more, and of which the judge has heard everything."""
@@ -160,6 +154,7 @@ class Night:
                 offset, abort = self._bury_the_dead(offset)
                 run = self._ended()
             except JournalUnavailable:
+                self._hit["disk full"] += self._last is not None
                 self._clock.advance(self._last.seconds if self._last else 1.0)
                 run = self._ended()
             except (LeaseHeld, LeaseLost):
@@ -183,7 +178,7 @@ class Night:
         if not strike.elsewhere:
             self._store.bury(RUN)
         asked = ev.AbortAsked(by="ann", reason="the night is over") if strike.choice == "abort" else None
-        return (strike.clock_s if not strike.elsewhere else offset), asked
+        return (offset + strike.clock_s if strike.elsewhere else strike.clock_s), asked
 
     def _has_begun(self) -> bool:
         return any(row.run == RUN for row in self._store.runs())
@@ -233,6 +228,9 @@ class Night:
             # One that was taken over before has no lease any more, whatever its time, by a clock that is behind.
             rivals = [one for one in self._living if one.epoch == lease.epoch - 1]
             self._judge.lead(lease.epoch, is_held=any(one.holds_lease(now) for one in rivals))
+            if process.clock.now() != self._led_by.now():
+                self._effects[led_on(self._led_by.now(), process.clock.now())] += 1
+            self._led_by = process.clock
             process.lease = lease
             self._living.append(process)
             person = self.story.person
@@ -265,6 +263,8 @@ class Night:
             process.lives -= 1
             if process.lives < 0:
                 raise Killed(place)
+        if self._tearing is not None and place == "after writing":
+            self._tear(process, self._tearing)
         if not self._strikes:
             return  # nothing more happens to processes
         call = place.rpartition(" ")[2]
@@ -317,13 +317,15 @@ class Night:
     # What happens to a process
 
     def _strike(self, process: Process, strike: Strike, place: str) -> None:
-        if strike.kind != "answer":  # which may have to wait for a question
+        if strike.kind not in _WAITING:
             self._hit[strike.kind] += 1
         match strike.kind:
             case "kill":
                 self._kill(strike, place)
             case "torn":
-                self._tear(process, strike, place)
+                self._tearing = strike
+                if place == "after writing":
+                    self._tear(process, strike)
             case "pause":
                 self._clock.advance(strike.seconds)
                 self._another(process, strike)
@@ -346,15 +348,22 @@ class Night:
         self._last = strike
         raise Killed(place)
 
-    def _tear(self, process: Process, strike: Strike, place: str) -> None:
-        """The power goes while the journal writes; elsewhere there is nothing to tear."""
+    def _tear(self, process: Process, strike: Strike) -> None:
+        """The power goes while the journal writes, if that is a file, and no other process has it open."""
         opened = process.journal
-        # Only of the newest process: an older one's files are not where the next one looks.
-        if self._on_disk and place == "after writing" and self._processes == process.number and opened is not None:
-            self._store.tail = opened.tail
-            opened.leave()
-            self._store = torn(self._store, strike.tear)
-        self._kill(strike, place)
+        if not self._on_disk or opened is None or any(one is not process for one in self._living):
+            return
+        self._tearing = None
+        written = self._written()
+        self._store.tail = opened.tail
+        opened.leave()
+        self._store = torn(self._store, strike.tear)
+        self._hit["torn"] += self._written() < written
+        self._kill(strike, "writing")
+
+    def _written(self) -> int:
+        """How many records of the run are in the store."""
+        return next((row.seq for row in self._store.runs() if row.run == RUN), 0)
 
     def _another(self, process: Process, strike: Strike) -> None:
         """A second orchestrator wants the run, while this one stands still."""

@@ -52,10 +52,12 @@ class Strike(_Strict):
     ``at`` counts the instants of all processes from 1, or, with ``near``, those at which a call of that name is made.
     What each kind does:
 
-    - ``kill``: the process is gone; ``torn``: so is a part of what it was writing. The next one comes ``seconds``
-      later, on the same machine (it can see that the holder of the lease is dead) or, ``elsewhere``, on another one,
-      its clock off by ``clock_s``; ``choice`` abort: it is told to call the run off.
-    - ``pause``: it is stopped for ``seconds``. Another one, its clock off by ``clock_s``, tries to take over
+    - ``kill``: the process is gone. The next one comes ``seconds`` later, on the same machine (it can see that the
+      holder of the lease is dead), whose clock was set meanwhile and is off by ``clock_s``, or, ``elsewhere``, on
+      another one, its clock off by ``clock_s`` from that of the dead one; ``choice`` abort: it is told to call the run
+      off.
+    - ``torn``: the power goes at its next write to a file that no other process has open, and a part of that is gone.
+    - ``pause``: it is stopped for ``seconds``. Another one, its clock off by ``clock_s`` from its own, tries to take over
       meanwhile, and dies after ``lives`` instants of its own (None: never). Then the first one wakes up.
     - ``race``: another one tries to take the run, and to begin a second one, right now.
     - ``step``: the machine sleeps for ``seconds``.

@@ -156,6 +156,8 @@ def test_what_must_never_be_and_is_now(shell: Shell, command: tuple[str, ...], s
     done = shell(*line, "--yes", "--json")
     assert [one["reason"] for one in done.result["lanes"]] == [lane["would_refuse"]]
     assert (foreseen.code, done.code) == (3, 3)
+    way_on = f"`failover restore --vpn {VPN} --site nj`"
+    assert [way_on in screen for screen in (told, shell(*line, "--yes").out)] == [suspended, suspended]
 
 
 def test_a_question_is_asked_in_one_sentence(shell: Shell) -> None:

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import paramiko
@@ -349,6 +350,21 @@ def test_host_keys_are_made_once(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no key")
     with pytest.raises(DefinitionError, match="private key"):
         server_key(tmp_path / "text")
+
+
+def test_host_keys_that_are_made_at_once_are_one(tmp_path: Path) -> None:
+    """Law: servers that begin at the same moment have one and the same key, and it is the one that is kept."""
+    for number in range(20):
+        path, gate = tmp_path / str(number), threading.Barrier(4)
+
+        def begin(path: Path = path, gate: threading.Barrier = gate) -> str:
+            gate.wait()
+            return server_key(path).line
+
+        with ThreadPoolExecutor(4) as pool:
+            made = [one.result() for one in [pool.submit(begin) for _ in range(4)]]
+        assert set(made) == {server_key(path).line}
+    assert len(list(tmp_path.iterdir())) == 20
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen on this machine")

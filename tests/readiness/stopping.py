@@ -9,9 +9,11 @@ from orchestrator.clock import VirtualClock
 
 
 class StoppedClock(VirtualClock):
-    """Raises ``KeyboardInterrupt`` in the first sleep that reaches ``stop_at``; without it, never."""
+    """Raises ``KeyboardInterrupt`` in the first sleep that reaches ``stop_at``, or at whose end ``stop_when`` says so;
+    without them, never."""
 
     stop_at: float | None = None
+    stop_when: Callable[[], bool] | None = None
     _then: tuple[float, Callable[[], object]] | None = None
 
     def stop_in(self, seconds: float) -> None:
@@ -32,4 +34,7 @@ class StoppedClock(VirtualClock):
         super().sleep(seconds)
         if self.stop_at is not None and self.now() >= self.stop_at:
             self.stop_at = None
+            raise KeyboardInterrupt
+        if self.stop_when is not None and self.stop_when():
+            self.stop_when = None
             raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
+from orchestrator import events as ev
+from orchestrator.cli.planning import Wish as PlanWish
+from orchestrator.cli.planning import make_plan
+from orchestrator.cli.suspending import stopped_in
+from orchestrator.lease import LEASE_SECONDS
 from orchestrator.loader import load_runbook
 from orchestrator.reports.history import History
 from tests.cli.shell import VPN, Ended, Shell
@@ -162,6 +168,65 @@ def test_a_suspension_that_fails_is_tried_again(shell: Shell, outage: str) -> No
     assert len(runs) == 2
     assert ended.code == 0
     assert not rejects(shell)
+
+
+def suspensions(shell: Shell) -> list[dict[str, Any]]:
+    """The runs that suspend replication, newest first."""
+    runs = shell("runs", "list", "--json").values
+    return [run for run in runs if run["runbook"] == "solace/suspend"]
+
+
+def stop_in_the_suspension(shell: Shell, outage: str) -> Ended:
+    """A watch that is stopped by Ctrl-C as soon as the run of its suspension is recorded."""
+    with closing(shell.tools().journal()) as journal:
+        before = len(journal.runs())
+        shell.clock.stop_when = lambda: len(journal.runs()) > before  # type: ignore[attr-defined]  # the fixture's
+        return shell("watch", "-i", outage, "--all", "--interval", "3s", "--suspend-at", "1%")
+
+
+def test_ctrl_c_in_a_suspension(shell: Shell, outage: str) -> None:
+    """Law: who stops the watch in the course of a suspension is told which run of it stands unfinished, how to go on
+    with it, and where to see whether it happened; the exit code is that of the run."""
+    ended = stop_in_the_suspension(shell, outage)
+    [run] = suspensions(shell)
+    assert run["outcome"] is None
+    assert ended.complaint == f"stopped in the suspension of {VPN}: run {run['run']} stands unfinished"
+    assert f"`failover resume {run['run']}`" in ended.err
+    assert "`failover status` shows whether replication is suspended" in ended.err
+    assert ended.err.endswith("nobody watches the queue any more\n")
+    assert ended.code == shell("runs", "show", run["run"], "--json").values[0]["exit_code"]
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_what_is_known_of_a_suspension(shell: Shell, outage: str, is_begun: bool) -> None:
+    """Law: one whose run ended is known by how it did; where none began since, nothing was changed."""
+    line = ("controlled", "--runbook", "solace/suspend", "-i", outage, "--vpn", VPN, "--from", "ny", "--yes")
+    since = shell.clock.now()
+    assert shell(*line).code == 0
+    [run] = suspensions(shell)
+    tools = shell.tools()
+    shell.clock.sleep(1.0)
+    wish = PlanWish("solace/suspend", Path(outage), (VPN,), False, None, "ny", ev.Policy())
+    report, said, _ = stopped_in(tools, make_plan(tools, wish), since if is_begun else shell.clock.now())
+    assert (None if report is None else report.run) == (run["run"] if is_begun else None)
+    assert said.endswith(f"run {run['run']} had ended, done" if is_begun else "began: nothing was changed")
+
+
+def test_beside_a_suspension_that_stands_unfinished(shell: Shell, outage: str) -> None:
+    """Law: beside its own half-done suspension the watch begins none, and says once, not at each look, that it stands
+    unfinished and how to go on; once somebody has called it off, replication is suspended by another run."""
+    stop_in_the_suspension(shell, outage)
+    shell.clock.sleep(LEASE_SECONDS)  # whose process ended is not known to lead it any more
+    [run] = suspensions(shell)
+    ended = watch(shell, outage, "--suspend-at", "1%", seconds=200)
+    assert suspensions(shell) == [run]
+    assert ended.code == 8
+    assert ended.complaint == f"the suspension of {VPN}, run {run['run']}, stands unfinished, and nobody leads it"
+    assert f"`failover resume {run['run']}`" in ended.hint
+    assert "being suspended" not in ended.err
+    shell("abort", run["run"])
+    watch(shell, outage, "--suspend-at", "1%", seconds=4)
+    assert suspensions(shell)[0]["outcome"] == "done"
 
 
 def test_an_unreadable_queue_is_unknown(shell: Shell, outage: str) -> None:

@@ -201,6 +201,20 @@ def test_an_instance_that_has_moved_already(runbook: str) -> None:
         assert "failover failback" not in advised(unknown, runbook=runbook)
 
 
+@pytest.mark.parametrize("runbook", ["solace/controlled", "solace/failback"])
+def test_the_way_on_where_replication_is_suspended(runbook: str) -> None:
+    """Law: a planned move that is refused because its source has replication suspended is told the way on: a restore,
+    which lifts it, then a fail-back, which proves that nothing is missing. Whoever suspended nothing is not told so."""
+    roles = {"ny": A, "nj": S}
+    text = advised(a_lane(ev.Outcome.REFUSED, roles=roles, suspended={"ny": True}), runbook=runbook)
+    lifted, moved = "`failover restore --vpn Trading_VPN --site nj`", "`failover failback --vpn Trading_VPN --to nj`"
+    assert text.index(lifted) < text.index(moved)
+    assert_can_be_typed(text)
+    for known in ({}, {"ny": False}, {"nj": True}):
+        unknown = a_lane(ev.Outcome.REFUSED, roles=roles, suspended=known)
+        assert "failover restore" not in advised(unknown, runbook=runbook)
+
+
 def test_what_was_lost_is_not_moved_back() -> None:
     """Law: after a loss the way back begins with a restore; a source that is closed is no reason to name another."""
     assert "failover failback" not in advised(MOVED_AMPS, runbook="amps/uncontrolled")

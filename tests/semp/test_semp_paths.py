@@ -5,11 +5,12 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.mock.lab.semp_query import target_of
-from adapters.solace.semp.paths import path_of, query_of
+from adapters.solace.semp.paths import is_same_path, path_of, query_of
 
 
 def test_the_replication_queue() -> None:
@@ -39,3 +40,43 @@ def test_any_name_arrives_as_it_is(name: str) -> None:
     assert url.raw_path.decode("ascii") == path
     assert unquote(path.split("/")[5]) == name
     assert target_of(path).parts == (("msgVpns",), (name,), ("transactions",), (name,))
+
+
+NAMED = path_of("monitor", "msgVpns", "a/b~c,d", "bridges", ("#B", "auto"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        NAMED,
+        "/SEMP/v2/monitor/msgVpns/a%2fb~c%2cd/bridges/%23B,auto",
+        "/SEMP/v2/monitor/msgVpns/a%2Fb%7Ec%2Cd/bridges/%23%42,auto",
+        "/%53EMP/v2/monitor/msgVpns/a%2Fb~c%2Cd/bridges/%23B,auto",
+    ],
+)
+def test_the_same_path_however_it_is_escaped(path: str) -> None:
+    """Law: RFC 3986 section 6.2.2: the case of an escape, and an escape of what needs none, make no other path."""
+    assert is_same_path(path, NAMED)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/SEMP/v2/monitor/msgVpns/a/b~c%2Cd/bridges/%23B,auto",
+        "/SEMP/v2/monitor/msgVpns/a%2Fb~c,d/bridges/%23B,auto",
+        "/SEMP/v2/monitor/msgVpns/a%2Fb~c%2Cd/bridges/%23B%2Cauto",
+        "/SEMP/v2/config/msgVpns/a%2Fb~c%2Cd/bridges/%23B,auto",
+        "/SEMP/v2/monitor/msgVpns/a%252Fb~c%2Cd/bridges/%23B,auto",
+        "/SEMP/v2/monitor/msgVpns/x/../a%2Fb~c%2Cd/bridges/%23B,auto",
+        f"{NAMED}/",
+        "/SEMP/v2/monitor/msgVpns/%FF",
+    ],
+)
+def test_another_path_is_another(path: str) -> None:
+    """Law: an escaped separator belongs to a name; nothing is unescaped twice, and no step is taken back."""
+    assert not is_same_path(path, NAMED)
+
+
+def test_names_that_are_no_text_differ() -> None:
+    """Law: what is no UTF-8 is not replaced by one and the same sign."""
+    assert not is_same_path("/SEMP/v2/monitor/msgVpns/%FF", "/SEMP/v2/monitor/msgVpns/%FE")

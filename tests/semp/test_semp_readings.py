@@ -208,6 +208,21 @@ def test_pages_may_be_short_and_empty() -> None:
     ]
 
 
+def test_a_next_page_may_be_escaped_otherwise() -> None:
+    """Law: the next page of a collection is followed however the broker escapes its path, under our own."""
+    number, pages = iter(range(9)), ([ACTIVE], [{**STANDBY, "msgVpnName": "b"}])
+
+    def answer(_: Incoming) -> dict[str, object]:
+        page = next(number)
+        more = {"nextPageUri": "http://10.9.9.9:1/%53EMP/v2/monitor/%6dsgVpns?cursor=c1"}
+        return ok(pages[page], [{}], **({} if page else {"paging": more}))
+
+    wire = Scripted(Broker({VPNS: answer}), VirtualClock())
+    found = adapter_of(wire).probe("replication", ["a", "b"])
+    assert all(isinstance(one, ReplicationStatus) for one in found.values())
+    assert [line for line in wire.lines if "cursor" in line] == ["GET /SEMP/v2/monitor/msgVpns?cursor=c1"]
+
+
 @pytest.mark.parametrize(
     "uri",
     [

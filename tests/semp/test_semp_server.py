@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,38 @@ def test_the_ca_is_kept(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no")
     with pytest.raises(DefinitionError, match="CA"):
         Authority.at(tmp_path)
+
+
+def test_labs_that_begin_at_once_have_one_ca(tmp_path: Path) -> None:
+    """Law: labs that begin in one directory at the same moment have the same CA, its key is that of its certificate, and
+    so is what they leave behind."""
+    for number in range(20):
+        folder, gate = tmp_path / str(number), threading.Barrier(4)
+        folder.mkdir()
+
+        def begin(folder: Path = folder, gate: threading.Barrier = gate) -> Authority:
+            gate.wait()
+            return Authority.at(folder)
+
+        with ThreadPoolExecutor(4) as pool:
+            made = [one.result() for one in [pool.submit(begin) for _ in range(4)]]
+        for one in (*made, Authority.at(folder)):
+            client = ssl.create_default_context(cafile=one.ca_file)
+            assert shakes_hands(one.server_context("127.0.0.1", file=folder / "node.pem"), client)
+
+
+def shakes_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> bool:
+    """Does a client trust what a server proves itself with?"""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = client.wrap_bio(to_client, to_server, server_hostname="127.0.0.1")
+    theirs = server.wrap_bio(to_server, to_client, server_side=True)
+    try:
+        for side in (ours, theirs, ours, theirs):
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    except ssl.SSLError:
+        return False
+    return ours.getpeercert() is not None
 
 
 def test_a_controlled_run_over_semp(serve: Callable[..., Lab], tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import ConnectionLost, DefinitionError, LeaseHeld
+from orchestrator.errors import ConnectionLost, DefinitionError, LeaseHeld, OutputLost
 from pipeline.collect import Job, Progress, collect
 from pipeline.commits import NAME as RECORD
 from pipeline.commits import CommitLog, Opening
-from pipeline.layout import check_files
+from pipeline.layout import check_files, day_of, partition_path
 from pipeline.manifest import NAME, Manifest, ServiceSnapshot
 from pipeline.parts import Bounds
 from pipeline.places import Place, read_manifest
@@ -70,6 +70,21 @@ class Device:
             )
 
 
+class FullDisk(Device):
+    """A device that meanwhile fills the disk that its messages go to: what is written into ``file`` has no room."""
+
+    def __init__(self, sizes: Sequence[int], file: Path) -> None:
+        super().__init__(sizes)
+        self.file = file
+
+    def messages(self, key: EndpointKey, after: Cursor | None) -> Iterator[Message]:
+        for number, message in enumerate(super().messages(key, after)):
+            if number == 0:
+                self.file.parent.mkdir(parents=True)
+                self.file.symlink_to("/dev/full")
+            yield message
+
+
 JOB = Job("ny", [ServiceSnapshot(name="V", role="active")], rows_a_commit=20)
 TINY = Bounds(rows_buffered=16, files_open=2, rows_a_group=8, rows_a_file=32)
 
@@ -82,6 +97,20 @@ def rows(directory: Path, manifest: Manifest) -> list[tuple[object, ...]]:
         table = pq.ParquetFile(directory / file.path).read()
         found += list(zip(*(table[name].to_pylist() for name in ("endpoint", "position", "message_id")), strict=True))
     return sorted(found)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device here that is always full")
+@pytest.mark.parametrize("bounds", [None, TINY])
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, bounds: Bounds | None) -> None:
+    """Law: of a collection whose disk is full no half file stays, the error says what to do, and with room again the
+    same call goes on to the whole."""
+    day = tmp_path / partition_path("ny", "V", day_of(NOON))
+    with pytest.raises(OutputLost, match="No space left") as lost:
+        collect(FullDisk([4], day / ".part-00001.parquet.unfinished"), tmp_path, JOB, VirtualClock(), bounds=bounds)
+    assert list(day.iterdir()) == []
+    assert "make room" in lost.value.hint
+    assert "the same command goes on" in lost.value.hint
+    assert len(rows(tmp_path, collect(Device([4]), tmp_path, JOB, VirtualClock(), bounds=bounds))) == 4
 
 
 @settings(max_examples=25, deadline=None)

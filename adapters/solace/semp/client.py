@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 from adapters.http.session import HttpSession, Reply, Request
 from adapters.http.xmldoc import MalformedXml, element, parse_xml, written
 from adapters.solace.semp.envelope import OK, Envelope, Object, envelope_of, is_invalid_parameter
-from adapters.solace.semp.paths import PAGE, V1, path_of, query_of
+from adapters.solace.semp.paths import PAGE, V1, is_same_path, path_of, query_of
 from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body, succeeded
 from orchestrator.errors import AdapterError, UnreadableReply
 from orchestrator.retrying import READ_MAY_RETRY, Retry
@@ -147,15 +147,16 @@ class SempReader:
             yield from (Item(one, {}) for one in data)
 
     def _next_target(self, uri: str, path: str, reply: Reply) -> str:
-        """Path and query of the next page. Its host is not looked at: the password goes to the device we mean."""
+        """Path and query of the next page: of its URI only the query is taken, so that the password goes to the device,
+        and the question to the collection, that we mean."""
         elsewhere = self._unreadable(f"its next page is of something else: {uri[:200]}", reply)
         try:
             parts = urlsplit(uri)
         except ValueError as error:
             raise elsewhere from error
-        if parts.path != path or not parts.query or not uri.isascii() or not uri.isprintable():
+        if not is_same_path(parts.path, path) or not parts.query or not uri.isascii() or not uri.isprintable():
             raise elsewhere
-        return f"{parts.path}?{parts.query}"
+        return f"{path}?{parts.query}"
 
     def _unreadable(self, why: str, reply: Reply) -> UnreadableReply:
         return UnreadableReply(

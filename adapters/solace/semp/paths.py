@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 Api = Literal["config", "monitor", "action"]
 Part = str | tuple[str, ...]  # a name, or the names of a compound key
@@ -22,6 +22,15 @@ PAGE = 100  # the most objects that a page of these collections may have (sectio
 def path_of(api: Api, *parts: Part) -> str:
     """``path_of("monitor", "msgVpns", "a#b")`` is ``/SEMP/v2/monitor/msgVpns/a%23b``; no part: the broker itself."""
     return f"{BASE}{api}/" + "/".join(_encoded(part) for part in parts)
+
+
+def is_same_path(one: str, other: str) -> bool:
+    """Do both name the same, however each is escaped? An escaped separator is none: it belongs to a name."""
+    return _names(one) == _names(other)
+
+
+def _names(path: str) -> list[list[bytes]]:
+    return [[unquote_to_bytes(name) for name in part.split(",")] for part in path.split("/")]
 
 
 def query_of(*, select: Sequence[str] = (), count: int | None = None, where: str | None = None) -> str:
