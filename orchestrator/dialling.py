@@ -73,6 +73,7 @@ def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
     """The resolver's answer, when it comes. Nothing interrupts the system's resolver: it is asked on a thread that
     ends when it gives up, and until then whoever asks the same waits for that answer: no second thread is left."""
     question = (look_up, host, port)
+    answer: Future[_Rows] = Future()
 
     def ask() -> None:
         try:
@@ -84,12 +85,13 @@ def _answer_to(host: str, port: int, look_up: LookUp) -> Future[_Rows]:
 
     def finished() -> Future[_Rows]:
         with _lock:  # first, so that whoever has the answer asks anew the next time
-            return _under_way.pop(question)
+            _under_way.pop(question, None)  # a signal may have come before it was noted
+        return answer
 
     with _lock:
         if question not in _under_way:
             threading.Thread(target=ask, name=f"look-up-{host}", daemon=True).start()
-            _under_way[question] = Future()
+            _under_way[question] = answer
         return _under_way[question]
 
 

@@ -14,6 +14,7 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.counting import counted
+from orchestrator.decide.approve import RISK_CHOICES, RISK_GATE
 from orchestrator.decide.judge import judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import (
@@ -297,6 +298,7 @@ class _Layout:
             yield self._asks(step.ask)
         if step.compare is not None:
             yield f"compared at both sites: {step.compare}"
+            yield f"if that does not show it: {self._answers(RISK_GATE, RISK_CHOICES, 'stop')}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)
@@ -308,19 +310,22 @@ class _Layout:
             yield self._on_gate("nothing moves", step.when_stalled.after, step.when_stalled)
 
     def _asks(self, ask: Approval) -> str:
-        decided = self.plan.policy.on_gate.get(ask.gate)
-        choices = f"{' / '.join(ask.choices)}; unattended: {ask.unattended}"
-        return f"asked: {ask.text.removesuffix('.')}: " + (f"{decided}, decided beforehand" if decided else choices)
+        return f"asked: {ask.text.removesuffix('.')}: {self._answers(ask.gate, ask.choices, ask.unattended)}"
+
+    def _answers(self, gate: str, choices: Sequence[str], unattended: str) -> str:
+        """What a question can be answered with, or has been."""
+        policy = self.plan.policy
+        if gate not in policy.on_gate:
+            return f"{' / '.join(choices)}; unattended: {unattended}"
+        return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({policy.reason})" if policy.reason else "")
 
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
         decided = self.plan.policy.on_gate.get(rule.gate)
-        choices = f"{' / '.join(rule.choices)}; unattended: {rule.unattended}"
+        choices = self._answers(rule.gate, rule.choices, rule.unattended)
         if decided == "wait":
             bound = format_duration(rule.wait_at_most)
             then = "stop" if rule.unattended == "wait" else rule.unattended
             choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {then}"
-        elif decided:
-            choices = f"{decided}, decided beforehand"
         return f"if {what} for {format_duration(after)}: {choices}"
 
     def _notes_on_items(self, step: Step) -> Iterator[str]:

@@ -178,7 +178,7 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
         row = head_of(commit, run)
         if row.expires_at > now and not holder_is_dead(row.holder):
             raise LeaseHeld(
-                f"run {run} is led by {row.holder.split()[0]}",
+                f"run {run} is led by {leader(row, now)}",
                 hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
                 f" itself in {row.expires_at - now:.0f}s",
             )
@@ -195,6 +195,11 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
 def is_led(row: RunRow, now: float) -> bool:
     """Does a process lead this run now, as far as its lease tells?"""
     return row.expires_at > now and not holder_is_dead(row.holder)
+
+
+def leader(row: RunRow | sql.Head, now: float) -> str:
+    """Who leads this run, and when its lease was last renewed: a process on another machine may be gone since."""
+    return f"{row.holder.split()[0]}, last heard of {max(0.0, now + LEASE_SECONDS - row.expires_at):.0f}s ago"
 
 
 def claims(journal: Journal) -> dict[str, str]:

@@ -21,19 +21,22 @@ from orchestrator.errors import DefinitionError
 
 @dataclass(frozen=True, slots=True)
 class AmpsLabWish:
-    """What a person typed. ``directory`` holds what the lab makes; ``assume``: ``NAME=VALUE``."""
+    """What a person typed. ``directory`` holds what the lab makes; ``assume``: ``NAME=VALUE``; ``sync``: the links, None
+    if nothing was said."""
 
     directory: Path
     inventory: Path
     faults: Sequence[str]
     assume: Sequence[str] = ()
+    sync: bool | None = None
 
 
 def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     """Serve the pair until a signal comes."""
     faults = FAULTS.typed(wish.faults)
     usable_folder(wish.directory)
-    world = amps_world(wish.directory / WORLD_FILE, tools.clock, dict(map(_assumption, wish.assume)))
+    assumed = dict(map(_assumption, wish.assume))
+    world = amps_world(wish.directory / WORLD_FILE, tools.clock, assumed, sync=wish.sync)
     world.afflict(faults)
     ports = kept_ports(wish.directory)
     lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=AmpsLogin())

@@ -12,7 +12,7 @@ from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError
 from orchestrator.journal import Journal
-from orchestrator.lease import is_led
+from orchestrator.lease import is_led, leader
 from orchestrator.state import Run, fold
 
 
@@ -50,11 +50,16 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
     try:
         run_name = find_open_run(journal, name, "call off")
         run = fold(journal.records(run_name))
-        if not _is_led(tools, journal, run_name):
+        row, now = journal.row(run_name), tools.clock.now()
+        if not is_led(row, now):
             asked = ev.AbortAsked(by=user_name(), reason=reason)
             return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
         journal.ask(run_name, {"kind": "abort", "by": user_name(), "reason": reason})
-        _tell(run_name, run, "another process leads it, and was asked to call it off", list(run.lanes), as_json)
+        words = (
+            f"it is led by {leader(row, now)}, and was asked to call it off; should it be gone, its lease is over in "
+            f"{row.expires_at - now:.0f}s: `failover abort {run_name}` then does it"
+        )
+        _tell(run_name, run, words, list(run.lanes), as_json)
         return 0
     finally:
         journal.close()

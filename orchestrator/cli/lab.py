@@ -9,6 +9,13 @@ from typing import Annotated
 import typer
 
 
+class Link(StrEnum):
+    """How the links between the AMPS instances of a lab acknowledge."""
+
+    sync = "sync"
+    is_async = "async"
+
+
 class LabAdapter(StrEnum):
     """What an inventory of the lab speaks to the sites with."""
 
@@ -53,6 +60,10 @@ def up(
         list[str] | None,
         typer.Option("--assume", metavar="NAME=VALUE", help="Of AMPS: what its documentation leaves open."),
     ] = None,
+    link: Annotated[
+        Link | None,
+        typer.Option("--link", metavar="sync|async", help="Of AMPS: how the instances replicate to each other."),
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
@@ -82,10 +93,11 @@ def up(
     if amps:
         if latency or adapter or plain_http or ha:
             raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
-        serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, fault or (), assume or ()))
+        sync = None if link is None else link is Link.sync
+        serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, fault or (), assume or (), sync))
         return
-    if assume:
-        raise DefinitionError("--assume is about AMPS instances", hint="add --amps")
+    if assume or link:
+        raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
     serve_lab(
         tools_of(context),
         LabWish(directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or ()),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
@@ -40,14 +41,12 @@ class LiveScreen:
             _OnlyWhileDraining(),
             TextColumn("{task.fields[note]}", style=_NOTE, markup=False, table_column=one_line),
             console=self._console,
-            refresh_per_second=12,
-            transient=True,
         )
         self._tasks: dict[str, TaskID] = {}
         self._began: dict[str, float] = {}
         self._full: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._running = False
+        self._moving: Live | None = None
         self._asking = False
         self._held: list[Text] = []  # lines that came while somebody was typing
         self._lost = False
@@ -63,9 +62,8 @@ class LiveScreen:
 
     def _show(self, record: ev.Record, run: Run) -> None:
         with self._lock:
-            if not self._running and not self._asking:
-                self._progress.start()
-                self._running = True
+            if self._moving is None and not self._asking:
+                self._moving = self._begun()
             if record.lane is not None and len(run.lanes) <= LANES_SHOWN:
                 self._lane_event(record.lane, record, run)
             elif record.lane is not None:
@@ -95,10 +93,19 @@ class LiveScreen:
         except OSError:
             self._lost = True
 
+    def _begun(self) -> Live:
+        """The lines that are redrawn, from now on. A new one each time: one that is started again takes away as many
+        lines as it had when it was stopped, which by then are others."""
+        moving = Live(
+            get_renderable=self._progress.get_renderable, console=self._console, refresh_per_second=12, transient=True
+        )
+        moving.start()
+        return moving
+
     def _stop(self) -> None:
-        if self._running:
-            self._progress.stop()
-            self._running = False
+        if self._moving is not None:
+            self._moving.stop()
+            self._moving = None
 
     def _show_held(self) -> None:
         held, self._held = self._held, []

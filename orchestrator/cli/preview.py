@@ -87,6 +87,8 @@ def question(plan: ev.Plan) -> str:
         f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
     )
     marker = "SIMULATED  " if plan.simulated else ""
+    if plan.runbook.runbook.rpartition("/")[2].startswith("restore"):
+        return f"{marker}Bring {plan.source} back for {services}, beside {plan.target}, now?"
     return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
 
 

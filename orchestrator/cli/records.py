@@ -20,7 +20,7 @@ from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
-from orchestrator.lease import is_led
+from orchestrator.lease import is_led, leader
 from orchestrator.reports.advice import named
 from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build, run_and_report
 from orchestrator.reports.words import sentence
@@ -72,14 +72,14 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         name = find_run(journal, name)
         state, report = run_and_report(journal.records(name))
         row = journal.row(name)
-    led = is_led(row, tools.clock.now())
+    now = tools.clock.now()
+    led = is_led(row, now)
     questions = tuple(_questions(name, state))
     if as_json:
         document = RunDocument(**dict(report), led=led, questions=questions)
         show_json(document.model_dump(mode="json"))
         return
-    leader = row.holder.split()[0] if led else "nobody"
-    by = f", led by {leader}" if led or report.outcome is None else ""
+    by = f", led by {leader(row, now) if led else 'nobody'}" if led or report.outcome is None else ""
     show(f"run {name}, started {report.started_at} by {report.by}{by}")
     for line in report_lines(report, is_led=led):
         show(line)

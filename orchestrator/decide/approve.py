@@ -12,10 +12,11 @@ from orchestrator.decide.judge import fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.failback import unsafe_reasons
 from orchestrator.readings import Endpoints
-from orchestrator.runbook import Answer, Approval, Check, Side, Step, format_duration
+from orchestrator.runbook import Answer, Approval, Check, Choice, Side, Step, format_duration
 from orchestrator.state import Lane
 
 RISK_GATE = "unsafe-return"
+RISK_CHOICES: tuple[Choice, ...] = ("accept", "stop")
 _BOTH: tuple[Side, ...] = ("source", "target")
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
@@ -53,7 +54,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         ev.GateOpened(
             gate=RISK_GATE,
             step=step.id,
-            choices=("accept", "stop"),
+            choices=RISK_CHOICES,
             unattended="stop",
             why="it is not shown to be safe to go back: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
         )

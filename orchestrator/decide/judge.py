@@ -74,7 +74,8 @@ def judge_one(plan: ev.Plan, lane: Lane, check: Check) -> Verdict:
     if holds:
         return _HOLDS
     found = describe(seen.value, list(check.where))
-    return Verdict(holds, f"{site}: {check.say} ({found})" if check.say else f"{site}: {found}")
+    perhaps = "perhaps " if holds is None else ""
+    return Verdict(holds, f"{site}: {perhaps}{check.say} ({found})" if check.say else f"{site}: {found}")
 
 
 def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
@@ -19,6 +19,7 @@ from orchestrator.contract import Effect
 from orchestrator.errors import FailoverError
 from orchestrator.reports.report import LaneReport, build
 
+Where = tuple[str, str]  # a service, and a step of its lane
 Kind = Literal["run", "lane", "step", "drain", "action", "failure", "check", "unread"]
 
 
@@ -28,7 +29,8 @@ class Fact(NamedTuple):
 
     - run: ``seconds`` it took, ``state`` its outcome, ``amount`` of records in ``file``.
     - lane: ``seconds`` without an active site (None: activity never moved), ``state`` its outcome.
-    - step: ``name``, ``seconds``, ``state`` (done, failed, …), ``amount`` its number in the runbook, from 1.
+    - step: ``name``, ``seconds`` without those in which it waited for people's answers, ``state`` (done, failed, …),
+      ``amount`` its number in the runbook, from 1.
     - drain: ``name`` of the step, ``amount`` messages in the replication queue when it was first read, ``seconds`` from
       then to the end of the wait.
     - action: ``name``, ``site``, ``device``, ``amount`` attempts, ``state`` the effect of the last one.
@@ -96,19 +98,47 @@ def facts_of_run(records: list[ev.Record]) -> Iterator[Fact]:
     base = Fact("run", at, report.simulated, report.run, report.runbook)
     state = str(report.outcome or report.status)
     yield base._replace(seconds=report.seconds, state=state, amount=float(len(records)))
+    waited = _waited(records)
     for lane in report.lanes:
-        yield from _of_lane(base, plan, lane)
+        yield from _of_lane(base, plan, lane, waited)
     yield from _drains(base, plan, records)
     yield from _actions(base, plan, records)
     yield from _failures(base, plan, records)
 
 
-def _of_lane(base: Fact, plan: ev.Plan, lane: LaneReport) -> Iterator[Fact]:
+def _of_lane(base: Fact, plan: ev.Plan, lane: LaneReport, waited: Mapping[Where, float]) -> Iterator[Fact]:
     own = base._replace(service=lane.service)
     yield own._replace(kind="lane", seconds=lane.outage_seconds, state=str(lane.outcome or lane.status))
     for step in lane.steps:
         number = float(plan.runbook.index_of(step.id) + 1)
-        yield own._replace(kind="step", name=step.id, seconds=step.seconds, state=step.status, amount=number)
+        seconds = None if step.seconds is None else round(step.seconds - waited.get((lane.service, step.id), 0.0), 3)
+        yield own._replace(kind="step", name=step.id, seconds=seconds, state=step.status, amount=number)
+
+
+def _waited(records: Iterable[ev.Record]) -> Mapping[Where, float]:
+    """Seconds in which a step waited for people: from each question to its answer, and once where several were open. A
+    question that answered itself kept nothing waiting."""
+    asked: dict[tuple[str, str, str | None], tuple[str, float]] = {}
+    answered: dict[Where, list[tuple[float, float]]] = {}
+    for record in records:
+        lane, event = record.lane, record.event
+        match event:
+            case ev.GateOpened() if lane is not None:
+                asked.setdefault((lane, event.gate, event.item), (event.step, record.at))
+            case ev.GateDecided() | ev.GateWithdrawn() if lane is not None:
+                step, at = asked.pop((lane, event.gate, event.item), ("", record.at))
+                if isinstance(event, ev.GateDecided):
+                    answered.setdefault((lane, step), []).append((at, record.at))
+    return {where: _covered(spans) for where, spans in answered.items()}
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """The seconds that lie in any of ``spans``."""
+    covered, end = 0.0, float("-inf")
+    for begin, until in sorted(spans):
+        covered += max(0.0, until - max(begin, end))
+        end = max(end, until)
+    return covered
 
 
 def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:

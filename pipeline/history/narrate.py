@@ -22,7 +22,7 @@ def lines_of(report: HistoryReport) -> Iterator[str]:
     for ending in report.endings:
         yield f"  {_mark(ending.simulated)}{ending.runbook}: {ending.n} {ending.outcome}"
     yield from _section("No active site", report.outages)
-    yield from _section("Steps", report.phases)
+    yield from _section("Steps without waits for answers", report.phases)
     yield from _some(
         "Drain, messages a second: the middle (from 5 to 95 of 100; how many)",
         [

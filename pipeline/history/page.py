@@ -48,7 +48,12 @@ def page_of(report: HistoryReport) -> bytes:
     )
     _table(body, "How runs ended", ("runbook", "outcome", "runs"), _endings(report))
     _bars(body, "Seconds without an active site", "pale: 5 to 95 of 100; dark: the middle", report.outages)
-    _bars(body, "Seconds of each step", "finished steps, in the order of the runbook", report.phases)
+    _bars(
+        body,
+        "Seconds of each step",
+        "finished steps, in the order of the runbook, without waits for people's answers",
+        report.phases,
+    )
     _drains(body, report.drains)
     _table(body, "Second attempts", ("device", "action", "of", "again", "doubtful", "refused"), _retries(report))
     _table(body, "Readings that failed", ("site", "reading", "error", "times"), _failures(report))

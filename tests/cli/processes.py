@@ -40,6 +40,8 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UP, _ERASE_LINE = re.compile(r"\x1b\[([0-9]+)A"), "\x1b[2K"
+_PIECES = re.compile(rf"{_ESCAPES.pattern}|[\r\n]|[^\x1b\r\n]+")
 
 
 @dataclass
@@ -176,6 +178,22 @@ class Terminal:
     def words(self) -> str:
         """The same as one line, however it was broken."""
         return " ".join(self.text.split())
+
+    @property
+    def lines(self) -> list[str]:
+        """What stays on the screen: of the movements of the cursor those up, and of what is erased whole lines."""
+        lines, row = [""], 0
+        for piece in _PIECES.findall(self.raw):
+            if up := _UP.fullmatch(piece):
+                row = max(0, row - int(up[1]))
+            elif piece == _ERASE_LINE:
+                lines[row] = ""
+            elif piece == "\n":
+                row += 1
+                lines += [""] * (row == len(lines))
+            elif not _ESCAPES.fullmatch(piece) and piece != "\r":
+                lines[row] += piece
+        return lines
 
     def until(self, words: str) -> str:
         """Waits until ``words`` are shown after what was waited for before; returns what was shown on the way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from adapters.mock.embedded import embedded_layout
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from tests.cli.shell import Shell, roles_of
+from tests.snapshot.amps import write_inventory
 
 
 @pytest.fixture
@@ -79,11 +81,30 @@ def test_a_directory_without_a_lab(shell: Shell, lab: Path) -> None:
 
 
 def test_assumptions_are_for_new_instances(shell: Shell, lab: Path) -> None:
-    """Those of instances that are there cannot be changed any more; the same ones may be given again."""
-    amps_world(lab / "amps-world.json", shell.clock, {"grants": "left_over"}).close()
-    ended = shell("lab", "up", "--amps", "--assume", "grants=unattended", "-d", "lab")
-    assert (ended.code, ended.complaint) == (2, "the instances in lab were made with other assumptions")
-    amps_world(lab / "amps-world.json", shell.clock, {"grants": "left_over"}).close()
+    """Those of instances that are there cannot be changed any more, nor can their links; the same may be given again."""
+    made = partial(amps_world, lab / "amps-world.json", shell.clock, {"grants": "left_over"})
+    made(sync=False).close()
+    for other in (("--assume", "grants=unattended"), ("--link", "sync")):
+        ended = shell("lab", "up", "--amps", *other, "-d", "lab")
+        assert (ended.code, ended.complaint) == (2, "the instances in lab were made with other assumptions or links")
+    made(sync=False).close()
+    made().close()
+
+
+def test_a_pair_across_async_links(shell: Shell, lab: Path) -> None:
+    """Law: it begins as the procedure for such links needs it: New York lets clients in, London does not, whose clients
+    would go on before it has everything. It can be moved, and an instance that comes back empty fetches its state."""
+    world = amps_world(lab / "amps-world.json", shell.clock, sync=False)
+    service = ("--service", "orders", "-i", write_inventory(shell.folder / "pair.yaml", lab), "--yes")
+    moved = shell("controlled", *service)
+    assert "amps/controlled-async" in moved.out
+    assert (moved.code, world.tally().lost) == (0, 0)
+    world.kill("orders-ny")
+    world.lose("orders-ny")
+    world.start("orders-ny")
+    back = shell("restore", *service, "--site", "ny", "--bootstrap", "--attest", "journal and SOW moved to /save")
+    assert (back.code, shell("failback", *service, "--to", "ny").code) == (0, 0)
+    world.close()
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ def test_asked_once(bench: Bench) -> None:
     assert bench.roles() == ("standby", "active")
 
 
+def test_what_is_asked_is_what_happens(bench: Bench) -> None:
+    """Law: the question names what the command does; a restore moves nothing from the site that it brings back."""
+    assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
+    terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny")
+    terminal.until("SIMULATED  Bring ny back for V, beside nj, now? [y/N]: ")
+    terminal.type("n\n")
+    assert terminal.end() == 3
+
+
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x03", "\x04"])
 def test_not_started(bench: Bench, answer: str) -> None:
     """Law: no, Enter, Ctrl-C and Ctrl-D all mean no: exit code 3, nothing changed, nothing recorded."""
@@ -116,6 +125,23 @@ def test_transactions_are_asked_about(make_bench: MakeBench) -> None:
     terminal.type("order cancelled\n")
     assert terminal.end() == 0
     assert re.search(r"decided on xa 1-02-01: rollback, by \w+( after \d+s)? \(order cancelled\)", terminal.words)
+
+
+def test_a_question_takes_nothing_off_the_screen(make_bench: MakeBench) -> None:
+    """Law: what another service did while somebody was asked is shown afterwards, every line of it, and stays."""
+    bench = make_bench(vpns=(VpnLayout("V", transactions=(TransactionLayout(xid="1-01-01"),)), VpnLayout("W")))
+    terminal = bench.terminal("controlled", "--all", "--yes")
+    terminal.until("decision> ")
+    while '"service":"W","status":"done"' not in bench.here("runs", "show", "--json").out:
+        time.sleep(0.1)
+    terminal.type("commit\n")
+    terminal.until("reason> ")
+    terminal.type("the log says so\n")
+    assert terminal.end() == 0
+    assert "· W  ended: done" in terminal.lines
+    assert [line for line in terminal.text.splitlines() if line.startswith("✓")] == [
+        line for line in terminal.lines if line.startswith("✓")
+    ]
 
 
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:

@@ -11,6 +11,7 @@ import pytest
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import embedded_layout
 from orchestrator.contract import Failure
+from orchestrator.lease import LEASE_SECONDS
 from orchestrator.readings import Reading
 from orchestrator.registry import GROUP, Registry
 from tests.cli.shell import VPN, Shell
@@ -53,6 +54,25 @@ def test_called_off_too_late(shell: Shell) -> None:
     assert "cannot be called off: it is past the point of no return" in aborted.err
     assert aborted.code == 6
     assert shell.roles() == ("standby", "active")
+
+
+def test_whose_leader_is_on_another_machine(shell: Shell) -> None:
+    """Law: nobody here can tell whether that leader still lives. Until its lease is over it is said when it was last
+    heard of, and what is left for it says what to do should it be gone; then the same command does it."""
+    shell("controlled", "--vpn", VPN, "--yes")
+    journal = sqlite3.connect(shell.state / "journal.sqlite")
+    lease = ("bastion-2:4711 elsewhere/1", shell.clock.now() + LEASE_SECONDS - 9)
+    journal.execute("UPDATE runs SET holder = ?, expires_at = ?", lease)
+    journal.commit()
+    journal.close()
+    [run] = (one["run"] for one in shell("runs", "list", "--json").values)
+    leader = "led by bastion-2:4711, last heard of 9s ago"
+    assert f"by ann, {leader}" in shell("runs", "show").out
+    assert f"run {run} is {leader}" in shell("resume").err
+    again = f"should it be gone, its lease is over in 6s: `failover abort {run}` then does it"
+    assert f"it is {leader}, and was asked to call it off; {again}" in shell("abort").out
+    shell.clock.advance(6)
+    assert shell("abort").code == 5
 
 
 def test_an_undo_that_fails(shell: Shell) -> None:

@@ -92,6 +92,16 @@ def test_a_condition_is_read_again_after_an_interruption(event: ev.Event) -> Non
     assert asked(decide(a_plan(ONLY_IF_BOUND), lane, T0, attended=True)) == [("target", "replication")]
 
 
+@pytest.mark.parametrize(("link", "told"), [("down", "nj: "), (None, "nj: perhaps ")])
+def test_what_is_not_known_is_not_said_to_be_so(link: str | None, told: str) -> None:
+    """The runbook's sentence for what is wrong is true only of what was read; of the unknown it says ``perhaps``."""
+    checked = {**CHECK, "require": [{**BOUND, "say": "its bridge is lost"}]}
+    late = see(a_lane(), bridge(link).model_copy(update={"asked_at": T0 + 30}), at=T0 + 30)
+    (failed,) = decide(a_plan(checked), late, T0 + 30, attended=False).events
+    assert isinstance(failed, ev.StepFailed)
+    assert failed.why == f"{told}its bridge is lost (bridge {link or 'unknown'})"
+
+
 # --- hold and never ------------------------------------------------------------------------------------------------
 
 

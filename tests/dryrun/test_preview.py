@@ -226,11 +226,19 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
     plan = a_plan(ask, compare)
     lane = looked(pair, plan, endpoints=Endpoints())
     assert step(lane, "unfenced").notes == ("asked: Is it fenced?: attest / stop; unattended: stop",)
-    assert step(lane, "safe").notes == ("compared at both sites: failback-safe",)
+    assert step(lane, "safe").notes == (
+        "compared at both sites: failback-safe",
+        "if that does not show it: accept / stop; unattended: stop",
+    )
     assert lines(step(lane, "safe").commands) == ["ny-1: show endpoints Trading", "nj-1: show endpoints Trading"]
-    decided = plan.model_copy(update={"policy": ev.Policy(on_gate={"unfenced": "attest"})})
-    assert step(looked(pair, decided, endpoints=Endpoints()), "unfenced").notes == (
-        "asked: Is it fenced?: attest, decided beforehand",
+    policy = ev.Policy(on_gate={"unfenced": "attest", "unsafe-return": "accept"}, reason="the cables are pulled")
+    decided = looked(pair, plan.model_copy(update={"policy": policy}), endpoints=Endpoints())
+    assert step(decided, "unfenced").notes == (
+        "asked: Is it fenced?: attest, decided beforehand (the cables are pulled)",
+    )
+    assert step(decided, "safe").notes == (
+        "compared at both sites: failback-safe",
+        "if that does not show it: accept, decided beforehand (the cables are pulled)",
     )
 
 

@@ -145,6 +145,11 @@ def test_it_opens_the_gate_and_is_recorded(shell: Shell) -> None:
     both = ("--evidence", evidence(), "--accept-risk", "duplicates are dropped")
     assert typed("failback", "--all", "--to", "ny", *both)[0] == 2
     directory = str(Path(evidence()).parent)
+    ahead = ("failback", "--all", "--to", "ny", "-i", inventory, "--dry-run", "--evidence", directory)
+    named = "if that does not show it: accept, decided beforehand (shown by report.json (sha256 "
+    assert named in shell(*ahead).out
+    [lane] = shell(*ahead, "--json").result["lanes"]
+    assert [note for step in lane["steps"] for note in step["notes"] if named in note]
     code, err = typed("failback", "--all", "--to", "ny", "--evidence", directory)
     assert code == 0, err
     story = shell("runs", "export", shell.run_name()).out

@@ -252,7 +252,7 @@ def test_each_table_says_what_its_figures_are() -> None:
     assert list(lines_of(report_of(outages=(), phases=(step,)))) == [
         "3 runs and 0 checks",
         "",
-        "Steps, seconds: the middle (95 of 100; longest; how many)",
+        "Steps without waits for answers, seconds: the middle (95 of 100; longest; how many)",
         "  SIMULATED r s: 2.0 (3.0; 4.0; 5)",
     ]
 

@@ -1,9 +1,11 @@
-"""What a record tells of drains: how many messages, how long, when. None of this needs Spark."""
+"""What a record tells of drains and of steps: how many messages, how long, when. None of this needs Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from orchestrator import events as ev
 from orchestrator.reports.report import LaneReport, build
@@ -103,3 +105,50 @@ def test_what_was_empty_at_once_tells_no_rate() -> None:
     ]
     for looks in told_nothing:
         assert drains(waited(("replication_queue", "messages", looks))) == []
+
+
+def asked(at: float, item: str | None = None) -> tuple[float, ev.Event]:
+    """A question of the wait."""
+    opened = ev.GateOpened(
+        gate="drain-stalled",
+        step="wait-0",
+        choices=("wait", "revert"),
+        unattended="revert",
+        why="nothing moves",
+        item=item,
+    )
+    return T0 + at, opened
+
+
+def answered(at: float, item: str | None = None) -> tuple[float, ev.Event]:
+    """Somebody's answer to it."""
+    ruling = ev.Ruling(choice="wait", by="ann", reason="it will move")
+    return T0 + at, ev.GateDecided(gate="drain-stalled", step="wait-0", ruling=ruling, item=item)
+
+
+def withdrawn(at: float) -> tuple[float, ev.Event]:
+    """It answered itself."""
+    return T0 + at, ev.GateWithdrawn(gate="drain-stalled", why="it moves again")
+
+
+@pytest.mark.parametrize(
+    ("told", "waited_for"),
+    [
+        ([], 0.0),
+        ([asked(4_005), answered(4_015)], 10.0),
+        ([asked(4_005), answered(4_015), asked(4_020), answered(4_021)], 11.0),
+        ([asked(4_005, "a"), asked(4_008, "b"), answered(4_010, "a"), answered(4_015, "b")], 10.0),
+        ([asked(4_005, "a"), asked(4_008, "b"), answered(4_009, "b"), answered(4_015, "a")], 10.0),
+        ([asked(4_005), withdrawn(4_015)], 0.0),
+        ([answered(4_005)], 0.0),
+        ([asked(4_005), withdrawn(4_006), asked(4_012), answered(4_015)], 3.0),
+    ],
+)
+def test_a_step_took_no_time_while_people_thought(told: list[tuple[float, ev.Event]], waited_for: float) -> None:
+    """Law: the seconds of a step leave out those from a question to its answer, once where several were open; a question
+    that answered itself, and an answer that was given beforehand, kept nothing waiting. Other steps are as reported."""
+    records = waited(DRAINED, then=lambda _: told)
+    took = {one.name: one.seconds for one in facts_of_run(records) if one.kind == "step"}
+    reported = {step.id: step.seconds for step in lane_of(records).steps}
+    assert reported["wait-0"] == 32.0
+    assert took == reported | {"wait-0": 32.0 - waited_for}

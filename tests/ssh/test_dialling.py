@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from orchestrator import dialling
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.dialling import Address, dial
 
@@ -126,6 +127,21 @@ def test_a_resolver_that_never_answers(never_answers: Callable[..., Rows]) -> No
 
 
 @pytest.mark.realtime
+def test_a_question_that_a_signal_kept_from_being_noted() -> None:
+    """Ctrl-C may come between the start of the look-up and its note: its thread ends without a word, and the next
+    attempt has its answer."""
+    network = Network(("192.0.2.1", 22), alive=("192.0.2.1",))
+
+    def unnoted(*question: object, **more: object) -> Rows:
+        with dialling._lock:
+            dialling._under_way.clear()
+        return network.look_up(*question, **more)
+
+    for _ in range(2):
+        made = dial("ny1.example", 22, 10.0, clock=network.clock, connect=network.connect, look_up=unnoted)
+        assert made == "192.0.2.1"
+
+
 def test_attempts_wait_for_the_same_answer() -> None:
     """A resolver that hangs has one thread for each name, however often it is tried; what it says at last is heard."""
     answers, asked = threading.Event(), []

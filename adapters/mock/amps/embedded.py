@@ -18,6 +18,7 @@ from adapters.mock.amps.layout import (
     QueueLayout,
     SubscriberLayout,
     TopicLayout,
+    TransportLayout,
     fabric_from,
 )
 from adapters.mock.amps.world import AmpsWorld
@@ -29,6 +30,10 @@ SERVICE = "orders"
 HOME, AWAY = "ny", "ldn"
 INSTANCES = {HOME: "orders-ny", AWAY: "orders-ldn"}
 GROUP = "orders"
+_CLOSED_AT_START = (
+    TransportLayout(name="amps-tcp", enabled=False),
+    TransportLayout(name="amps-replication", type="amps-replication"),
+)
 # What keeps the pair in a lab's directory.
 WORLD_FILE = "amps-world.json"
 
@@ -82,22 +87,38 @@ def amps_inventory(world: Path | str, *, sync: bool = True) -> Inventory:
     return Inventory(sites=sites, pairs=(Pair(name=GROUP, sites=(HOME, AWAY), services=(SERVICE,)),))
 
 
-def amps_world(path: Path, clock: Clock, assume: Mapping[str, object] | None = None) -> AmpsWorld:
-    """The pair kept at ``path``; made there first when there is no such file. ``assume``: its ``Assumptions``.
+def amps_world(
+    path: Path, clock: Clock, assume: Mapping[str, object] | None = None, *, sync: bool | None = None
+) -> AmpsWorld:
+    """The pair kept at ``path``; made there first when there is no such file. ``assume``: its ``Assumptions``; ``sync``:
+    its links, None for as they are, which is sync in a new pair.
 
-    Raises ``Unreachable`` with a hint, ``DefinitionError`` for assumptions that are none, or come too late.
+    Raises ``Unreachable`` with a hint, ``DefinitionError`` for assumptions that are none, or what comes too late.
     """
     if path.exists():
         world = AmpsWorld.load(path, clock)
-        if assume and _assuming(world.layout, assume) != world.layout:
+        is_sync = all(link.sync for one in world.layout.instances for link in one.destinations)
+        if _assuming(world.layout, assume or {}) != world.layout or sync not in (None, is_sync):
             raise DefinitionError(
-                f"the instances in {path.parent} were made with other assumptions",
+                f"the instances in {path.parent} were made with other assumptions or links",
                 hint="give another --directory, or delete this one to start anew",
             )
         return world
-    world = AmpsWorld(_assuming(amps_layout(), assume or {}), clock, path=path)
+    layout = _beside_async_links() if sync is False else amps_layout()
+    world = AmpsWorld(_assuming(layout, assume or {}), clock, path=path)
     world.save()
     return world
+
+
+def _beside_async_links() -> FabricLayout:
+    """The pair across async links. London lets no client in when it starts: they must not go on there before it has
+    everything."""
+    layout = amps_layout(sync=False, bootstrap=True)
+    instances = [
+        one.model_copy(update={"transports": _CLOSED_AT_START}) if one.site == AWAY else one
+        for one in layout.instances
+    ]
+    return layout.model_copy(update={"instances": tuple(instances)})
 
 
 def _assuming(layout: FabricLayout, assume: Mapping[str, object]) -> FabricLayout:
