@@ -6,12 +6,14 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
-# The first interpreter that is new enough and can make virtual environments; another one: make PYTHON=… test
+# The first interpreter that is new enough and can make virtual environments; to try another: make PYTHON=… test
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo "$$python"; break; }; done)
 
-VENV := .venv
+# One that is named on the command line has an environment of its own: .venv may be of another version, and stays so.
+TELL_VERSION := 'import sys; print("%d.%d" % sys.version_info[:2])'
+VENV := .venv$(if $(findstring command,$(origin PYTHON)),-$(shell $(PYTHON) -c $(TELL_VERSION)))
 BIN := $(VENV)/bin
 HAS_RUN := $(VENV)/.has-run
 HAS_DEV := $(VENV)/.has-dev
@@ -77,13 +79,13 @@ pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
 
 .PHONY: clean
 clean: ## Remove what make and the tools made, .venv too
-	rm -rf $(VENV) $(DEMO_STATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* $(DEMO_STATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip comes last into a new environment, so one that broke off half-way is made again.
 $(BIN)/pip:
 	@[ -n "$(PYTHON)" ] || { echo 'no Python 3.11 or newer that can make a virtual environment was found;' \
-		'on Debian: apt-get install python3-venv; elsewhere: make PYTHON=path/to/python …' >&2; exit 1; }
+		'on Debian: apt-get install python3-venv; elsewhere: PYTHON=path/to/python make …' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(HAS_RUN): requirements/run.txt pyproject.toml | $(BIN)/pip

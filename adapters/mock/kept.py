@@ -18,7 +18,7 @@ from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
 
 # Of a file that somebody edited.
-DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, DefinitionError)
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, DefinitionError)
 
 _PAUSE_LEAST = 0.001  # seconds: two processes that read one machine's clock differ by less
 

@@ -257,3 +257,5 @@ class Stream:
         self.rejects = bool(data["rejects"])
         self.stamps = [(int(number), float(moment)) for number, moment in data["stamps"]]
         self._fed, self._carried, self._eaten = (float(part) for part in data["fractions"])
+        if not self.stamps:
+            raise ValueError("nothing tells when messages were sent")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
@@ -63,6 +64,7 @@ def telling(hooks: Hooks, journal: Journal, run: str) -> Iterator[None]:
     hooks.halt()
     with suppress(JournalError):  # the run's own end has been said already, and is what matters
         for left in owed(outbox, run):
+            left = replace(left, failed=left.failed or hooks.ended_by(left.hook))
             say(f"{owed_words(left)}; later: failover hooks flush {run}")
 
 

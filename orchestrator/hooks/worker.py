@@ -69,6 +69,10 @@ class Hooks:
             thread.join(max(0.0, until - self._clock.now()))
         return not any(thread.is_alive() for thread in started)
 
+    def ended_by(self, hook: str) -> str:
+        """What ended the thread of ``hook`` before its time; empty where nothing did. The outbox may not know."""
+        return next((thread.ended_by for thread in self._threads if thread.hook.name == hook), "")
+
     def halt(self) -> None:
         """Nobody can wait any longer: cut off what is under way. What was not delivered stays in the outbox."""
         self._backlog.halt()
@@ -94,7 +98,9 @@ class _HookThread(threading.Thread):
         on_failure: Callable[[HookFailed], None],
     ) -> None:
         super().__init__(name=f"hook {hook.name}", daemon=True)
-        self._office, self._run, self._hook, self._simulated = office, run, hook, simulated
+        self.hook = hook
+        self.ended_by = ""
+        self._office, self._run, self._simulated = office, run, simulated
         self._on_failure = on_failure
         self._clock: Clock = office.clock
         self._awake = threading.Event()
@@ -120,7 +126,7 @@ class _HookThread(threading.Thread):
             with closing(self._office.outbox()) as outbox:
                 courier = self._office.courier(
                     self._run,
-                    self._hook,
+                    self.hook,
                     outbox,
                     simulated=self._simulated,
                     is_halted=self._halted.is_set,
@@ -128,8 +134,8 @@ class _HookThread(threading.Thread):
                 )
                 self._keep_told(courier)
         except Exception as error:  # noqa: BLE001 - one of the listed doors: a mistake here must not go unsaid
-            text = str(error) if isinstance(error, FailoverError) else f"{type(error).__name__}: {error}"
-            self._tell(HookFailed(text, cause=type(error).__name__))
+            self.ended_by = str(error) if isinstance(error, FailoverError) else f"{type(error).__name__}: {error}"
+            self._tell(HookFailed(self.ended_by, cause=type(error).__name__))
 
     def _keep_told(self, courier: Courier) -> None:
         while not self._halted.is_set():
@@ -153,7 +159,7 @@ class _HookThread(threading.Thread):
             self._awake.wait(None if has_all else pause)
 
     def _tell(self, failure: HookFailed) -> None:
-        self._on_failure(HookFailed(f"{self._hook.name}: {failure}", cause=failure.cause, hint=failure.hint))
+        self._on_failure(HookFailed(f"{self.hook.name}: {failure}", cause=failure.cause, hint=failure.hint))
 
 
 class _BacklogThread(threading.Thread):

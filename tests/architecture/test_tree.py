@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -64,6 +68,19 @@ def test_system_packages_have_reasons(files: list[Source]) -> None:
     installed |= set(re.findall(r"packages\+=\(([a-z0-9-]+)\)", named(files, ".ci/run").text))
     section = named(files, "CONTRIBUTING.md").text.split("### System packages")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `([a-z0-9-]+)` \| \w", section, flags=re.MULTILINE)) == installed
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_an_interpreter_by_name_has_its_own_environment() -> None:
+    """`make PYTHON=… test` never runs in the environment of another Python, though that one be there already."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    asked = ["make", "--dry-run", "--always-make", "test"]
+    said = [
+        subprocess.run([*asked, *by_name], cwd=ROOT, env=clean, check=True, capture_output=True, text=True).stdout
+        for by_name in ([], [f"PYTHON={sys.executable}"])
+    ]
+    environments = [set(re.findall(r"(\S+)/bin/python -m pytest", text)) for text in said]
+    assert environments == [{".venv"}, {f".venv-{sys.version_info.major}.{sys.version_info.minor}"}]
 
 
 @pytest.mark.parametrize(

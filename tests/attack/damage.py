@@ -27,10 +27,10 @@ VALUES = st.recursive(
 def damaged(draw: st.DrawFn, whole: Any) -> Any:
     """``whole`` with one value, anywhere in it, replaced by any other or taken away."""
     spoilt = deepcopy(whole)
-    places = _places(spoilt)
-    if not places:
+    spots = places(spoilt)
+    if not spots:
         return draw(VALUES)
-    holder, key = draw(st.sampled_from(places))
+    holder, key = draw(st.sampled_from(spots))
     if draw(st.booleans()) and isinstance(holder, dict):
         del holder[key]
     else:
@@ -38,6 +38,7 @@ def damaged(draw: st.DrawFn, whole: Any) -> Any:
     return spoilt
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every place in a document, as what holds it and the key or number there."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return [place for key in keys for place in [(value, key), *_places(value[key])]]
+    return [place for key in keys for place in [(value, key), *places(value[key])]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, ClassVar
 
 import pytest
@@ -35,7 +36,8 @@ def steal(lead: Lead) -> Any:
     def take_over(*_: object) -> None:
         with lead.journal.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE runs SET expires_at = 0")
-        take(Journal(lead.journal.url), lead.pair.clock, RUN, {})
+        with closing(Journal(lead.journal.url)) as theirs:
+            take(theirs, lead.pair.clock, RUN, {})
 
     return take_over
 
@@ -97,8 +99,8 @@ def test_two_cannot_lead_at_once(lead: Lead) -> None:
     refused: list[LeaseHeld] = []
 
     def try_it(*_: object) -> None:
-        with pytest.raises(LeaseHeld) as error:
-            take(Journal(lead.journal.url), lead.pair.clock, RUN, {})
+        with closing(Journal(lead.journal.url)) as theirs, pytest.raises(LeaseHeld) as error:
+            take(theirs, lead.pair.clock, RUN, {})
         refused.append(error.value)
 
     lead.start(observers=[When(ev.ActionEnded, try_it)])

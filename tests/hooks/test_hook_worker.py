@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.chain import follow_exported
+from orchestrator.cli.outgoing import telling
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.engine import Engine, Observer
 from orchestrator.errors import HookFailed
@@ -90,18 +91,6 @@ def end(hooks: Hooks, within_s: float = 10.0) -> None:
     """As the end of a command does it."""
     hooks.finish(within_s)
     assert hooks.wait(within_s)
-
-
-def said(hooks: Hooks, journal: Journal, run: Run) -> str:
-    """The one failure of a run's hooks, once their threads have ended by it: recorded, or yet to be."""
-    assert hooks.wait(20)
-    texts = [one.event.text for one in journal.records(RUN) if isinstance(one.event, ev.ObserverFailed)]
-    try:
-        hooks(next(journal.records(RUN)), run)
-    except HookFailed as late:
-        texts.append(f"HookFailed: {late}")
-    [text] = texts
-    return text
 
 
 def kinds(journal: Journal, run: str = RUN) -> list[str]:
@@ -234,19 +223,33 @@ def test_halting_cuts_a_command_off(journal: Journal, clock: VirtualClock, path:
 
 
 def test_a_mistake_of_ours_is_said(journal: Journal, clock: VirtualClock, path: Path) -> None:
-    """Law: a bug in a thread of a hook is that hook's failure: said, and not the end of anything."""
+    """Law: a bug in a thread of a hook is that hook's failure: known, and not the end of anything."""
     office = an_office(path, clock, poster=Scripted(RuntimeError("a bug")))
     made, run = lead(journal, clock, [a_webhook()], office)
     assert run.outcome is ev.Outcome.DONE
-    assert said(made, journal, run) == "HookFailed: web: RuntimeError: a bug"
+    assert made.wait(20)
+    assert made.ended_by("web") == "RuntimeError: a bug"
 
 
-def test_a_journal_that_cannot_be_opened_is_said(journal: Journal, clock: VirtualClock, path: Path) -> None:
-    """Law: a thread that gets no connection says so, and the run goes on."""
+def test_what_a_thread_ended_by_is_said(
+    journal: Journal, clock: VirtualClock, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Law: also a mistake that came too late for the record is said, with what the hook has not taken by it."""
+    record(journal, clock, plan_with(a_webhook()))
+    office = an_office(path, clock, poster=Scripted(RuntimeError("a bug")))
+    with telling(Hooks(office, RUN, [a_webhook()], simulated=True), journal, RUN):
+        pass
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said.startswith(f"hook web: 1 event of run {RUN} not delivered yet (RuntimeError: a bug)")
+
+
+def test_a_journal_that_cannot_be_opened_ends_no_run(journal: Journal, clock: VirtualClock, path: Path) -> None:
+    """Law: of a thread that gets no connection it is known why, and the run goes on."""
     office = an_office(path.with_name("missing") / "journal.sqlite", clock)
     made, run = lead(journal, clock, [a_webhook()], office)
     assert run.outcome is ev.Outcome.DONE
-    assert said(made, journal, run).startswith("HookFailed: web: the journal could not be opened")
+    assert made.wait(20)
+    assert made.ended_by("web").startswith("the journal could not be opened")
 
 
 def test_a_resumed_run_goes_on_where_it_was(journal: Journal, clock: VirtualClock, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -21,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 def killed_everywhere(what: str, folder: Path) -> tuple[Counter[str], list[tuple[Path, Manifest]]]:
     """Which steps it was killed at, how often; and each export, with its manifest."""
     command = [sys.executable, "-m", "tests.snapshot.killed", what, str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # It forks, and the memory allocator of PyArrow must not have a thread of its own then.
+    alone = {**os.environ, "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     firsts: dict[str, str] = {}
     for name, step in (line.split() for line in done.stdout.splitlines()):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
+from tests.attack.damage import places
 
 
 def kept(path: Path) -> dict[str, Any]:
@@ -291,6 +294,21 @@ def test_a_damaged_part_is_found_whichever_it_is(tmp_path: Path, clock: VirtualC
         path.write_text(json.dumps({key: value for key, value in whole.items() if key != part}))
         with pytest.raises(AdapterError):
             World.load(path, clock)
+
+
+def test_a_value_that_cannot_be_is_damage_wherever_it_stands(tmp_path: Path, clock: VirtualClock) -> None:
+    """Nothing, nought and no number in place of any one value: a world that can be kept on, or damage by its name."""
+    path, layout = tmp_path / "world.json", embedded_layout()
+    World(replace(layout, vpns=layout.vpns[:1]), clock, path=path).close()
+    whole = kept(path)
+    for holder, key in places(whole):
+        there = holder[key]
+        for other in ([], 0, math.inf):
+            holder[key] = other
+            path.write_text(json.dumps(whole))
+            with suppress(AdapterError):
+                World.load(path, clock).close()
+        holder[key] = there
 
 
 def test_a_file_that_vanishes_under_a_run_is_told(tmp_path: Path, clock: VirtualClock) -> None:
