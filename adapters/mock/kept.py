@@ -6,6 +6,7 @@ It must not know what passes: what happens in a stretch of time is the world's o
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -136,6 +137,8 @@ class Kept:
     def _restore_time(self, data: Mapping[str, Any], elapsed: float) -> None:
         """World time was as ``_dump_time`` wrote ``elapsed`` seconds ago, and goes on from there."""
         self.moment = float(data["time"])
+        if not math.isfinite(self.moment):
+            raise ValueError("world time never comes to its end")
         self._base, self._base_clock = self.moment + elapsed, self.clock.now()
         self._pauses = Pauses.load(data["pauses"])
         if abs(self._base_clock - elapsed - float(data["clock"])) > _PAUSE_LEAST:

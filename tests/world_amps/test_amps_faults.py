@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,8 @@ from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.appliance import Refused
 from adapters.mock.fault_lines import AnswerFault, When
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import DefinitionError, Unreachable
+from orchestrator.errors import AdapterError, DefinitionError, Unreachable
+from tests.attack.damage import places
 from tests.world_amps.conftest import Stage, instance
 
 Build = Callable[..., Stage]
@@ -205,6 +208,21 @@ def test_what_is_on_file_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> N
     clock.advance(20)
     assert world.tally() == other.tally()
     assert world.tally().lost == 0
+
+
+def test_a_value_that_cannot_be_is_damage_wherever_it_stands(tmp_path: Path) -> None:
+    """Nothing, nought and no number in place of any one value: a fabric that can be kept on, or damage by its name."""
+    path = tmp_path / "world.json"
+    amps_world(path, VirtualClock()).close()
+    whole = json.loads(path.read_text())
+    for holder, key in places(whole):
+        there = holder[key]
+        for other in ([], 0, math.inf):
+            holder[key] = other
+            path.write_text(json.dumps(whole))
+            with suppress(AdapterError):
+                AmpsWorld.load(path, VirtualClock()).close()
+        holder[key] = there
 
 
 def test_another_kind_of_world_is_not_taken_for_it(tmp_path: Path) -> None:

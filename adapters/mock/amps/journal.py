@@ -137,6 +137,10 @@ class Journal:
     files: list[JournalFile] = field(default_factory=lambda: [JournalFile(1)])
     next: int = 0  # the position of the next message
 
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise ValueError("an instance always has a journal that is being written")
+
     @property
     def lowest(self) -> int:
         """The position of the oldest message still there."""
