@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from typing import Any
 
@@ -16,6 +17,8 @@ _ATOMS = (
     | st.sampled_from([f"{'9' * 5_000}:00:00", f"{'9' * 400} 00:00:00", "99999999T999999Z", "00010101T000000Z"])
     | st.text(max_size=6)
 )
+# What hardly any place of a document of ours can have.
+IMPOSSIBLE: tuple[object, ...] = ([], 0, math.inf)
 VALUES = st.recursive(
     _ATOMS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import stat
@@ -23,7 +22,7 @@ from adapters.mock.faults import parse_faults
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
-from tests.attack.damage import places
+from tests.attack.damage import IMPOSSIBLE, places
 
 
 def kept(path: Path) -> dict[str, Any]:
@@ -303,7 +302,7 @@ def test_a_value_that_cannot_be_is_damage_wherever_it_stands(tmp_path: Path, clo
     whole = kept(path)
     for holder, key in places(whole):
         there = holder[key]
-        for other in ([], 0, math.inf):
+        for other in IMPOSSIBLE:
             holder[key] = other
             path.write_text(json.dumps(whole))
             with suppress(AdapterError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +25,7 @@ from adapters.mock.appliance import Refused
 from adapters.mock.fault_lines import AnswerFault, When
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, Unreachable
-from tests.attack.damage import places
+from tests.attack.damage import IMPOSSIBLE, places
 from tests.world_amps.conftest import Stage, instance
 
 Build = Callable[..., Stage]
@@ -217,7 +216,7 @@ def test_a_value_that_cannot_be_is_damage_wherever_it_stands(tmp_path: Path) -> 
     whole = json.loads(path.read_text())
     for holder, key in places(whole):
         there = holder[key]
-        for other in ([], 0, math.inf):
+        for other in IMPOSSIBLE:
             holder[key] = other
             path.write_text(json.dumps(whole))
             with suppress(AdapterError):
