@@ -317,7 +317,7 @@ class _Layout:
         policy = self.plan.policy
         if gate not in policy.on_gate:
             return f"{' / '.join(choices)}; unattended: {unattended}"
-        why = policy.reasons.get(gate)
+        why = policy.why(gate)
         return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({why})" if why else "")
 
     def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:

@@ -37,13 +37,19 @@ class Ruling(_Strict):
 
 
 class Policy(_Strict):
-    """What was decided beforehand. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where somebody said.
-    ``transactions``: XID to its ruling."""
+    """What was decided beforehand. ``on_gate``: gate name to choice; ``reasons``: gate name to why, where somebody said;
+    ``reason``: why, of all the others: records from before there were ``reasons`` have it. ``transactions``: XID to its
+    ruling."""
 
     on_gate: Mapping[str, Choice] = Field(default_factory=dict)
     reasons: Mapping[str, str] = Field(default_factory=dict)
+    reason: str = ""
     transactions: Mapping[str, Ruling] = Field(default_factory=dict)
     fail_fast: bool = False
+
+    def why(self, gate: str) -> str:
+        """Why this question was answered beforehand as it was; empty where nobody said."""
+        return self.reasons.get(gate, self.reason)
 
 
 class Outage(_Strict):

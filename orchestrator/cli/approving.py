@@ -153,7 +153,7 @@ def what_is_asked(name: str, run: Run) -> Iterator[str]:
     for number, step in enumerate(plan.runbook.steps, 1):
         yield f"  {number}. {step.title}{'  (point of no return)' if step.point_of_no_return else ''}"
     for gate, choice in plan.policy.on_gate.items():
-        why = plan.policy.reasons.get(gate)
+        why = plan.policy.why(gate)
         yield f"  decided beforehand on {gate}: {choice}" + (f" ({why})" if why else "")
     for xid, ruling in plan.policy.transactions.items():
         yield f"  decided beforehand on transaction {xid}: {ruling.choice}, by {ruling.by} ({ruling.reason})"

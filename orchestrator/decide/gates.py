@@ -40,7 +40,7 @@ def answer(
     """
     chosen = plan.policy.on_gate.get(gate.gate)
     if chosen is not None and chosen in gate.choices and waited_s is None:
-        reason = plan.policy.reasons.get(gate.gate, "decided beforehand")
+        reason = plan.policy.why(gate.gate) or "decided beforehand"
         return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
     if attended:
         return with_questions(lane, meanwhile, attended)

@@ -162,7 +162,7 @@ def test_the_reason_is_recorded(night: Night) -> None:
     [run] = [one for one in night.runs() if one["runbook"] == "solace/guard"]
     assert run["notes"] == ["ny came back: its message backbone is up"]
     exported = night.shell("runs", "export", run["run"]).values[0]
-    assert json.loads(exported["event"])["plan"]["policy"]["reason"] == "power is out"
+    assert json.loads(exported["event"])["plan"]["policy"]["reasons"] == {"step-failed": "power is out"}
 
 
 def test_it_can_be_restored_afterwards(night: Night) -> None:
