@@ -117,7 +117,7 @@ def _rows(run: str, first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]])
 
 def _link(line: Mapping[str, Any]) -> Link:
     """The stored fields of a line. Raises ``TypeError`` for a value that only counts, or hashes, like one of a record."""
-    link = Link(line["seq"], line["at"], line["lane"], line["event"], line["hash"])
-    if type(link.seq) is not int or link.lane == "" or not isinstance(link.lane, str | None):
-        raise TypeError(f"record {link.seq!r} of lane {link.lane!r} is none")
-    return link
+    seq, lane = line["seq"], line["lane"]
+    if type(seq) is not int or (lane is not None and (not isinstance(lane, str) or not lane)):
+        raise TypeError(f"record {seq!r} of lane {lane!r} is none")
+    return Link(seq, line["at"], lane, line["event"], line["hash"])

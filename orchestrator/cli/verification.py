@@ -165,23 +165,24 @@ class Exported:
         self.at_first = None
         self.signature: Signature | None = None
         self._line: Mapping[str, Any] = {}  # the last one that was read
-        self._simulated: bool | None = None
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
+        """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
+        simulated, at, time = None, None, None
         for run, link in follow_exported(self._read()):
-            self._refuse_other_words(run, link)
+            if link.seq == 1:
+                simulated = json.loads(link.event)["plan"]["simulated"]
+            if link.at != at:  # what was recorded at once has one time
+                at, time = link.at, _in_words(link.at)
+            if self._line.get("time", time) != time:
+                raise self._other_words(run, link, "time")
+            if self._line.get("simulated", simulated) is not simulated:
+                raise self._other_words(run, link, "simulated")
             yield run, link
 
-    def _refuse_other_words(self, run: str, link: Link) -> None:
-        """What people read of a line, and no hash is of, has to agree with the record. Raises ``JournalCorrupt``."""
-        if link.seq == 1:
-            self._simulated = json.loads(link.event)["plan"]["simulated"]
-        for field, recorded in (("time", _in_words(link.at)), ("simulated", self._simulated)):
-            said = self._line.get(field, recorded)
-            if said != recorded or type(said) is not type(recorded):
-                raise JournalCorrupt(
-                    f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded"
-                )
+    def _other_words(self, run: str, link: Link, field: str) -> JournalCorrupt:
+        said = self._line[field]
+        return JournalCorrupt(f"run {run}: record {link.seq} says {field} {said!r}, which is not what was recorded")
 
     def _read(self) -> Iterator[Mapping[str, Any]]:
         """The values of the file, a line each. Raises ``ValueError`` or ``TypeError`` for what no export can hold."""
@@ -191,7 +192,7 @@ class Exported:
             line = from_json(text)
             if not isinstance(line, dict):
                 raise TypeError("a line is no object")
-            if not line.keys() <= _FIELDS:
+            if not _FIELDS.issuperset(line):
                 raise ValueError("a line has fields that no record has")
             signed = line.get("signature")
             if signed is not None:
