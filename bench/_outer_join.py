@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pipeline.order import PIECE_LOG2
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from pipeline.order import PIECE_LOG2
 from pipeline.sides import KEY, Side
 
 _STREAM = (*KEY, "stream")

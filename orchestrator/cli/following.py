@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.reconciling import FINDINGS, spark_installed
+from orchestrator.cli.reconciling import FINDINGS, engine_installed
 from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
 from orchestrator.cli.terminal import say, say_unless, show, show_json
@@ -44,7 +44,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
     tell = say_unless(as_json)
-    with spark_installed():
+    with engine_installed():
         from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
 

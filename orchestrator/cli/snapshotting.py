@@ -243,7 +243,7 @@ def summary_of(manifest: Manifest, out: str) -> dict[str, object]:
 def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
     """How much there was, and what was not read in full."""
     if as_json:
-        show_json(summary_of(manifest, out))
+        show_json({"result": {**summary_of(manifest, out), "exit_code": 0}})
         return
     if manifest.simulated:
         show("SIMULATED")

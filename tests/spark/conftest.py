@@ -9,6 +9,9 @@ from pyspark.sql import SparkSession
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
+from pipeline.engines.duck import Duck
+from pipeline.engines.executor import Executor
+from pipeline.engines.spark import Spark
 from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
@@ -24,7 +27,7 @@ _BRIEF = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever needs the session runs in the worker that has it."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if {"spark", "engine"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 
@@ -43,6 +46,22 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     scratch = tmp_path_factory.mktemp("scratch")
     with spark_session(SparkSettings("local[2]", "1g", 2, scratch, _BRIEF)) as session:
         yield session
+
+
+@pytest.fixture
+def duck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duck]:
+    """DuckDB, in this process."""
+    engine = Duck(tmp_path_factory.mktemp("duck"), memory="1g", threads=2)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def engine(request: pytest.FixtureRequest) -> Executor:
+    """Each engine in its turn: what a test says holds of both."""
+    if request.param == "duckdb":
+        return request.getfixturevalue("duck")
+    return Spark(request.getfixturevalue("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,29 @@
+"""The tables that a comparison writes, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+
+from pipeline.places import Place
+
+
+class Writes(Protocol):
+    """An outcome that can be written."""
+
+    @property
+    def write(self) -> Callable[[Place], None]:
+        """Write its tables into a directory."""
+        ...
+
+
+def tables_of(outcome: Writes, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every table of ``outcome``, by name, by way of files in ``folder``."""
+    place = folder / uuid4().hex
+    place.mkdir()
+    outcome.write(Place.of(str(place)))
+    return {path.name: pq.read_table(path).to_pylist() for path in place.iterdir()}
