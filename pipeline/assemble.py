@@ -158,7 +158,7 @@ def _about_exports(left: Side, right: Side) -> Iterator[Finding]:
             yield Finding(level=Level.UNKNOWN, code="service-not-compared", message=text)
     for side in (left, right):
         if not side.is_digested and side.manifest.files:
-            text = f"the files of {side.manifest.site} were not compared with digests: damage in them may be taken for content"
+            text = f"the files of {side.manifest.site} were not compared with digests, so damage may pass for content"
             yield Finding(level=Level.NOTE, code="files-not-compared", message=text)
     if not (left.has_digests and right.has_digests):
         text = "contents are not compared: at least one side's could not be read"

@@ -47,7 +47,7 @@ _RELIED_ON = {
     # The cause of a failure is in it.
     "spark.sql.pyspark.jvmStacktrace.enabled": "true",
 }
-# For few messages: one compiler, which is quick to start; a garbage collector without threads; plans that are not compiled.
+# For few messages: one compiler, which is quick to start; a garbage collector without threads; plans not compiled.
 _BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
@@ -132,9 +132,8 @@ def is_given() -> bool:
 
 
 @contextmanager
-def spark_session(settings: SparkSettings, log_at: Path | None = None) -> Iterator[SparkSession]:
-    """A session, ended with its JVM at the end of the block. ``log_at``: a file that the JVM shall hold locked to its
-    very end, instead of one in the scratch space.
+def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
+    """A session, ended at the end of the block; its JVM ends with this process.
 
     Raises ``DefinitionError`` without a fitting Java, ``ComputationFailed`` when Spark does not start.
     """
@@ -146,7 +145,7 @@ def spark_session(settings: SparkSettings, log_at: Path | None = None) -> Iterat
         return
     with (
         _scratch_in(Path(settings.scratch or tempfile.gettempdir())) as scratch,
-        (log_at or scratch / LOG).open("w+b" if log_at is None else "r+b") as log,
+        (scratch / LOG).open("w+b") as log,
         _py4j_silent(),
     ):
         try:

@@ -1,4 +1,4 @@
-"""The records of dumps as Arrow batches, for whichever engine asks: each with its digest and its keys, without its payload.
+"""The records of dumps as Arrow batches, for whichever engine asks: each with digest and keys, without its payload.
 
 One file is one piece of work: only from its beginning is it certain where a record starts, as a payload may hold whole
 records that look like the dump's own. Rows with a ``reason`` are what could not be read, with file and offset; no other
@@ -64,7 +64,8 @@ def schema_of(what: str) -> pa.Schema:
 def batches_of(what: str, address: str, settings: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The records of one dump of ``amps_journal_dump`` or ``amps_sow_dump -v``, and what could not be read of it.
 
-    ``settings``: ``own`` and ``pair``, the fields of keys by topic (``pipeline.amps.keys.Keys.plain``). Raises ``OSError``.
+    ``settings``: ``own`` and ``pair``, the fields of keys by topic (``pipeline.amps.keys.Keys.plain``). Raises
+    ``OSError``.
     """
     schema = _SCHEMAS[what]
     keys = Keys.of(settings.get("own", ())), Keys.of(settings.get("pair", ()))

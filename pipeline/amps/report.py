@@ -132,8 +132,8 @@ class KeptTopic(_Strict):
     """One SOW topic of one instance, against what its own log makes of it.
 
     ``is_rebuilt`` false: the keys are not known, or not readable, so the log could not be turned into records.
-    ``rebuilt`` counts the records that the log alone gives; ``differences`` by ``CAUSES``. ``keyless``: how many of the topic's
-    ``messages``, records too, have none of the key's fields; ``fields``: what the first of them has.
+    ``rebuilt`` counts the records that the log alone gives; ``differences`` by ``CAUSES``. ``keyless``: how many of the
+    topic's ``messages``, records too, have none of the key's fields; ``fields``: what the first of them has.
     """
 
     topic: str

@@ -1,6 +1,6 @@
 """Reads exported runs and kept checks, and puts the history of both together (``sql/history.sql``).
 
-This process is given only what grows with runbooks, steps, services and devices; the facts themselves stay with the engine.
+This process is given only what grows with runbooks, steps, services and devices; the facts stay with the engine.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class HistoryOutcome:
-    """The report and the forecast; ``write`` makes the table ``facts`` in a directory. ``close`` lets go of what the engine
-    holds."""
+    """The report and the forecast; ``write`` makes the table ``facts`` in a directory. ``close`` lets go of what the
+    engine holds."""
 
     report: HistoryReport
     forecast: Forecast
@@ -72,12 +72,10 @@ def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say 
     told = script.rows("counts")
     counts = {row["kind"]: row["n"] for row in told}
     runs = sum(row["runs"] for row in told if row["kind"] == "run")
-    for section in ("facts", "done", "rates", "numbered"):
-        script.view(section)
-    script.view("foretold", remembered=_REMEMBERED, fewest=_NUMBERS["fewest"])
+    script.view("facts")
+    values = prepare(script)
     say(f"looking at {counted(runs, 'run')}")
     made_at = iso(clock.now())
-    durations = script.text("durations", **_NUMBERS)
     report = HistoryReport(
         made_at=made_at,
         engine=engine.name,
@@ -87,8 +85,8 @@ def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say 
         unread_files=counts.get("unread", 0),
         unread=_made(Unread, script.rows("unread", most=_UNREAD_SHOWN)),
         endings=_made(Ending, script.rows("endings")),
-        outages=_made(Durations, script.rows("outages", durations=durations)),
-        phases=_made(Durations, script.rows("phases", durations=durations)),
+        outages=_made(Durations, script.rows("outages", **values)),
+        phases=_made(Durations, script.rows("phases", **values)),
         drains=_made(Drain, script.rows("drains")),
         retries=_made(Retry, script.rows("retries")),
         failures=_made(ReadingFailure, script.rows("failures")),
@@ -100,6 +98,14 @@ def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say 
         engine.write(script.text("table"), place.child("facts"), is_small=len(files) < _FEW)
 
     return HistoryOutcome(report, _forecast(script, made_at, report.runs), write, engine.release)
+
+
+def prepare(script: Script) -> dict[str, str]:
+    """The views of the view ``facts`` that the tables are made of; returns what some of these need."""
+    for section in ("done", "rates", "numbered"):
+        script.view(section)
+    script.view("foretold", remembered=_REMEMBERED, fewest=_NUMBERS["fewest"])
+    return {"durations": script.text("durations", **_NUMBERS)}
 
 
 def _files(place: Place) -> list[Place]:

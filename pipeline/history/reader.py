@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from orchestrator.errors import DefinitionError
@@ -17,7 +19,11 @@ SCHEMA = pa.schema([pa.field(_NAMES.get(name, name), _TYPES.get(name, pa.string(
 
 def batch_of(address: str) -> pa.RecordBatch:
     """The facts in one file; that it could not be used is one, too."""
-    facts = _read(address)
+    return as_batch(_read(address))
+
+
+def as_batch(facts: Sequence[Fact]) -> pa.RecordBatch:
+    """The facts as a table."""
     columns = list(zip(*facts, strict=True)) or [()] * len(SCHEMA)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

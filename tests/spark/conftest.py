@@ -60,7 +60,8 @@ def duck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duck]:
 def engine(request: pytest.FixtureRequest) -> Executor:
     """Each engine in its turn: what a test says holds of both."""
     if request.param == "duckdb":
-        return request.getfixturevalue("duck")
+        duck: Duck = request.getfixturevalue("duck")
+        return duck
     return Spark(request.getfixturevalue("spark"))
 
 
@@ -76,8 +77,8 @@ def night_of_runs(tmp_path_factory: pytest.TempPathFactory) -> Night:
 
 
 @pytest.fixture(scope="session")
-def outcome(spark: SparkSession, night_of_runs: Night) -> Iterator[HistoryOutcome]:
-    """The history of that night, as this machine makes it."""
-    found = history_of(spark, files_of([str(night_of_runs.records)]), VirtualClock())
-    yield found
-    found.close()
+def outcome(tmp_path_factory: pytest.TempPathFactory, night_of_runs: Night) -> Iterator[HistoryOutcome]:
+    """The history of these runs, as this machine makes it."""
+    engine = Duck(tmp_path_factory.mktemp("duck"), memory="1g", threads=2)
+    yield history_of(engine, files_of([str(night_of_runs.records)]), VirtualClock())
+    engine.close()
