@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
-from orchestrator.errors import ComputationFailed, DefinitionError
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.engines.executor import Executor, Near, Range, Row, Script
@@ -61,11 +61,14 @@ def reconcile(
     check_pair(left, right)
     try:
         return _Reconciliation(engine, left, right, ask, clock, say).run()
-    except ComputationFailed:
+    except (FailoverError, pa.ArrowException, OSError) as error:
+        if isinstance(error, DefinitionError) and error.file is not None:
+            raise
+        # An engine that met damage does not say where.
         for place, files in files_of_both(left, right):
             damage = damaged_file(place, files) if place.is_local else None
             if damage is not None:
-                raise damage from None
+                raise damage from error
         raise
 
 

@@ -101,11 +101,11 @@ def _as_named(file: DataFile) -> str | None:
 
 
 def _check_apart(place: Place, manifest: Manifest) -> None:
-    """Raises ``DefinitionError`` when a file is there twice, under two names."""
-    seen: dict[str, str] = {}
+    """Raises ``DefinitionError`` when a file of a service is there twice, under two names."""
+    seen: dict[tuple[str | None, str], str] = {}
     for file in manifest.files:
         if file.sha256 is not None and file.rows:
-            other = seen.setdefault(file.sha256, file.path)
+            other = seen.setdefault((file.of_service, file.sha256), file.path)
             if other != file.path:
                 raise DefinitionError(
                     f"the same as {other}, so its messages would count twice",

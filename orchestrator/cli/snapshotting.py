@@ -195,6 +195,9 @@ class _Device:
                 replicated=one.replicated,
                 redeliveries=one.redeliveries,
                 position=one.number,
+                expires_at=one.expires_at,
+                dmq_eligible=one.dmq_eligible,
+                priority=one.priority,
             )
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pipeline.engines.executor import Dialect, Near, Range, Row
+from pipeline.faults import spark_faults
 from pipeline.layout import SCHEMA
 from pipeline.places import Place
 from pipeline.readings import Reading, in_ranges, readings
@@ -86,11 +87,13 @@ class Spark:
 
     def view(self, name: str, sql: str) -> None:
         """See ``Executor``."""
-        self.session.sql(sql).createOrReplaceTempView(name)
+        with spark_faults():
+            self.session.sql(sql).createOrReplaceTempView(name)
 
     def hold(self, name: str, sql: str) -> None:
         """See ``Executor``. In memory as far as that goes, then on disk."""
-        self.keep(name, self.session.sql(sql))
+        with spark_faults():
+            self.keep(name, self.session.sql(sql))
 
     def keep(self, name: str, table: DataFrame) -> None:
         """The same of a table of Spark's own."""
@@ -99,13 +102,15 @@ class Spark:
 
     def rows(self, sql: str) -> list[Row]:
         """See ``Executor``."""
-        return [row.asDict() for row in self.session.sql(sql).collect()]
+        with spark_faults():
+            return [row.asDict() for row in self.session.sql(sql).collect()]
 
     def write(self, sql: str, place: Place, *, is_small: bool) -> None:
         """See ``Executor``."""
-        rows = self.session.sql(sql)
-        written = (rows.coalesce(1) if is_small else rows).write.mode("error").option("compression", "zstd")
-        written.parquet(place.for_spark)
+        with spark_faults():
+            rows = self.session.sql(sql)
+            written = (rows.coalesce(1) if is_small else rows).write.mode("error").option("compression", "zstd")
+            written.parquet(place.for_spark)
 
     def release(self) -> None:
         """See ``Executor``."""
@@ -126,8 +131,8 @@ class Spark:
             read = self.session.read.schema(_schema(has_service=True)).option("basePath", base).parquet(*paths)
             return _columns(read)
         # Its directory is not asked whose it is.
-        read = self.session.read.schema(_schema(has_service=False)).option("recursiveFileLookup", "true")
-        return _columns(read.parquet(*paths).withColumn("service", F.lit(files.service)))
+        bare = self.session.read.schema(_schema(has_service=False)).option("recursiveFileLookup", "true")
+        return _columns(bare.parquet(*paths).withColumn("service", F.lit(files.service)))
 
     def _near(self, side: Side, services: Collection[str], ranges: Sequence[Range]) -> DataFrame:
         """The messages of one side with a number in these ranges."""

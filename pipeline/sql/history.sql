@@ -107,7 +107,7 @@ HAVING count(*) >= {fewest}
 --- prediction_errors: how wrong a forecast from earlier runs alone would have been, by runbook and step: off, the middle of
 -- |took - foretold| in seconds; within, the share that fell into the range foretold
 SELECT simulated, runbook, name AS step, count(*) AS n, percentile_of(abs(seconds - p50), 0.5) AS off,
-    avg(CASE WHEN seconds >= p05 AND seconds <= p95 THEN 1.0 ELSE 0.0 END) AS within
+    avg(CASE WHEN seconds >= p05 AND seconds <= p95 THEN CAST(1 AS DOUBLE) ELSE CAST(0 AS DOUBLE) END) AS within
 FROM foretold GROUP BY simulated, runbook, name
 ORDER BY simulated NULLS FIRST, runbook NULLS FIRST, step NULLS FIRST
 

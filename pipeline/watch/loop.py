@@ -22,6 +22,7 @@ from pipeline.watch.fold import fold
 from pipeline.watch.kept import Kept
 
 _ENDING = ".jsonl"
+_HINT = "fix that and start again: it resumes where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _text(path: Path) -> str | None:
         return None
     except OSError as error:
         why = "permission denied" if isinstance(error, PermissionError) else error.strerror
-        raise DefinitionError(f"cannot be read: {why}", file=path, hint="fix that and start again") from error
+        raise DefinitionError(f"cannot be read: {why}", file=path, hint=_HINT) from error
 
 
 def _lines(file: _File, text: str) -> Iterator[_Line]:

@@ -140,7 +140,7 @@ def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -
         sizes = _method_sizes(spark, spark.sql(script.text("judged")))
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    assert len(sizes) > 10
+    assert len(sizes) > 1
     assert max(sizes) < 8_000
 
 
