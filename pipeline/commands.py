@@ -1,31 +1,30 @@
-"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself."""
+"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself.
+
+Each imports what it needs when it is called: whoever asks one question does not wait for the libraries of the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from orchestrator.reports.forecast import NAME as FORECAST
-from orchestrator.reports.forecast import Forecast
-from orchestrator.reports.forecast import encoded as encoded_forecast
-from pipeline.amps.instance import Instance, check_apart
-from pipeline.amps.journals import JournalsOutcome, compare_journals
-from pipeline.amps.report import JournalsReport, SowReport, encoded
-from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
 from pipeline.ask import Ask
 from pipeline.engines.choice import chosen, engine_for
 from pipeline.engines.executor import Executor
 from pipeline.engines.settings import Settings
-from pipeline.history.history import files_of, history_of
-from pipeline.history.page import page_of
-from pipeline.history.report import HistoryReport
 from pipeline.places import Place
-from pipeline.reconcile import reconcile
-from pipeline.report import Report
 from pipeline.results import REPORT, check_free, result_at
-from pipeline.sides import Side, check_pair
+
+if TYPE_CHECKING:
+    from orchestrator.reports.forecast import Forecast
+    from pipeline.amps.journals import JournalsOutcome
+    from pipeline.amps.report import JournalsReport, SowReport
+    from pipeline.amps.sow import SowOutcome, SowSide
+    from pipeline.history.report import HistoryReport
+    from pipeline.report import Report
 
 Say = Callable[[str], None]
 PAGE = "history.html"
@@ -40,6 +39,9 @@ def run_reconcile(
 
     Raises the errors of ``orchestrator.errors``; then nothing was written.
     """
+    from pipeline.reconcile import reconcile
+    from pipeline.sides import Side, check_pair
+
     sides = Side.open(left), Side.open(right)
     check_pair(*sides)
     rows = sum(side.manifest.messages for side in sides)
@@ -58,6 +60,9 @@ def run_journals(
     left: str, right: str, skew_s: float, settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> JournalsReport:
     """Compare the logs of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    from pipeline.amps.instance import Instance, check_apart
+    from pipeline.amps.journals import compare_journals
+
     instances = Instance.of_journals(left), Instance.of_journals(right)
     check_apart(*instances)
     places = [place for one in instances for place in one.journals]
@@ -72,6 +77,9 @@ def run_sow(
     left: SowSide, right: SowSide, skew_s: float, settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> SowReport:
     """Compare the SOW topics of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    from pipeline.amps.instance import check_apart
+    from pipeline.amps.sow import compare_sows
+
     check_apart(left.instance, right.instance)
     if not {*left.instance.sow} | {*right.instance.sow}:
         raise DefinitionError("there is no SOW dump on either side", hint="they are at INSTANCE/sow/TOPIC.TYPE.txt")
@@ -88,6 +96,11 @@ def run_history(
     names: Sequence[str], settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> tuple[HistoryReport, Forecast]:
     """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above."""
+    from orchestrator.reports.forecast import NAME as FORECAST
+    from orchestrator.reports.forecast import encoded as encoded_forecast
+    from pipeline.history.history import files_of, history_of
+    from pipeline.history.page import page_of
+
     files = files_of(names)
     with _engine(settings, files, len(files), out, say) as engine:
         outcome = history_of(engine, files, clock, say)
@@ -117,6 +130,8 @@ def _entries_of(places: Sequence[Place]) -> int:
 
 
 def _write(out: str | None, outcome: JournalsOutcome | SowOutcome, say: Say) -> None:
+    from pipeline.amps.report import encoded
+
     if out is None:
         return
     say(f"writing {out}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
-from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
 from pipeline.engines.executor import Executor, Near, Range, Row, Script
@@ -62,7 +62,8 @@ def reconcile(
     try:
         return _Reconciliation(engine, left, right, ask, clock, say).run()
     except (FailoverError, pa.ArrowException, OSError) as error:
-        if isinstance(error, DefinitionError) and error.file is not None:
+        is_told = isinstance(error, OutputLost) or getattr(error, "file", None) is not None or "memory" in str(error)
+        if is_told:
             raise
         # An engine that met damage does not say where.
         for place, files in files_of_both(left, right):
