@@ -22,7 +22,7 @@ def stacked_bars(rows: Sequence[Mapping[str, object]], *, x: str, y: str, colour
     except ModuleNotFoundError:
         return None
     chart = (
-        altair.Chart(altair.Data(values=list(rows)), width=_WIDTH, height=_HEIGHT)
+        altair.Chart(altair.InlineData(values=list(rows)), width=_WIDTH, height=_HEIGHT)
         .mark_bar()
         .encode(
             x=altair.X(f"{x}:T", title=None, timeUnit="utcyearmonthdatehoursminutesseconds"),

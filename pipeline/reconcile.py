@@ -1,7 +1,7 @@
 """Compares two exports: one pass of fingerprints, a closer look where they differ, then the judgement.
 
 The steps are those of ``sql/reconcile.sql``, for whichever engine carries them out. Their answers grow with the endpoints
-and never with the messages. When nothing differs, the first query is the only one besides that of the clocks.
+and never with the messages. When nothing differs, the first query is the only one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pipeline.explain import as_table
 from pipeline.layout import MICROS, damaged_file
 from pipeline.places import Place
 from pipeline.readings import rows_read
-from pipeline.report import CLASSES, Clocks, Interval, Report, Sample, Work
+from pipeline.report import CLASSES, Interval, Report, Sample, Work
 from pipeline.rows import NOT_REPLICATED, EndpointKey
 from pipeline.sides import Side, check_pair, common_services, files_of_both
-from pipeline.tally import Tally
+from pipeline.tally import Tally, clocks_of
 from pipeline.timeline import Scale, intervals
 from pipeline.width import numbers_log2
 
@@ -99,9 +99,7 @@ class _Reconciliation:
             self._explain(tallies)
             is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
             spans, samples = (self._tell_each if is_few else self._tell_sums)(tallies)
-        else:
-            self._give_settings(tallies)
-        clocks = self._clocks(tallies, work)
+        clocks = clocks_of(tallies)
         report = assemble(self._left, self._right, self._ask, tallies, clocks, work, self._clock.now())
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
         return Outcome(report, self._writer(tallies, work), self._engine.release)
@@ -235,7 +233,12 @@ class _Reconciliation:
     def _explain(self, tallies: Mapping[EndpointKey, Tally]) -> None:
         """Says of each difference why it is there."""
         script, skew = self._script, round(self._ask.clock_skew_s * MICROS)
-        self._give_settings(tallies)
+        settings = settings_of(self._left, self._right, self._ask, tallies)
+        self._engine.given("settings", as_table(settings))
+        spelled = self._engine.dialect.spelled(
+            "SELECT *, hash64(service, endpoint, kind) AS endpoint_id FROM settings"
+        )
+        self._engine.view("endpoint_settings", spelled)
         script.view("named")
         script.view("moved" if _may_have_moved(tallies) else "unmoved", "moved")
         script.view("publishers" if self._has_logs else "no_publishers", "publishers")
@@ -269,28 +272,6 @@ class _Reconciliation:
         for row in counts:
             if row["class"] in ("missing", "extra"):
                 tallies[self._key(row)].add_uncommon(row)
-
-    def _clocks(self, tallies: Mapping[EndpointKey, Tally], work: Work) -> Mapping[str, Clocks]:
-        """How far apart the sites spooled what both have, by service."""
-        if not tallies:
-            return {}
-        script, parts = self._script, []
-        if work.plan != "everything":
-            is_decided = any(one.is_in_question for one in tallies.values())
-            quiet = script.text("quiet_beside" if is_decided else "quiet")
-            parts.append(script.text("skews_of_buckets", quiet=quiet))
-        if work.plan != "fingerprints":
-            parts.append(script.text("skews_of_messages"))
-        rows = script.rows("skews", skews=" UNION ALL ".join(parts))
-        return {
-            row["service"]: Clocks(
-                samples=row["samples"],
-                least_s=row["least"] / MICROS,
-                middle_s=row["middle"] / MICROS,
-                greatest_s=row["greatest"] / MICROS,
-            )
-            for row in rows
-        }
 
     def _writer(self, tallies: Mapping[EndpointKey, Tally], work: Work) -> Callable[[Place], None]:
         if work.plan == "fingerprints":

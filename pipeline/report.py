@@ -152,12 +152,11 @@ class Interval(_Strict):
 
 
 class Clocks(_Strict):
-    """By how many seconds the right site spooled later what both sites have: least, middle and greatest of ``samples``.
+    """By how many seconds the right site spooled later what both sites have: least, middle and greatest.
 
     The clocks of the two sites are as far apart, or replication took as long.
     """
 
-    samples: int
     least_s: float
     middle_s: float
     greatest_s: float

@@ -182,7 +182,7 @@ def _remote_session(url: str, settings: SparkSettings) -> Iterator[SparkSession]
         raise DefinitionError(
             f"Spark Connect is not installed: {error}".splitlines()[0], hint="pip install 'pyspark[connect]'"
         ) from error
-    except Exception as error:
+    except (PySparkException, OSError, RuntimeError) as error:
         raise ComputationFailed(
             f"no Spark Connect server answers at {url}: {(str(error) or type(error).__name__).splitlines()[0]}",
             hint="is it started, and may this machine reach it?",

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pipeline.engines.executor import Row
 from pipeline.layout import MICROS
-from pipeline.report import NO_WHY, Holding, Uncommon
+from pipeline.report import NO_WHY, Clocks, Holding, Uncommon
+from pipeline.rows import SOW, EndpointKey
+
+
+class Later(NamedTuple):
+    """By how many microseconds the right site spooled later what both have: least, middle, greatest of ``samples``."""
+
+    middle: float
+    samples: int
+    least: int
+    greatest: int
 
 
 @dataclass(slots=True)
@@ -40,6 +52,7 @@ class Tally:
     by_why: dict[str, Counter[str]] = field(default_factory=lambda: {"missing": Counter(), "extra": Counter()})
     before: dict[str, Counter[str]] = field(default_factory=lambda: {"missing": Counter(), "extra": Counter()})
     may_have_expired: Counter[str] = field(default_factory=Counter)
+    later: list[Later] = field(default_factory=list)
 
     @classmethod
     def of(cls, row: Row) -> Tally:
@@ -53,6 +66,7 @@ class Tally:
             is_in_question=row["is_in_question"],
             first_common_l=row["common_l"],
             first_common_r=row["common_r"],
+            later=_later(row),
         )
 
     @classmethod
@@ -81,6 +95,7 @@ class Tally:
     def add_messages(self, row: Row, *, is_all: bool) -> None:
         """From the sums over the messages that were looked at closer (section ``sums``). ``is_all``: all were."""
         self.found = row["found"]
+        self.later += _later(row)
         self.differences = row["differences"]
         self.missing, self.extra = row["missing"], row["extra"]
         self.surplus_l, self.surplus_r = row["surplus_l"], row["surplus_r"]
@@ -119,6 +134,36 @@ class Tally:
             before_failover=dict(self.before[name]),
             may_have_expired=self.may_have_expired[name],
         )
+
+
+def clocks_of(tallies: Mapping[EndpointKey, Tally]) -> dict[str, Clocks]:
+    """How far apart the sites spooled what both have, by service. The records of a SOW are of other moments by design."""
+    found: dict[str, list[Later]] = {}
+    for key, tally in tallies.items():
+        if key.kind != SOW:
+            found.setdefault(key.service, []).extend(tally.later)
+    return {service: _clocks(sorted(some)) for service, some in found.items() if some}
+
+
+def _clocks(ordered: Sequence[Later]) -> Clocks:
+    total, seen = sum(one.samples for one in ordered), 0
+    middle = ordered[-1].middle
+    for one in ordered:
+        seen += one.samples
+        if 2 * seen >= total:
+            middle = one.middle
+            break
+    return Clocks(
+        least_s=min(one.least for one in ordered) / MICROS,
+        middle_s=middle / MICROS,
+        greatest_s=max(one.greatest for one in ordered) / MICROS,
+    )
+
+
+def _later(row: Row) -> list[Later]:
+    if not row["samples"]:
+        return []
+    return [Later(row["later_middle"], row["samples"], row["later_least"], row["later_greatest"])]
 
 
 def _holding(row: Row, side: str) -> Holding:

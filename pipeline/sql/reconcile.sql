@@ -76,7 +76,8 @@ SELECT *,
 FROM buckets
 
 --- endpoints: what is told of each endpoint when nothing is looked at closer, and whether its order is in question: that
--- of one whose buckets are all alike, and all have moved as far, is not
+-- of one whose buckets are all alike, and all have moved as far, is not. And by how much later (microseconds) the right
+-- site spooled what both have, by the first and the last message of each bucket that holds the same
 SELECT endpoint_id,
     CAST(sum(n_l) AS BIGINT) AS n_l,
     CAST(sum(n_r) AS BIGINT) AS n_r,
@@ -96,8 +97,17 @@ SELECT endpoint_id,
     max(CASE WHEN differs THEN 1 ELSE 0 END) = 1
         OR coalesce(
             min(CASE WHEN has_both THEN wsub(lowest_l, lowest_r) END)
-            <> max(CASE WHEN has_both THEN wsub(lowest_l, lowest_r) END), FALSE) AS is_in_question
-FROM compared
+            <> max(CASE WHEN has_both THEN wsub(lowest_l, lowest_r) END), FALSE) AS is_in_question,
+    count(later_first) AS samples,
+    min(least(later_first, later_last)) AS later_least,
+    max(greatest(later_first, later_last)) AS later_greatest,
+    percentile_of(later_first, 0.5) AS later_middle
+FROM (
+    SELECT *,
+        CASE WHEN has_both AND NOT holds_other AND local_l = 0 AND local_r = 0 THEN oldest_r - oldest_l END AS later_first,
+        CASE WHEN has_both AND NOT holds_other AND local_l = 0 AND local_r = 0 THEN newest_r - newest_l END AS later_last
+    FROM compared
+) AS timed
 GROUP BY endpoint_id
 
 --- clusters: the buckets of endpoints in question, with the number of their cluster
@@ -236,7 +246,11 @@ SELECT endpoint_id,
     min(common_l) AS common_l,
     min(common_r) AS common_r,
     min(first_at) AS first_at,
-    max(last_at) AS last_at
+    max(last_at) AS last_at,
+    count(later_least) AS samples,
+    min(later_least) AS later_least,
+    max(later_greatest) AS later_greatest,
+    percentile_of(later_least, 0.5) AS later_middle
 FROM (
     SELECT endpoint_id, stream_id, bucket,
         sum(n_l) AS n_l,
@@ -252,7 +266,9 @@ FROM (
         min(CASE WHEN NOT is_alone THEN place_l END) AS common_l,
         min(CASE WHEN NOT is_alone THEN place_r END) AS common_r,
         min(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS first_at,
-        max(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS last_at
+        max(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS last_at,
+        min(spooled_r - spooled_l) AS later_least,
+        max(spooled_r - spooled_l) AS later_greatest
     FROM judged
     GROUP BY endpoint_id, stream_id, bucket
 ) AS by_bucket
@@ -356,36 +372,6 @@ GROUP BY service, class, number
 --- some: a few of one class
 SELECT service, endpoint, message_id, class, why, elsewhere, spooled
 FROM differences WHERE class = '{name}' LIMIT {most}
-
---- skews: by how much later the right site spooled what both have, in microseconds, by service: of each bucket that holds
--- the same, by its first and its last message (the least and the greatest of its messages lie no further inside), of
--- one that was looked at closer by the middle of its messages
-SELECT s.service, count(*) AS samples, CAST(min(low) AS BIGINT) AS least, CAST(max(high) AS BIGINT) AS greatest,
-    percentile_of(middle, 0.5) AS middle
-FROM ({skews}) AS k JOIN endpoint_settings AS s ON k.endpoint_id = s.endpoint_id
-WHERE s.kind <> 'sow'
-GROUP BY s.service
-
---- quiet: buckets that hold the same replicated messages at both sites, and were not looked at closer
-SELECT endpoint_id, oldest_r - oldest_l AS first_later, newest_r - newest_l AS last_later FROM compared
-WHERE has_both AND NOT holds_other AND local_l = 0 AND local_r = 0
-
---- quiet_beside: the same, where some endpoints are in question
-SELECT endpoint_id, oldest_r - oldest_l AS first_later, newest_r - newest_l AS last_later
-FROM compared ANTI JOIN in_question USING (endpoint_id)
-WHERE has_both AND NOT holds_other AND local_l = 0 AND local_r = 0
-UNION ALL
-SELECT endpoint_id, oldest_r - oldest_l AS first_later, newest_r - newest_l AS last_later
-FROM decided WHERE NOT is_drilled AND local_l = 0 AND local_r = 0
-
---- skews_of_buckets: of their first and their last message
-SELECT endpoint_id, least(first_later, last_later) AS low, greatest(first_later, last_later) AS high,
-    first_later AS middle FROM ({quiet}) AS quiet
-
---- skews_of_messages: of those that were
-SELECT endpoint_id, min(later) AS low, max(later) AS high, percentile_of(later, 0.5) AS middle
-FROM (SELECT endpoint_id, stream_id, bucket, spooled_r - spooled_l AS later FROM judged WHERE NOT is_alone) AS common
-GROUP BY endpoint_id, stream_id, bucket
 
 --- table: the differences as they are written: docs/pipeline.md has the columns
 SELECT service, endpoint, kind, message_id, class, why, n_l AS copies_left, n_r AS copies_right,

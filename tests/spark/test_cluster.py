@@ -320,7 +320,7 @@ def test_what_needs_python_on_the_workers(
     tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
     ahead = json.loads(typed(tools, "controlled", "--vpn", VPN, "--dry-run", "--json").splitlines()[-1])["result"]
     notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
-    assert any(note.endswith("as 6 times before") for note in notes["demote"])
+    assert any(note.endswith(" s, 6 runs") for note in notes["demote"])
     assert any("waits before (at " in note for note in notes["drain"])
 
 
