@@ -174,7 +174,7 @@ def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess
     )
 
 
-EXAMPLE = ROOT / "examples" / "spark_submit.py"
+EXAMPLE = ROOT / "pipeline" / "submit.py"
 
 
 def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE, more: Sequence[str] = ()) -> list[str]:
