@@ -109,3 +109,21 @@ def test_everything_unread_is_counted(engine: Executor, tmp_path: Path) -> None:
     report = open_log(engine, "r", Instance("x", (Place.of(names[0]),)), types_max=3)
     assert (report.unread_pieces, report.entries) == (5, 35)
     assert report.other_types == {"t0": 5, "t1": 5, "t2": 5, "of further types": 20}
+
+
+def test_logs_that_reach_back_less_far(engine: Executor, tmp_path: Path) -> None:
+    """Law: at a thousand messages a second what stood before the other log's beginning has aged out of it, to the last
+    one; a hole in it is lost; of a publisher that it has nothing of, what is of about its beginning is undecided (D2)."""
+    numbers = range(1, 1_501)
+    logged = [Logged(n, "1", n, b"%d" % n, at_s=n / 1_000) for n in numbers]
+    logged += [Logged(2_000 + n, "2", n, b"x", at_s=0.2 + n) for n in range(4)]
+    left = write(tmp_path / "left.txt", journal_text(logged))
+    right = write(
+        tmp_path / "right.txt",
+        journal_text([one for one in logged if one.client == "1" and one.sequence > 1_000 and one.sequence != 1_200]),
+    )
+    outcome = compare_journals(engine, Instance.of_journals(left), Instance.of_journals(right), 1.0, VirtualClock())
+    (topic,) = outcome.report.topics
+    assert topic.missing == {"aged-out": 1_000, "lost": 1, "undecided": 2, "not-yet-replicated": 2}
+    assert topic.extra == {}
+    outcome.close()

@@ -16,6 +16,7 @@ from pipeline.amps.instance import Instance, Topic, topic_of
 from pipeline.amps.keys import Definition, parse_keys
 from pipeline.amps.report import CAUSES, SowReport
 from pipeline.amps.sow import SowSide, compare_sows
+from pipeline.engines.duck import Duck
 from pipeline.engines.executor import Executor
 from tests.spark.dumps import Kept, Logged, journal_text, sow_text, write
 from tests.spark.fabric import expected_own, expected_pair, some_pair
@@ -191,3 +192,15 @@ def test_names_and_keys_as_typed(tmp_path: Path) -> None:
         topic_of("orders.txt")
     with pytest.raises(DefinitionError, match="no directory sow"):
         Instance.of_directory(str(tmp_path))
+
+
+def test_a_key_that_no_message_has(duck: Duck, tmp_path: Path) -> None:
+    """Law: where no message has the field that was named as the key, that is said, with the fields that are there."""
+    logged = [Logged(10 + n, "1", n, order(n, region="x")) for n in range(4)]
+    kept = [Kept(n, 10 + n, order(n, region="x")) for n in range(4)]
+    places = [instance(tmp_path / name, logged, kept) for name in ("left", "right")]
+    report = compare(duck, places[0], places[1], {ORDERS: Definition(("/orderId",))})
+    found = [finding for finding in report.findings if finding.code == "sow-key-absent"]
+    assert len(found) == 2
+    assert found[0].message.endswith("orders (json): no message has /orderId; the first has: id, region")
+    assert "--keys orders.json=/FIELD" in found[0].hint
