@@ -79,10 +79,13 @@ class Side:
         """Lowest and highest number in each file, by its path."""
         return {file.path: one.numbers for file, one in zip(self.manifest.files, self.footers, strict=True)}
 
-    def files(self, services: Collection[str], only: Collection[str] | None = None) -> list[Files]:
-        """The files of these services, as they are to be read; ``only``: of these paths alone."""
+    def files(
+        self, services: Collection[str], only: Collection[str] | None = None, *, is_each_named: bool = False
+    ) -> list[Files]:
+        """The files of these services, as they are to be read; ``only``: of these paths alone. ``is_each_named``: no
+        directory is asked whose they are."""
         told = [
-            ((_as_named(file), sorted(footer.absent)), file.path)
+            ((file.of_service if is_each_named else _as_named(file), sorted(footer.absent)), file.path)
             for file, footer in zip(self.manifest.files, self.footers, strict=True)
             if file.of_service in services and (only is None or file.path in only)
         ]

@@ -71,7 +71,8 @@ class Duck:
     def open_sides(self, left: Side, right: Side, services: Collection[str]) -> None:
         """See ``Executor``."""
         for letter, side in (("l", left), ("r", right)):
-            parts = [_select(side.place, one) for one in side.files(services)] or [_NOTHING]
+            files = side.files(services, is_each_named=True)
+            parts = [_select(side.place, one) for one in files] or [_NOTHING]
             self.view(f"rows_{letter}", "\nUNION ALL\n".join(parts))
 
     def narrow(self, near: Near | None) -> None:
@@ -157,11 +158,10 @@ def _select(place: Place, files: Files) -> str:
     if not place.is_local:
         raise DefinitionError(f"DuckDB reads exports of this machine alone, not {place.name}", hint="--engine spark")
     paths = ", ".join(quoted(_PATTERN.sub(r"[\g<0>]", f"{place.path}/{path}")) for path in files.paths)
-    source = (
-        f"read_parquet([{paths}], hive_partitioning = {str(files.service is None).lower()}"
-        f"{', hive_types_autocast = false' if files.service is None else ''})"
-    )
-    service = "service" if files.service is None else f"{quoted(files.service)} AS service"
+    # Whose they are is said here: what a directory or a column of that name says is not asked.
+    source = f"read_parquet([{paths}], hive_partitioning = false)"
+    assert files.service is not None  # each is named
+    service = f"{quoted(files.service)} AS service"
     columns = [_column(name, files.absent) for name in SCHEMA.names]
     return f"SELECT {service}, {', '.join(columns)} FROM {source}"
 

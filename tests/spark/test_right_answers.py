@@ -376,3 +376,14 @@ def test_places_are_told_to_workers_from_the_root(
     monkeypatch.chdir("/")
     duck.read("dump", "journal", places, {})
     assert [row["reason"] for row in duck.rows("SELECT reason FROM dump")] == [None, None]
+
+
+def test_columns_of_other_writers_change_nothing(engine: Executor, tmp_path: Path) -> None:
+    """Law: a newer file with more columns, one of them called like a directory, is read as it is meant."""
+    messages = [message(number) for number in range(20)]
+    left, right = (export(tmp_path, site, {("a", "q"): messages}) for site in ("ny", "nj"))
+    more = pa.array(["elsewhere"] * 20)
+    rewrite(left, lambda table: table.append_column("service", more).append_column("colour", more))
+    report = ask_about(engine, left, right)
+    assert [(one.service, one.left.messages) for one in report.endpoints] == [("a", 20)]
+    assert report.services[0].verdict == "safe"
