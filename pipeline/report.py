@@ -152,7 +152,8 @@ class Interval(_Strict):
 
 
 class Clocks(_Strict):
-    """By how many seconds the right site spooled later what both sites have: least, middle and greatest.
+    """By how many seconds the right site spooled later what both sites have: least, middle and greatest. The middle is
+    that of the endpoints' means.
 
     The clocks of the two sites are as far apart, or replication took as long.
     """

@@ -14,7 +14,8 @@ from pipeline.rows import SOW, EndpointKey
 
 
 class Later(NamedTuple):
-    """By how many microseconds the right site spooled later what both have: least, middle, greatest of ``samples``."""
+    """By how many microseconds the right site spooled later what both have: mean (``middle``), least and
+    greatest of ``samples``."""
 
     middle: float
     samples: int

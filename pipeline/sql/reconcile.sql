@@ -101,7 +101,7 @@ SELECT endpoint_id,
     count(later_first) AS samples,
     min(least(later_first, later_last)) AS later_least,
     max(greatest(later_first, later_last)) AS later_greatest,
-    percentile_of(later_first, 0.5) AS later_middle
+    avg(later_first) AS later_middle
 FROM (
     SELECT *,
         CASE WHEN has_both AND NOT holds_other AND local_l = 0 AND local_r = 0 THEN oldest_r - oldest_l END AS later_first,
@@ -250,7 +250,7 @@ SELECT endpoint_id,
     count(later_least) AS samples,
     min(later_least) AS later_least,
     max(later_greatest) AS later_greatest,
-    percentile_of(later_least, 0.5) AS later_middle
+    avg(later_least) AS later_middle
 FROM (
     SELECT endpoint_id, stream_id, bucket,
         sum(n_l) AS n_l,
