@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from pipeline.order import PIECE_LOG2
-from pipeline.sides import KEY, Side
+from pipeline.engines.spark import Spark
+from pipeline.sides import Side, common_services
+
+KEY = ("service", "endpoint", "kind")
+_PIECE_LOG2 = 16
+
 
 _STREAM = (*KEY, "stream")
 
@@ -16,7 +20,7 @@ _STREAM = (*KEY, "stream")
 def bare(spark: SparkSession, sides: tuple[Side, Side]) -> Mapping[str, int]:
     """How many messages are missing, extra, changed, duplicate, in all. Neither is the order judged, nor an endpoint
     told from another."""
-    left, right = (_named(side.rows(spark), letter) for side, letter in zip(sides, "lr", strict=True))
+    left, right = (_named(rows, letter) for rows, letter in zip(_rows(spark, sides), "lr", strict=True))
     joined = left.join(right, [*KEY, "message_id"], "full_outer")
     counted = joined.agg(
         F.count(F.when(F.isnull("position_r"), 1)).alias("missing"),
@@ -31,15 +35,20 @@ def bare(spark: SparkSession, sides: tuple[Side, Side]) -> Mapping[str, int]:
     }
 
 
+def _rows(spark: SparkSession, sides: tuple[Side, Side]) -> tuple[DataFrame, DataFrame]:
+    Spark(spark).open_sides(*sides, common_services(*sides))
+    return spark.table("rows_l"), spark.table("rows_r")
+
+
 def _named(rows: DataFrame, letter: str) -> DataFrame:
-    values = [F.col(name).alias(f"{name}_{letter}") for name in ("digest", "position", "spooled_at")]
+    values = [F.col(name).alias(f"{name}_{letter}") for name in ("digest", "position", "micros")]
     return rows.select(*KEY, "message_id", *values)
 
 
 def whole(spark: SparkSession, sides: tuple[Side, Side]) -> Mapping[str, int]:
     """What a reconciliation counts, for every endpoint: what each site holds, since when, missing, extra, changed,
     duplicate, and how often the order is broken. What is missing or extra is not explained."""
-    left, right = (_by_message(side.rows(spark), letter) for side, letter in zip(sides, "lr", strict=True))
+    left, right = (_by_message(rows, letter) for rows, letter in zip(_rows(spark, sides), "lr", strict=True))
     endpoints = _by_endpoint(left.join(right, [*_STREAM, "message_id"], "full_outer")).collect()
     names = ("missing", "extra", "duplicate", "changed", "displaced")
     return {name: sum(endpoint[name] for endpoint in endpoints) for name in names}
@@ -50,8 +59,8 @@ def _by_message(rows: DataFrame, letter: str) -> DataFrame:
         "n": F.count(F.lit(1)),
         "place": F.min("position"),
         "digest": F.min("digest"),
-        "oldest": F.min("spooled_at"),
-        "newest": F.max("spooled_at"),
+        "oldest": F.min("micros"),
+        "newest": F.max("micros"),
         "bytes": F.sum("size"),
     }
     folds = [value.alias(f"{name}_{letter}") for name, value in values.items()]
@@ -63,7 +72,7 @@ def _by_endpoint(joined: DataFrame) -> DataFrame:
     is_common = F.col("n_l").isNotNull() & F.col("n_r").isNotNull()
     messages = joined.select(
         "*",
-        F.shiftright("place_l", PIECE_LOG2).alias("piece"),
+        F.shiftright("place_l", _PIECE_LOG2).alias("piece"),
         F.when(is_common, F.col("place_l")).alias("along"),
         F.when(is_common, F.col("place_r")).alias("value"),
     )

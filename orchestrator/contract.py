@@ -244,6 +244,8 @@ class Counted:
 class Held:
     """One message in an endpoint. ``number`` grows in the order in which it was spooled at this site; ``message_id`` is
     equal at both sites; ``spooled_at`` is by the device's clock; ``digest`` is of the content, where that can be read.
+    ``expires_at`` is seconds since the epoch by the device's clock, 0 for never; ``dmq_eligible``: goes to the dead
+    message queue rather than being discarded; ``priority`` from 0 to 9, the highest. None is unknown.
     """
 
     number: int
@@ -253,6 +255,9 @@ class Held:
     replicated: Literal["replicated", "not-replicated", "pending-replication"] | None = None
     redeliveries: int | None = None
     digest: bytes | None = None
+    expires_at: float | None = None
+    dmq_eligible: bool | None = None
+    priority: int | None = None
 
 
 @runtime_checkable

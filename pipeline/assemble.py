@@ -10,13 +10,21 @@ from orchestrator.findings import Finding, Level
 from pipeline.ask import Ask, active_of, failover_of, run_of
 from pipeline.explain import Setting
 from pipeline.manifest import EndpointSnapshot
-from pipeline.report import WHYS, EndpointReport, Holding, Report, ServiceReport, SideReport, Uncommon, Work
+from pipeline.report import (
+    WHYS,
+    Clocks,
+    EndpointReport,
+    Holding,
+    Report,
+    ServiceReport,
+    SideReport,
+    Uncommon,
+    Work,
+)
 from pipeline.rows import KEPT, LOG, SOW, EndpointKey
 from pipeline.sides import Side
 from pipeline.tally import Tally
-from pipeline.verdict import Circumstances, is_read, judge, recovery_point
-
-_BY_TIME = ("after-snapshot", "consumed-between")
+from pipeline.verdict import Circumstances, clocks_apart, is_read, judge, recovery_point
 
 
 def settings_of(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, Tally]) -> list[Setting]:
@@ -42,14 +50,24 @@ def _snapshots(side: Side) -> dict[EndpointKey, EndpointSnapshot]:
 
 
 def assemble(
-    left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, Tally], work: Work, now: float
+    left: Side,
+    right: Side,
+    ask: Ask,
+    tallies: Mapping[EndpointKey, Tally],
+    clocks: Mapping[str, Clocks],
+    work: Work,
+    now: float,
 ) -> Report:
-    """The report, without intervals, samples and checksum. ``now``: seconds since the epoch."""
+    """The report, without intervals, samples and checksum. ``clocks``: by service. ``now``: seconds since the epoch."""
     endpoints = sorted(_endpoints(left, right, ask, tallies), key=lambda one: one.key)
     grouped = {name: list(group) for name, group in groupby(endpoints, lambda one: one.service)}
     names = sorted({one.name for one in left.manifest.services} & {one.name for one in right.manifest.services})
-    services = tuple(_service(left, right, ask, name, grouped.get(name, [])) for name in names)
-    findings = [*_about_exports(left, right), *(finding for one in services for finding in _about(one, left, right))]
+    services = tuple(_service(left, right, ask, name, grouped.get(name, []), clocks.get(name)) for name in names)
+    findings = [
+        *_about_exports(left, right),
+        *(finding for one in services for finding in _about(one, left, right)),
+        *(finding for one in services for finding in _about_clocks(one, ask)),
+    ]
     return Report(
         simulated=left.manifest.simulated or right.manifest.simulated,
         run=run_of(left, right, ask),
@@ -84,6 +102,8 @@ def _endpoints(left: Side, right: Side, ask: Ask, tallies: Mapping[EndpointKey, 
                 changed=tally.changed,
                 unverified=tally.unverified,
                 order_breaks=tally.order_breaks,
+                order_by_priority=tally.order_by_priority,
+                unresolved=tally.unresolved,
             )
 
 
@@ -96,13 +116,16 @@ def _holding(counted: Holding, snapshot: EndpointSnapshot | None) -> Holding:
     return counted.model_copy(update={"is_whole": is_whole})
 
 
-def _service(left: Side, right: Side, ask: Ask, name: str, endpoints: list[EndpointReport]) -> ServiceReport:
+def _service(
+    left: Side, right: Side, ask: Ask, name: str, endpoints: list[EndpointReport], clocks: Clocks | None
+) -> ServiceReport:
     told = [one.was_interrupted for one in (left.manifest.service(name), right.manifest.service(name)) if one]
     known = Circumstances(
         active=active_of(left, right, ask, name),
         failover_at=failover_of(left, right, ask),
         was_interrupted=True if True in told else None if None in told else False,
         clock_skew_s=ask.clock_skew_s,
+        clocks=clocks,
     )
     verdict, reasons = judge(endpoints, known)
     return ServiceReport(
@@ -113,6 +136,7 @@ def _service(left: Side, right: Side, ask: Ask, name: str, endpoints: list[Endpo
         reasons=reasons,
         rpo=recovery_point(endpoints, known),
         endpoints=tuple(endpoints),
+        clocks=clocks,
     )
 
 
@@ -132,9 +156,27 @@ def _about_exports(left: Side, right: Side) -> Iterator[Finding]:
         for name in sorted({s.name for s in one.manifest.services} - {s.name for s in other.manifest.services}):
             text = f"{name} is not compared: the export of {other.manifest.site} does not have it"
             yield Finding(level=Level.UNKNOWN, code="service-not-compared", message=text)
+    for side in (left, right):
+        if not side.is_digested and side.manifest.files:
+            text = f"the files of {side.manifest.site} were not compared with digests, so damage may pass for content"
+            yield Finding(level=Level.NOTE, code="files-not-compared", message=text)
     if not (left.has_digests and right.has_digests):
         text = "contents are not compared: at least one side's could not be read"
         yield Finding(level=Level.NOTE, code="contents-not-compared", message=text)
+
+
+def _about_clocks(service: ServiceReport, ask: Ask) -> Iterator[Finding]:
+    known = Circumstances(None, None, None, ask.clock_skew_s, service.clocks)
+    if known.is_clock_off:
+        text = f"{service.name}: {clocks_apart(known)}: a clock is wrong, or replication took as long"
+        # Where both sites hold the same, nothing rests on the age of a message.
+        level = Level.WARNING if all(one.has_same_messages for one in service.endpoints) else Level.UNKNOWN
+        yield Finding(
+            level=level,
+            code="clocks-apart",
+            message=text,
+            hint="compare both with a third; where they are right, tell how far apart with --clock-skew",
+        )
 
 
 def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]:
@@ -148,6 +190,11 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
         text = f"{service.name}: {_few(partial)} not shown to be read in full; what is missing there may be unread"
         yield _found(Level.UNKNOWN, "endpoint-incomplete", text)
     yield from _absent(service, left, right)
+    unresolved = sum(one.unresolved for one in service.endpoints)
+    if unresolved:
+        runs = counted(unresolved, "run of numbers", "runs of numbers")
+        text = f"{service.name}: {runs} differ in their fingerprints, and no message in them was found to differ"
+        yield _found(Level.UNKNOWN, "unresolved", text)
     records = [e.name for e in service.endpoints if e.kind == SOW and e.differs]
     if records:
         text = f"{service.name}: the records of {', '.join(records[:3])} differ: `failover pipeline sow` says why"
@@ -179,6 +226,12 @@ def _about(service: ServiceReport, left: Side, right: Side) -> Iterator[Finding]
             "surplus copies at both sites",
         ),
         (Level.WARNING, "order", sum(e.order_breaks for e in endpoints), "breaks of order"),
+        (
+            Level.NOTE,
+            "order-by-priority",
+            sum(e.order_by_priority for e in endpoints),
+            "messages overtook one of another priority",
+        ),
         (
             Level.NOTE,
             "unverified",

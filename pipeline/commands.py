@@ -1,101 +1,113 @@
-"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself."""
+"""The commands as functions, for the command line and for ``spark-submit`` alike. Prints nothing itself.
+
+Each imports what it needs when it is called: whoever asks one question does not wait for the libraries of the others.
+"""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from orchestrator.reports.forecast import NAME as FORECAST
-from orchestrator.reports.forecast import Forecast
-from orchestrator.reports.forecast import encoded as encoded_forecast
-from pipeline.amps.instance import Instance, check_apart
-from pipeline.amps.journals import JournalsOutcome, compare_journals
-from pipeline.amps.report import JournalsReport, SowReport, encoded
-from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
 from pipeline.ask import Ask
-from pipeline.faults import spark_faults
-from pipeline.history.history import files_of, history_of
-from pipeline.history.page import page_of
-from pipeline.history.report import HistoryReport
-from pipeline.reconcile import reconcile
-from pipeline.report import Report
-from pipeline.results import REPORT, check_free, differences_table, result_at
-from pipeline.session import SparkSettings, spark_session
-from pipeline.sides import Side, check_pair
-from pipeline.watching import watched
+from pipeline.engines.choice import chosen, engine_for
+from pipeline.engines.executor import Executor
+from pipeline.engines.settings import Settings
+from pipeline.places import Place
+from pipeline.results import REPORT, check_free, result_at
+
+if TYPE_CHECKING:
+    from orchestrator.reports.forecast import Forecast
+    from pipeline.amps.journals import JournalsOutcome
+    from pipeline.amps.report import JournalsReport, SowReport
+    from pipeline.amps.sow import SowOutcome, SowSide
+    from pipeline.history.report import HistoryReport
+    from pipeline.report import Report
 
 Say = Callable[[str], None]
 PAGE = "history.html"
-_MEMORY = re.compile(r"\d+[kmgt]", re.IGNORECASE)
-_MASTER = re.compile(r"(local(-cluster)?(\[.*\])?|yarn)$|(spark|k8s)://.")
+# A journal's entry takes at least so many bytes of a dump.
+_BYTES_AN_ENTRY = 1_000
 
 
 def run_reconcile(
-    left: str, right: str, ask: Ask, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+    left: str, right: str, ask: Ask, settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> Report:
     """Compare two exports; with ``out`` also write report and differences there, all or nothing.
 
     Raises the errors of ``orchestrator.errors``; then nothing was written.
     """
+    from pipeline.reconcile import reconcile
+    from pipeline.sides import Side, check_pair
+
     sides = Side.open(left), Side.open(right)
     check_pair(*sides)
-    with _session(settings, out, say) as spark:
-        outcome = reconcile(spark, *sides, ask, clock, say)
+    rows = sum(side.manifest.messages for side in sides)
+    with _engine(settings, [side.place for side in sides], rows, out, say) as engine:
+        outcome = reconcile(engine, *sides, ask, clock, say)
         if out is not None:
             say(f"writing {out}")
             with result_at(out) as result:
-                if outcome.differences is not None:
-                    result.table("differences", differences_table(outcome.differences))
+                outcome.write(result.place)
                 result.document(REPORT, outcome.report.encoded())
         outcome.close()
         return outcome.report
 
 
 def run_journals(
-    left: str, right: str, skew_s: float, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+    left: str, right: str, skew_s: float, settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> JournalsReport:
     """Compare the logs of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    from pipeline.amps.instance import Instance, check_apart
+    from pipeline.amps.journals import compare_journals
+
     instances = Instance.of_journals(left), Instance.of_journals(right)
     check_apart(*instances)
-    with _session(settings, out, say) as spark:
-        outcome = compare_journals(spark, *instances, skew_s, clock, say)
+    places = [place for one in instances for place in one.journals]
+    with _engine(settings, places, _entries_of(places), out, say) as engine:
+        outcome = compare_journals(engine, *instances, skew_s, clock, say)
         _write(out, outcome, say)
         outcome.close()
         return outcome.report
 
 
 def run_sow(
-    left: SowSide, right: SowSide, skew_s: float, settings: SparkSettings, out: str | None, clock: Clock, say: Say
+    left: SowSide, right: SowSide, skew_s: float, settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> SowReport:
     """Compare the SOW topics of two AMPS instances; ``out`` and errors as in ``run_reconcile``."""
+    from pipeline.amps.instance import check_apart
+    from pipeline.amps.sow import compare_sows
+
     check_apart(left.instance, right.instance)
     if not {*left.instance.sow} | {*right.instance.sow}:
         raise DefinitionError("there is no SOW dump on either side", hint="they are at INSTANCE/sow/TOPIC.TYPE.txt")
-    with _session(settings, out, say) as spark:
-        outcome = compare_sows(spark, left, right, skew_s, clock, say)
+    both = (left.instance, right.instance)
+    places = [place for one in both for place in (*one.journals, *one.sow.values())]
+    with _engine(settings, places, _entries_of(places), out, say) as engine:
+        outcome = compare_sows(engine, left, right, skew_s, clock, say)
         _write(out, outcome, say)
         outcome.close()
         return outcome.report
 
 
 def run_history(
-    names: Sequence[str], settings: SparkSettings, out: str | None, clock: Clock, say: Say
+    names: Sequence[str], settings: Settings, out: str | None, clock: Clock, say: Say
 ) -> tuple[HistoryReport, Forecast]:
     """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above."""
+    from orchestrator.reports.forecast import NAME as FORECAST
+    from orchestrator.reports.forecast import encoded as encoded_forecast
+    from pipeline.history.history import files_of, history_of
+    from pipeline.history.page import page_of
+
     files = files_of(names)
-    with _session(settings, out, say) as spark:
-        outcome = history_of(spark, files, clock, say)
+    with _engine(settings, files, len(files), out, say) as engine:
+        outcome = history_of(engine, files, clock, say)
         if out is not None:
             say(f"writing {out}")
             with result_at(out) as result:
-                result.table("facts", outcome.facts)
+                outcome.write(result.place)
                 result.document(PAGE, page_of(outcome.report))
                 result.document(FORECAST, encoded_forecast(outcome.forecast))
                 result.document(REPORT, outcome.report.encoded())
@@ -104,39 +116,25 @@ def run_history(
 
 
 @contextmanager
-def _session(settings: SparkSettings, out: str | None, say: Say) -> Iterator[SparkSession]:
-    """Spark, started only where its result can be put."""
-    if out is not None:
-        check_free(out)
-    say("starting Spark")
-    with spark_session(settings) as spark, spark_faults(), watched(spark, say):
-        yield spark
+def _engine(settings: Settings, places: Sequence[Place], rows: int, out: str | None, say: Say) -> Iterator[Executor]:
+    """The engine that suits, begun only where its result can be put."""
+    written = [] if out is None else [check_free(out)]
+    name = chosen(settings, [*places, *written], rows)
+    with engine_for(settings, name, rows, say) as engine:
+        yield engine
+
+
+def _entries_of(places: Sequence[Place]) -> int:
+    """About how many entries these dumps have."""
+    return sum(place.size() for place in places) // _BYTES_AN_ENTRY
 
 
 def _write(out: str | None, outcome: JournalsOutcome | SowOutcome, say: Say) -> None:
+    from pipeline.amps.report import encoded
+
     if out is None:
         return
     say(f"writing {out}")
     with result_at(out) as result:
-        result.table("differences", outcome.differences)
-        result.table("quarantine", outcome.unread)
+        outcome.write(result.place)
         result.document(REPORT, encoded(outcome.report))
-
-
-def settings_of(
-    master: str | None, memory: str, partitions: int | None, scratch: str | None, conf: list[str] | None
-) -> SparkSettings:
-    """Settings from options as typed. Raises ``DefinitionError``."""
-    options = {}
-    for one in conf or []:
-        name, equals, value = one.partition("=")
-        if not equals or not name.startswith("spark."):
-            raise DefinitionError(f"--conf: {one!r} is not spark.NAME=VALUE")
-        options[name] = value
-    if not _MEMORY.fullmatch(memory):
-        raise DefinitionError(f"--memory: {memory!r} is no size, such as 800m or 4g")
-    if master is not None and not _MASTER.match(master):
-        raise DefinitionError(f"--master: {master!r} is neither local, local[N], spark://…, yarn nor k8s://…")
-    if scratch is not None and not (Path(scratch).is_dir() and os.access(scratch, os.W_OK)):
-        raise DefinitionError(f"--scratch: {scratch} is not a directory that can be written")
-    return SparkSettings(master, memory, partitions, None if scratch is None else Path(scratch), options)

@@ -1,11 +1,16 @@
-"""Says of every message that only one site has whether something other than a loss explains it.
+"""What the explanations of a message depend on that only one site has (``why`` of ``sql/reconcile.sql``).
 
 The time between the two snapshots explains two kinds: what was spooled after the other site was read, and what was
 consumed before it was read. A message can only have been consumed when it stood at the head of its endpoint, before
-the first message that both sites still hold; that consumers take messages in order is assumed, and stated.
+the first message that both sites still hold; that consumers take messages in order is assumed, and stated. An endpoint
+that is not there consumed nothing.
 
-Nothing is consumed out of a log or a SOW of AMPS. A log loses its oldest entries by and by, each instance by itself: what
-is older than the other log may have been there (seed 002).
+What another endpoint of the same service gained was moved there, as to a dead message queue. What had expired when the
+other site was read may be gone there.
+
+Nothing is consumed out of a log or a SOW of AMPS. A log loses its oldest entries by and by, each instance by itself, so
+a publisher's numbers below the lowest that the other log has of it may have been there (seed 002); no clock is asked. A
+number between its lowest and its highest is a hole.
 """
 
 from __future__ import annotations
@@ -14,17 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from pipeline.buckets import on
 from pipeline.layout import MICROS
 from pipeline.manifest import EndpointSnapshot
-from pipeline.report import NO_WHY
-from pipeline.rows import KEPT, SOW, EndpointKey
-from pipeline.sides import KEY, LEFT, RIGHT, endpoint_id
-
-_PENDING = 1
+from pipeline.rows import EndpointKey
+from pipeline.sides import LEFT, RIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +42,19 @@ class Setting:
 
 _SCHEMA = pa.schema(
     [
-        *(pa.field(name, pa.string()) for name in KEY),
-        *(pa.field(on("first_common", side), pa.int64()) for side in (LEFT, RIGHT)),
-        *(pa.field(on(name, side), pa.int64()) for side in (LEFT, RIGHT) for name in ("from", "to", "begins")),
+        *(pa.field(name, pa.string()) for name in ("service", "endpoint", "kind")),
+        *(pa.field(name, pa.int64()) for name in ("first_common_l", "first_common_r")),
+        *(pa.field(f"{name}_{side}", pa.int64()) for side in "lr" for name in ("from", "to", "begins")),
         pa.field("active", pa.int32()),
         pa.field("failover", pa.int64()),
     ]
 )
 
 
-def explained(spark: SparkSession, differences: DataFrame, settings: Sequence[Setting], skew_s: float) -> DataFrame:
-    """Adds the names of the endpoint, ``why`` (for missing and extra) and ``is_before`` (spooled until the fail-over;
-    None when not known)."""
-    # By way of Arrow, which needs no Python on the workers.
-    columns = zip(*map(_row, settings), strict=True)
-    table = spark.createDataFrame(pa.table(list(map(pa.array, columns, _SCHEMA.types)), schema=_SCHEMA))
-    joined = differences.join(F.broadcast(table.select("*", endpoint_id())), "endpoint_id", "left")
-    skew = F.lit(round(skew_s * MICROS))
-    spooled = F.coalesce("spooled_l", "spooled_r")
-    why = F.when(F.col("class") == "missing", _why(LEFT, RIGHT, skew)).when(
-        F.col("class") == "extra", _why(RIGHT, LEFT, skew)
-    )
-    is_before = spooled <= F.col("failover") + skew
-    return joined.select("*", why.alias("why"), is_before.alias("is_before"), spooled.alias("spooled"))
+def as_table(settings: Sequence[Setting]) -> pa.Table:
+    """The same as a table, moments in microseconds."""
+    columns = [list(column) for column in zip(*map(_row, settings), strict=True)] or [[] for _ in _SCHEMA]
+    return pa.table([pa.array(*one) for one in zip(columns, _SCHEMA.types, strict=True)], schema=_SCHEMA)
 
 
 def _row(setting: Setting) -> tuple[object, ...]:
@@ -85,23 +74,3 @@ def _moments(snapshot: EndpointSnapshot | None) -> tuple[float | None, ...]:
 
 def _micros(moment: float | None) -> int | None:
     return None if moment is None else round(moment * MICROS)
-
-
-def _why(own: int, other: int, skew: Column) -> Column:
-    """Why the site ``own`` may have a message that ``other`` has not. A comparison with an unknown is never true."""
-    at_head = F.coalesce(F.col(on("place", own)) < F.col(on("first_common", own)), F.lit(True))
-    is_queued = (F.col(on("state", own)) == _PENDING) & (F.col("active") == own)
-    came_later = F.col(on("spooled", own)) + skew >= F.col(on("from", other))
-    other_read_later = F.col(on("from", own)) < F.col(on("to", other))
-    is_older = F.col(on("spooled", own)) + skew < F.col(on("begins", other))
-    is_undumped = (F.col("kind") == SOW) & F.col(on("to", other)).isNull()
-    can_be_consumed = at_head & ~F.col("kind").isin(*KEPT)
-    return (
-        F.when(is_queued, "in-replication")
-        .when(is_undumped, "not-dumped")
-        .when(came_later, "after-snapshot")
-        .when(is_older, "aged-out")
-        .when(can_be_consumed & other_read_later, "consumed-between")
-        .when(can_be_consumed & (F.col("active") == other), "consumed-unpropagated")
-        .otherwise(NO_WHY)
-    )

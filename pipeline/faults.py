@@ -64,8 +64,5 @@ def _whole_text(error: Exception) -> str:
     parts = [str(error)]
     if isinstance(error, Py4JJavaError):
         parts.append(str(error.java_exception))
-    stack = getattr(error, "_stackTrace", None)
-    if isinstance(stack, str):
-        parts.append(stack)
     cause = error.__cause__
     return "\n".join([*parts, _whole_text(cause) if isinstance(cause, Exception) else ""])

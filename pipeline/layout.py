@@ -10,10 +10,11 @@ The directories are partitions as Hive writes them, so any reader of Parquet see
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ from pipeline.rows import DIGEST_BYTES, NOT_REPLICATED
 MICROS = 1_000_000
 _READERS = 8
 _ANY = (-(1 << 63), (1 << 63) - 1)
+_PIECE_BYTES = 4 << 20
+_AGAIN = "collect or copy it again"
 
 # Column, type, may it be empty, what it is. docs/pipeline.md shows this table; a test holds them together.
 COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
@@ -42,6 +45,14 @@ COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("digest", pa.binary(DIGEST_BYTES), True, "BLAKE2b of the content, 16 bytes; empty when it could not be read"),
     ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty is unknown"),
     ("redeliveries", pa.int32(), True, "how often it was delivered again"),
+    ("expires_at", pa.timestamp("us", tz="UTC"), True, "when it expires; 1970-01-01: never; empty is unknown"),
+    (
+        "dmq_eligible",
+        pa.bool_(),
+        True,
+        "goes to the dead message queue rather than being discarded; empty is unknown",
+    ),
+    ("priority", pa.int32(), True, "0 to 9, the highest; empty is unknown"),
 )
 SCHEMA = pa.schema([pa.field(name, kind, nullable=empty) for name, kind, empty, _ in COLUMNS])
 
@@ -68,6 +79,7 @@ def open_parquet(stream: object) -> pq.ParquetWriter:
         column_encoding=_ENCODINGS,
         version="2.6",
         write_page_index=True,
+        write_page_checksum=True,
         max_rows_per_page=ROWS_A_PAGE,
     )
 
@@ -88,22 +100,48 @@ def day_of(spooled_at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``, and
-    whether any row may be of a message that is not replicated."""
+    """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``, whether
+    any row may be of a message that is not replicated, and which columns it does not have, all of which may be empty.
+    """
 
     undigested: int
     numbers: tuple[int, int]
     has_local: bool
+    absent: frozenset[str]
 
 
-def check_files(place: Place, files: Sequence[DataFile]) -> list[Footer]:
-    """Compare the footer of every file with the schema and the manifest, and return what they tell.
+def check_files(place: Place, files: Sequence[DataFile], *, digests: bool = True) -> list[Footer]:
+    """Compare every file with the schema and the manifest, and return what the footers tell. ``digests``: read each file
+    whole, and compare its SHA-256 with the manifest's, where that has one.
 
     Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column that is missing, of another
-    type or with empty values, another number of rows.
+    type or with empty values, another number of rows; a file that is not the one that was collected.
     """
     with ThreadPoolExecutor(_READERS) as pool:
-        return list(pool.map(lambda file: _checked(place, file), files))
+        footers = list(pool.map(lambda file: _checked(place, file), files))
+        if digests:
+            list(pool.map(lambda file: _check_digest(place, file), files))
+    return footers
+
+
+def _check_digest(place: Place, file: DataFile) -> None:
+    if file.sha256 is None:
+        return
+    name, digest, size = place.child(file.path).name, sha256(), 0
+    try:
+        with place.child(file.path).open_input() as stream:
+            while piece := stream.read(_PIECE_BYTES):
+                digest.update(piece)
+                size += len(piece)
+    except OSError as error:
+        raise DefinitionError(f"cannot be read: {_first_line(error)}", file=name, hint=_AGAIN) from error
+    if digest.hexdigest() != file.sha256:
+        told = "" if size == file.bytes else f" It holds {counted(size, 'byte')}, the manifest says {file.bytes:,}."
+        raise DefinitionError(
+            f"damaged or changed since it was collected: its SHA-256 is not the manifest's.{told}".rstrip("."),
+            file=name,
+            hint=_AGAIN,
+        )
 
 
 def _checked(place: Place, file: DataFile) -> Footer:
@@ -112,28 +150,46 @@ def _checked(place: Place, file: DataFile) -> Footer:
         with place.child(file.path).open_input() as stream:
             parquet = pq.ParquetFile(stream)
             found, metadata = parquet.schema_arrow, parquet.metadata
+            column = _wrong_column(found)
+            empty = _empty_values(parquet, () if column else _REQUIRED)
     except FileNotFoundError as error:
         raise DefinitionError("the manifest names this file, and it is not there", file=name) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
-        raise DefinitionError(
-            f"not a whole Parquet file: {_first_line(error)}", file=name, hint="collect or copy it again"
-        ) from error
-    empty = _empty_values(metadata)
-    column = _wrong_column(found) or next(
-        (f"column {one} has empty values" for one in empty if one in _REQUIRED), None
-    )
+        raise DefinitionError(f"not a whole Parquet file: {_first_line(error)}", file=name, hint=_AGAIN) from error
+    column = column or next((f"column {one} has empty values" for one in sorted(empty) if one in _REQUIRED), None)
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
     if metadata.num_rows != file.rows:
         raise DefinitionError(
-            f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name
+            f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name, hint=_AGAIN
         )
-    return Footer(empty.get("digest", 0), _numbers(metadata), _has_local(metadata))
+    absent = frozenset(SCHEMA.names) - {*found.names}
+    undigested = metadata.num_rows if "digest" in absent else empty.get("digest", 0)
+    return Footer(undigested, _numbers(metadata), _has_local(metadata), absent)
+
+
+def damaged_file(place: Place, files: Sequence[DataFile]) -> DefinitionError | None:
+    """Which of these files cannot be read to its end, and which column of it; None when all can. For an engine that
+    failed, and did not say where."""
+    for file in files:
+        for name in SCHEMA.names:
+            try:
+                with place.child(file.path).open_input() as stream:
+                    parquet = pq.ParquetFile(stream, page_checksum_verification=True)
+                    if name in parquet.schema_arrow.names:
+                        for _ in parquet.iter_batches(columns=[name]):
+                            pass
+            except (pa.ArrowException, OSError, EOFError) as error:
+                why = f"column {name} cannot be read: {_first_line(error)}"
+                return DefinitionError(why, file=place.child(file.path).name, hint=_AGAIN)
+    return None
 
 
 def _wrong_column(found: pa.Schema) -> str | None:
-    for name, wanted, _, _ in COLUMNS:
+    for name, wanted, may_be_empty, _ in COLUMNS:
         index = found.get_field_index(name)
+        if index < 0 and may_be_empty:
+            continue  # of an older release, or of another writer: nothing is known of it
         if index < 0:
             return f"column {name} is missing"
         if not _fits(found.field(index).type, wanted):
@@ -153,15 +209,23 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(found == wanted)
 
 
-def _empty_values(metadata: pq.FileMetaData) -> dict[str, int]:
-    """Columns with empty values, and how many, as far as the footer's statistics tell."""
+def _empty_values(parquet: pq.ParquetFile, required: Collection[str]) -> dict[str, int]:
+    """Columns with empty values, and how many: by the footer's statistics, or, of the ``required`` ones that have none,
+    by reading them. A column that the file itself requires has none."""
     counts: Counter[str] = Counter()
+    untold: set[str] = set()
+    metadata = parquet.metadata
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        for column in map(group.column, range(group.num_columns)):
-            if column.statistics is not None and column.statistics.null_count:
-                counts[column.path_in_schema] += column.statistics.null_count
-    return dict(counts)
+        for place, column in enumerate(map(group.column, range(group.num_columns))):
+            name, told = column.path_in_schema, column.statistics
+            if told is not None and told.has_null_count:
+                counts[name] += told.null_count
+            elif name in required and parquet.schema.column(place).max_definition_level > 0:
+                untold.add(name)
+    for name in untold:
+        counts[name] = sum(batch.column(0).null_count for batch in parquet.iter_batches(columns=[name]))
+    return {name: number for name, number in counts.items() if number}
 
 
 def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:

@@ -8,19 +8,25 @@ be guesses.
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from collections import Counter
+from collections.abc import Collection
+from typing import Literal, Self
+from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from orchestrator.errors import DefinitionError
 from pipeline.rows import Census, EndpointKey, Kind
 
-FORMAT: Literal[1] = 1
+FORMAT = 1
 NAME = "manifest.json"
+# What a reader must know besides the format to read an export right. This release writes none of them.
+FEATURES: frozenset[str] = frozenset()
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A later release may add what an older reader need not know: it leaves that out, and `features` has what it must.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class CensusModel(_Strict):
@@ -102,11 +108,22 @@ class ServiceSnapshot(_Strict):
 
 
 class DataFile(_Strict):
-    """One Parquet file of the export; ``path`` is relative to it."""
+    """One Parquet file of the export; ``path`` is relative to it. ``sha256``: of the whole file, None in an export of
+    0.1.0. ``service``: whose messages it has; without it the name of the directory says so."""
 
     path: str
     rows: int = Field(ge=0)
     bytes: int = Field(ge=0)
+    sha256: str | None = None
+    service: str | None = None
+
+    @property
+    def of_service(self) -> str | None:
+        """Whose messages are in it; None where neither the manifest nor the path says so."""
+        if self.service is not None:
+            return self.service
+        parts = (part.partition("=") for part in self.path.split("/")[:-1])
+        return next((unquote(value) for name, _, value in parts if name == "service"), None)
 
 
 class UnreadDump(_Strict):
@@ -131,10 +148,11 @@ class DumpsRead(_Strict):
 class Manifest(_Strict):
     """The whole of it. Times are seconds since the epoch by the clock of the machine that collected.
 
-    ``unknown``: columns that what was read tells of no message.
+    ``unknown``: columns that what was read tells of no message. ``features``: what a reader must know to read it right.
     """
 
-    format: Literal[1] = FORMAT
+    format: int = FORMAT
+    features: tuple[str, ...] = ()
     site: str = Field(min_length=1)
     simulated: bool = False
     run: str | None = None
@@ -147,10 +165,24 @@ class Manifest(_Strict):
     unknown: tuple[str, ...] = ()
     dumps: DumpsRead | None = None
 
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        _check_once("file", [file.path for file in self.files])
+        _check_once("endpoint", [str(endpoint.key) for endpoint in self.endpoints])
+        _check_once("service", [service.name for service in self.services])
+        for file in self.files:
+            if file.path.startswith("/") or ".." in file.path.split("/"):
+                raise ValueError(f"{file.path} is not inside of the export")
+        return self
+
     @property
     def messages(self) -> int:
         """How many messages the files hold."""
         return sum(file.rows for file in self.files)
+
+    def rows_of(self, services: Collection[str]) -> int:
+        """How many messages the files of these services hold."""
+        return sum(file.rows for file in self.files if file.of_service in services)
 
     def service(self, name: str) -> ServiceSnapshot | None:
         """One service, if it was read."""
@@ -161,16 +193,33 @@ class Manifest(_Strict):
         return (self.model_dump_json(indent=1, exclude_none=True) + "\n").encode()
 
 
+def _check_once(what: str, names: Collection[str]) -> None:
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise ValueError(f"{what} {twice[0]} is listed twice")
+
+
 def decode_manifest(data: bytes, file: str) -> Manifest:
     """The manifest in ``data``. Raises ``DefinitionError`` with the file and the first thing wrong in it."""
     try:
-        return Manifest.model_validate_json(data)
+        manifest = Manifest.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DefinitionError(
-            f"not a manifest of an export: {where or 'document'}: {first['msg']}", file=file
+            f"not a manifest of an export: {where or 'document'}: {first['msg'].removeprefix('Value error, ')}",
+            file=file,
+            hint="collect it again",
         ) from error
+    unknown = sorted({*manifest.features} - FEATURES)
+    if manifest.format != FORMAT or unknown:
+        what = f"format {manifest.format}" if manifest.format != FORMAT else f"the feature {unknown[0]}"
+        raise DefinitionError(
+            f"the export has {what}, which this release does not know",
+            file=file,
+            hint="read it with a newer failover",
+        )
+    return manifest
 
 
 def fingerprint_of(data: bytes) -> str:

@@ -23,6 +23,9 @@ def lines_of(report: Report) -> Iterator[str]:
     """Line by line."""
     if report.simulated:
         yield "SIMULATED"
+    for service in report.services:
+        yield f"{service.name}: failing back is {service.verdict.replace('-', ' ').upper()}"
+    yield ""
     for word, side in (("left ", report.left), ("right", report.right)):
         taken = f"{iso(side.taken_from)} to {iso(side.taken_to)}"
         yield f"{word}  {side.site}: {counted(side.messages, 'message')}, read {taken}"
@@ -46,6 +49,10 @@ def _service(service: ServiceReport) -> Iterator[str]:
     yield f"{service.name}: failing back is {service.verdict.replace('-', ' ').upper()}"
     yield from (f"  {reason}" for reason in service.reasons)
     yield f"  lost by the fail-over: {_rpo(service)}"
+    clocks = service.clocks
+    if clocks is not None:
+        span = f"{clocks.least_s:,.1f} to {clocks.greatest_s:,.1f} s"
+        yield f"  right spooled the same messages {span} later than left, the middle {clocks.middle_s:,.1f} s"
     apart = [endpoint for endpoint in service.endpoints if endpoint.differs]
     same = len(service.endpoints) - len(apart)
     if apart:
@@ -95,7 +102,8 @@ def _timeline(spans: Sequence[Interval]) -> Iterator[str]:
 
 def _work(report: Report) -> Iterator[str]:
     work = report.work
-    yield f"compared by {_PLANS[work.plan]}; {work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer"
+    looked = f"{work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer"
+    yield f"compared on {work.engine} by {_PLANS[work.plan]}; {looked}"
     yield f"a difference was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
     if any(why in WHYS and why.startswith("consumed") for why in used):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,11 +35,41 @@ class Bounds:
     rows_a_file: int = 4_000_000
 
 
+class _Digested:
+    """A file being written, with the SHA-256 of what went into it."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream: IO[bytes] = path.open("wb")
+        self._digest = sha256()
+
+    def write(self, data: bytes) -> int:
+        self._digest.update(data)
+        return self._stream.write(data)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._stream.closed
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
 @dataclass(slots=True)
 class _Part:
     """One file being written. ``rows`` counts what is in it, ``columns`` what still waits in memory."""
 
     path: Path
+    service: str
+    stream: _Digested
     writer: pq.ParquetWriter
     rows: int = 0
     columns: list[list[object]] = field(default_factory=lambda: [[] for _ in SCHEMA])
@@ -73,12 +105,14 @@ class Parts:
 
     def add(self, key: EndpointKey, position: int, message: Message) -> None:
         """One message, behind all that were added before. Raises ``OutputLost``."""
-        part = self._part(partition_path(self._site, key.service, day_of(message.spooled_at)))
+        part = self._part(partition_path(self._site, key.service, day_of(message.spooled_at)), key.service)
         stream, sequence = split_id(message.message_id)
         row = (
             *(key.name, key.kind, message.message_id, stream, sequence, position),
             *(round(message.spooled_at * MICROS), message.size, message.digest),
             *(message.replicated, message.redeliveries),
+            *(None if message.expires_at is None else round(message.expires_at * MICROS),),
+            *(message.dmq_eligible, message.priority),
         )
         for column, value in zip(part.columns, row, strict=True):
             column.append(value)
@@ -97,26 +131,29 @@ class Parts:
         for part in self._open.values():
             with suppress(OSError, pa.ArrowException):  # it is thrown away in any case
                 part.writer.close()
+            with suppress(OSError):
+                part.stream.close()
             part.path.unlink(missing_ok=True)
         self._open.clear()
         self._waiting = 0
 
-    def _part(self, partition: str) -> _Part:
+    def _part(self, partition: str, service: str) -> _Part:
         part = self._open.pop(partition, None)
         if part is None:
             if len(self._open) >= self._bounds.files_open:
                 self._close(next(iter(self._open)))
-            part = self._begin(partition)
+            part = self._begin(partition, service)
         self._open[partition] = part
         return part
 
-    def _begin(self, partition: str) -> _Part:
+    def _begin(self, partition: str, service: str) -> _Part:
         name = f"part-{self._next:05d}.parquet"
         self._next += 1
         path = self._directory / partition / f".{name}{UNFINISHED}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            return _Part(path, open_parquet(path))
+            stream = _Digested(path)
+            return _Part(path, service, stream, open_parquet(stream))
         except OSError as error:
             path.unlink(missing_ok=True)
             raise _lost(path, error) from error
@@ -142,6 +179,7 @@ class Parts:
         final = part.path.with_name(part.path.name.removeprefix(".").removesuffix(UNFINISHED))
         try:
             part.writer.close()
+            part.stream.close()
             sync(part.path)
             part.path.replace(final)
             sync(final.parent)
@@ -150,7 +188,8 @@ class Parts:
             raise _lost(final, error) from error
         del self._open[partition]  # only now: what could not be ended is thrown away with the rest
         relative = final.relative_to(self._directory).as_posix()
-        self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size))
+        digest = part.stream.hexdigest()
+        self._closed.append(DataFile(path=relative, rows=part.rows, bytes=size, sha256=digest, service=part.service))
 
 
 def _lost(path: Path, error: Exception) -> OutputLost:

@@ -60,6 +60,11 @@ class Place:
         return re.sub(r"^s3n?://", "s3a://", self.name)
 
     @property
+    def address(self) -> str:
+        """What any process opens it by, whatever directory it works in: a worker of a cluster works in another one."""
+        return self.path if self.is_local else self.name
+
+    @property
     def local(self) -> Path:
         """The path; only of a local place."""
         return Path(self.path)

@@ -1,141 +1,141 @@
 """Compares two exports: one pass of fingerprints, a closer look where they differ, then the judgement.
 
-Five small jobs at most, whose answers grow with the endpoints and never with the messages. When nothing differs, the
-first is the only one.
+The steps are those of ``sql/reconcile.sql``, for whichever engine carries them out. Their answers grow with the endpoints
+and never with the messages. When nothing differs, the first query is the only one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
 
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
-from orchestrator.errors import DefinitionError
-from pipeline import buckets, drill
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
 from pipeline.ask import Ask, failover_of
 from pipeline.assemble import assemble, settings_of
-from pipeline.explain import explained
-from pipeline.readings import Range, Reading, readings, rows_read
-from pipeline.report import Interval, Report, Sample, Work
-from pipeline.rows import EndpointKey
-from pipeline.sides import Side, check_pair, endpoints_by_id, together, with_buckets
-from pipeline.tally import Tally
+from pipeline.engines.executor import Executor, Near, Range, Row, Script
+from pipeline.explain import as_table
+from pipeline.layout import MICROS, damaged_file
+from pipeline.places import Place
+from pipeline.readings import rows_read
+from pipeline.report import CLASSES, Interval, Report, Sample, Work
+from pipeline.rows import NOT_REPLICATED, EndpointKey
+from pipeline.sides import Side, check_pair, common_services, files_of_both
+from pipeline.tally import Tally, clocks_of
 from pipeline.timeline import Scale, intervals
-from pipeline.width import MESSAGES_A_BUCKET_LOG2, numbers_log2
+from pipeline.width import numbers_log2
 
 _SAMPLES_A_CLASS = 5
 _FEW = 1_000
-_BUCKETS_A_PIECE = 8_192
-_MESSAGES_A_PIECE = 65_536
-_SHOWN = ("service", "endpoint", "message_id", "spooled")
-_BY_WHY = ("endpoint_id", "class", "why", "is_before")
+# Below so many differences their table is one file.
+_SMALL_TABLE = 1_000_000
+# Messages are left out by endpoint and by number while they are read, as long as that is told in few words.
+_NAMED_MAX = 500
+_LISTED_MAX = 10_000
 Say = Callable[[str], None]
 Told = tuple[tuple[Interval, ...], tuple[Sample, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The report, and the differences themselves: a table with one row each. ``close`` lets go of what it holds."""
+    """The report, and the differences themselves: ``write`` makes a table of them. ``close`` lets go of what the engine
+    holds."""
 
     report: Report
-    differences: DataFrame | None
+    write: Callable[[Place], None]
     close: Callable[[], None]
 
 
 def reconcile(
-    spark: SparkSession, left: Side, right: Side, ask: Ask, clock: Clock, say: Say = lambda _: None
+    engine: Executor, left: Side, right: Side, ask: Ask, clock: Clock, say: Say = lambda _: None
 ) -> Outcome:
     """Compare ``left`` with ``right``.
 
-    Raises ``DefinitionError`` for exports that do not belong together. Whoever calls it closes the outcome after
-    reading ``differences``, and does both inside of ``spark_faults``.
+    Raises ``DefinitionError`` for exports that do not belong together, and for a damaged file; ``ComputationFailed``
+    when not every message was read. Whoever calls it closes the outcome after writing.
     """
     check_pair(left, right)
-    return _Reconciliation(spark, left, right, ask, clock, say).run()
+    try:
+        return _Reconciliation(engine, left, right, ask, clock, say).run()
+    except (FailoverError, pa.ArrowException, OSError) as error:
+        is_told = isinstance(error, OutputLost) or getattr(error, "file", None) is not None or "memory" in str(error)
+        if is_told:
+            raise
+        # An engine that met damage does not say where.
+        for place, files in files_of_both(left, right):
+            damage = damaged_file(place, files) if place.is_local else None
+            if damage is not None:
+                raise damage from error
+        raise
 
 
 class _Reconciliation:
-    """One of them, with the tables that live as long as it does."""
+    """One of them."""
 
-    def __init__(self, spark: SparkSession, left: Side, right: Side, ask: Ask, clock: Clock, say: Say) -> None:
-        self._spark, self._left, self._right = spark, left, right
+    def __init__(self, engine: Executor, left: Side, right: Side, ask: Ask, clock: Clock, say: Say) -> None:
+        self._engine, self._left, self._right = engine, left, right
         self._ask, self._clock, self._say = ask, clock, say
-        self._held: list[DataFrame] = []
-        self._services = sorted(
-            {one.name for one in left.manifest.services} & {one.name for one in right.manifest.services}
-        )
-        self._names = endpoints_by_id(spark, left, right)
-        self._numbers_log2 = numbers_log2(left, right) if ask.numbers_log2 is None else ask.numbers_log2
+        self._script = Script("reconcile", engine)
+        self._services = common_services(left, right)
+        self._bits = numbers_log2(left, right) if ask.numbers_log2 is None else ask.numbers_log2
+        self._has_logs = left.has_logs or right.has_logs
 
     def run(self) -> Outcome:
         self._say("comparing fingerprints of both sides")
-        known = {
-            "with_digests": self._left.has_digests and self._right.has_digests,
-            "with_local": self._left.has_local or self._right.has_local,
-        }
-        rows = self._left.manifest.messages + self._right.manifest.messages
-        pieces = self._pieces(rows >> MESSAGES_A_BUCKET_LOG2, _BUCKETS_A_PIECE)
-        left, right = (self._prepared(side.rows(self._spark), buckets.READ) for side in (self._left, self._right))
-        table = self._hold(buckets.table_of_buckets(left, right, pieces, **known))
-        tallies = {self._key(row): Tally.of(row) for row in self._endpoints(table)}
+        self._fold()
+        self._names = self._endpoints_by_id()
+        tallies = {self._key(row): Tally.of(row) for row in self._script.rows("endpoints")}
+        self._check_all_read(tallies)
         work = self._plan(tallies)
-        differences: DataFrame | None = None
         spans: tuple[Interval, ...] = ()
         samples: tuple[Sample, ...] = ()
         if work.plan != "fingerprints":
             self._say(f"looking closer at {work.rows_drilled:,} of {counted(work.rows, 'message')}")
-            differences = self._drill(table, tallies, work)
+            self._drill(tallies, work)
+            self._explain(tallies)
             is_few = sum(tally.differences for tally in tallies.values()) <= _FEW
-            spans, samples = (self._tell_each if is_few else self._tell_sums)(differences, tallies)
-        report = assemble(self._left, self._right, self._ask, tallies, work, self._clock.now())
+            spans, samples = (self._tell_each if is_few else self._tell_sums)(tallies)
+        clocks = clocks_of(tallies)
+        report = assemble(self._left, self._right, self._ask, tallies, clocks, work, self._clock.now())
         report = report.model_copy(update={"intervals": spans, "samples": samples}).sealed()
-        return Outcome(report, differences, self._release)
+        return Outcome(report, self._writer(tallies, work), self._engine.release)
 
-    def _prepared(self, rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-        """These columns of the services that are compared, with the buckets."""
-        return with_buckets(rows, columns, self._numbers_log2).where(F.col("service").isin(self._services))
+    def _fold(self) -> None:
+        """The one reading of all messages."""
+        script, sides = self._script, (self._left, self._right)
+        has_digests = all(side.has_digests for side in sides)
+        has_local = any(side.has_local for side in sides)
+        self._engine.open_sides(*sides, self._services)
+        for letter in "lr":
+            script.view("keyed", f"keyed_{letter}", rows=f"rows_{letter}", bits=self._bits)
+            script.view(
+                "folded",
+                f"folded_{letter}",
+                side=letter,
+                digest=", digest" if has_digests else "",
+                is_local=f"coalesce(replicated = '{NOT_REPLICATED}', FALSE)" if has_local else "FALSE",
+                numbers=script.text("numbers") if self._has_logs else "",
+            )
+        script.hold("buckets", numbers=script.text("numbers_of_both") if self._has_logs else "")
+        script.view("compared")
 
-    def _worth_telling(self, ranges: Sequence[Range] | None, work: Work) -> Sequence[Range] | None:
-        """The ranges, or None where most rows would be read for them: to plan that takes longer than to read all."""
-        if ranges is None:
-            return None
-        read = min(work.rows, rows_read(ranges, work.rows_drilled))
-        return None if read > self._ask.everything_above * work.rows else ranges
-
-    def _near(self, side: Side, ranges: Sequence[Range]) -> DataFrame:
-        """The rows of one side with a number in these ranges."""
-        found = readings(side.numbers, ranges) or [Reading([], [])]
-        return reduce(
-            DataFrame.union, [drill.in_numbers(side.rows(self._spark, one.files), one.ranges) for one in found]
+    def _endpoints_by_id(self) -> Mapping[int, EndpointKey]:
+        """Every endpoint of the manifests, by the hash that stands for its names. Raises ``DefinitionError`` where two
+        have the same."""
+        keys = sorted({one.key for side in (self._left, self._right) for one in side.manifest.endpoints})
+        columns = {name: [getattr(key, name) for key in keys] for name in ("service", "name", "kind")}
+        self._engine.given("names", pa.table(columns, schema=_NAMES))
+        rows = self._engine.rows(
+            self._engine.dialect.spelled("SELECT service, name, kind, hash64(service, name, kind) AS id FROM names")
         )
-
-    def _to_drill(self, left: DataFrame, right: DataFrame) -> DataFrame:
-        """Both sides as one before anything is done to them: each step is planned once, and not for every reading."""
-        return self._prepared(together(left, right), (*drill.READ, "side"))
-
-    def _pieces(self, rows: int, each: int) -> int:
-        """Into how many pieces so many rows are cut: Spark does not choose for what is held, and small ones cost."""
-        return min(int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1), 1 + rows // each)
-
-    def _hold(self, table: DataFrame) -> DataFrame:
-        """Computed once, kept in memory as far as that goes, then on disk."""
-        self._held.append(table.persist(StorageLevel.MEMORY_AND_DISK))
-        return self._held[-1]
-
-    def _release(self) -> None:
-        for table in self._held:
-            table.unpersist()
-        self._held.clear()
-
-    def _endpoints(self, table: DataFrame) -> list[Row]:
-        return table.groupBy("endpoint_id").agg(*buckets.endpoint_sums()).collect()
+        found = {row["id"]: EndpointKey(row["service"], row["name"], row["kind"]) for row in rows}
+        if len(found) < len(keys):
+            raise DefinitionError("the names of two endpoints have the same 64-bit hash")
+        return found
 
     def _key(self, row: Row) -> EndpointKey:
         """Which endpoint a row is about."""
@@ -145,8 +145,25 @@ class _Reconciliation:
             )
         return self._names[row["endpoint_id"]]
 
+    def _check_all_read(self, tallies: Mapping[EndpointKey, Tally]) -> None:
+        """Before anything is judged: a reading that lost rows would pass for a site that lost messages."""
+        sides = (
+            (self._left, sum(one.left.messages for one in tallies.values())),
+            (self._right, sum(one.right.messages for one in tallies.values())),
+        )
+        for side, read in sides:
+            told = side.manifest.rows_of(self._services)
+            if read != told:
+                raise ComputationFailed(
+                    f"{read:,} of {counted(told, 'message')} of {side.manifest.site} were read, so nothing is judged",
+                    hint=f"copy {side.place.name} again; if it stays so, {self._engine.name} cannot read its files",
+                )
+
     def _plan(self, tallies: dict[EndpointKey, Tally]) -> Work:
         rows = sum(one.rows for one in tallies.values())
+        is_question = any(one.is_in_question for one in tallies.values())
+        if is_question:
+            self._decide(tallies)
         to_drill = sum(one.rows_drilled for one in tallies.values())
         number = sum(one.buckets for one in tallies.values())
         is_apart = any(one.clusters_apart for one in tallies.values())
@@ -157,60 +174,96 @@ class _Reconciliation:
             buckets_drilled=number if is_all else sum(one.buckets_drilled for one in tallies.values()),
             rows=rows,
             rows_drilled=rows if is_all else to_drill,
-            overlooked_at_most=number * buckets.COLLISION,
+            overlooked_at_most=number * 2.0**-self._engine.hash_bits,
+            engine=self._engine.name,
         )
 
-    def _drill(self, table: DataFrame, tallies: dict[EndpointKey, Tally], work: Work) -> DataFrame:
-        """The differences, one row each; what is counted by endpoint goes into ``tallies``."""
-        everything = work.plan == "everything"
-        sides = (self._left, self._right)
-        if everything:
-            rows = self._to_drill(*(side.rows(self._spark) for side in sides))
-        else:
-            wanted = drill.wanted(self._spark, table, work.buckets_drilled, self._numbers_log2, self._names)
-            ranges = self._worth_telling(wanted.ranges, work)
-            read = [side.rows(self._spark) if ranges is None else self._near(side, ranges) for side in sides]
-            rows = drill.only(self._to_drill(*read), wanted)
-        pieces = self._pieces(work.rows_drilled, _MESSAGES_A_PIECE)
-        messages = self._hold(drill.judged(drill.by_message(rows, pieces)))
-        # Both in one query: what is held is then computed once, while both go on.
-        sums = messages.groupBy("endpoint_id").agg(*drill.sums())
-        breaks = drill.breaks_of_order(messages, None if everything else table)
-        for row in sums.unionByName(breaks, allowMissingColumns=True).collect():
-            tallies[self._key(row)].add_messages(row, is_all=everything)
-        found = messages.where(F.col("class").isNotNull())
-        settings = settings_of(self._left, self._right, self._ask, tallies)
-        return explained(self._spark, found, settings, self._ask.clock_skew_s)
+    def _decide(self, tallies: Mapping[EndpointKey, Tally]) -> None:
+        """Which buckets are looked at closer: of endpoints in question only."""
+        ids = [number for number, key in self._names.items() if key in tallies and tallies[key].is_in_question]
+        self._engine.given("in_question", pa.table({"endpoint_id": pa.array(ids, pa.int64())}))
+        self._script.view("clusters")
+        self._script.hold("decided")
+        for row in self._script.rows("chosen"):
+            tallies[self._key(row)].add_chosen(row)
 
-    def _tell_each(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> Told:
+    def _drill(self, tallies: dict[EndpointKey, Tally], work: Work) -> None:
+        """What differs, message by message; what is counted by endpoint goes into ``tallies``."""
+        script, everything = self._script, work.plan == "everything"
+        self._engine.narrow(None if everything else self._near(work))
+        script.view("keyed", "near_keyed", rows="near", bits=self._bits)
+        if not everything:
+            script.view("near", "near_wanted", rows="near_keyed")
+        script.view("copies", rows="near_keyed" if everything else "near_wanted")
+        script.view("messages")
+        script.hold("judged")
+        for row in script.rows("sums"):
+            tallies[self._key(row)].add_messages(row, is_all=everything)
+        places = script.text("along")
+        if not everything:
+            places += f" UNION ALL {script.text('ends')}"
+        order = Script("order", self._engine)
+        for row in order.rows("breaks", rows=places, by="endpoint_id, stream_id", group="endpoint_id"):
+            tallies[self._key(row)].add_breaks(row)
+
+    def _near(self, work: Work) -> Near | None:
+        """What to read for the buckets that are looked at closer, and their table; None where that is too long to tell,
+        or most would be read for it."""
+        if not self._engine.tells_ranges or work.buckets_drilled > _LISTED_MAX:
+            self._engine.view("wanted_buckets", self._script.text("wanted", bits=self._bits))
+            return None
+        rows = self._script.rows("wanted", bits=self._bits)
+        given = {name: pa.array([row[name] for row in rows], pa.int64()) for name in _BUCKET}
+        self._engine.given("wanted_buckets", pa.table(given))
+        ranges = [_numbers(row["bucket"], row["omitted"]) for row in rows]
+        read = min(work.rows, rows_read(ranges, work.rows_drilled))
+        if read > self._ask.everything_above * work.rows:
+            return None
+        names = {self._names[row["endpoint_id"]].name for row in rows}
+        return Near(names if len(names) <= _NAMED_MAX else None, ranges)
+
+    def _give_settings(self, tallies: Mapping[EndpointKey, Tally]) -> None:
+        settings = settings_of(self._left, self._right, self._ask, tallies)
+        self._engine.given("settings", as_table(settings))
+        spelled = self._engine.dialect.spelled(
+            "SELECT *, hash64(service, endpoint, kind) AS endpoint_id FROM settings"
+        )
+        self._engine.view("endpoint_settings", spelled)
+
+    def _explain(self, tallies: Mapping[EndpointKey, Tally]) -> None:
+        """Says of each difference why it is there."""
+        script, skew = self._script, round(self._ask.clock_skew_s * MICROS)
+        settings = settings_of(self._left, self._right, self._ask, tallies)
+        self._engine.given("settings", as_table(settings))
+        spelled = self._engine.dialect.spelled(
+            "SELECT *, hash64(service, endpoint, kind) AS endpoint_id FROM settings"
+        )
+        self._engine.view("endpoint_settings", spelled)
+        script.view("named")
+        script.view("moved" if _may_have_moved(tallies) else "unmoved", "moved")
+        script.view("publishers" if self._has_logs else "no_publishers", "publishers")
+        whys = {
+            f"why_{own}": script.text("why", own=own, other=other, number=number, skew=skew)
+            for own, other, number in (("l", "r", 0), ("r", "l", 1))
+        }
+        script.hold("differences", skew=skew, **whys)
+
+    def _tell_each(self, tallies: Mapping[EndpointKey, Tally]) -> Told:
         """The intervals and samples of differences that are few enough to be fetched; what explains them goes into
         ``tallies``."""
         scale = self._scale(tallies)
-        rows = differences.select(
-            *_SHOWN, *_BY_WHY, scale.number().alias("number"), F.lit(1).alias("count")
-        ).collect()
+        rows = self._script.rows("each", zero=scale.zero, width=scale.width)
         self._add(rows, tallies)
         return intervals(rows, scale), _samples(rows)
 
-    def _tell_sums(self, differences: DataFrame, tallies: dict[EndpointKey, Tally]) -> Told:
+    def _tell_sums(self, tallies: Mapping[EndpointKey, Tally]) -> Told:
         """The same of many, which are counted where they are."""
-        held = self._hold(differences)
         scale = self._scale(tallies)
-        by_time = ("service", "class", "number")
-        counts = (
-            held.select(*_BY_WHY, "service", scale.number().alias("number"))
-            .groupingSets([_BY_WHY, by_time], *_BY_WHY, "service", "number")
-            .agg(F.count(F.lit(1)).alias("count"), F.grouping("number").alias("is_by_why"))
-            .collect()
-        )
-        self._add([row for row in counts if row["is_by_why"]], tallies)
-        seen = [name for name in drill.CLASSES if any(tally.has(name) for tally in tallies.values())]
-        some = [
-            held.select(*_SHOWN, "class", "why").where(F.col("class") == name).limit(_SAMPLES_A_CLASS)
-            for name in seen
-        ]
-        rows = reduce(DataFrame.union, some).collect() if some else []
-        return intervals([row for row in counts if not row["is_by_why"]], scale), _samples(rows)
+        self._add(self._script.rows("whys"), tallies)
+        times = self._script.rows("times", zero=scale.zero, width=scale.width)
+        seen = [name for name in CLASSES if any(tally.has(name) for tally in tallies.values())]
+        some = [row for name in seen for row in self._script.rows("some", name=name, most=_SAMPLES_A_CLASS)]
+        return intervals(times, scale), _samples(some)
 
     def _scale(self, tallies: Mapping[EndpointKey, Tally]) -> Scale:
         return Scale.of(tallies.values(), failover_of(self._left, self._right, self._ask), self._ask.interval_s)
@@ -220,10 +273,31 @@ class _Reconciliation:
             if row["class"] in ("missing", "extra"):
                 tallies[self._key(row)].add_uncommon(row)
 
+    def _writer(self, tallies: Mapping[EndpointKey, Tally], work: Work) -> Callable[[Place], None]:
+        if work.plan == "fingerprints":
+            return lambda _: None
+        sql = self._script.text("table")
+        is_small = sum(tally.differences for tally in tallies.values()) < _SMALL_TABLE
+        return lambda place: self._engine.write(sql, place.child("differences"), is_small=is_small)
+
+
+_BUCKET = ("endpoint_id", "stream_id", "bucket")
+_NAMES = pa.schema([pa.field(name, pa.string()) for name in ("service", "name", "kind")])
+
+
+def _numbers(bucket: int, bits: int) -> Range:
+    return bucket << bits, (bucket + 1 << bits) - 1
+
+
+def _may_have_moved(tallies: Mapping[EndpointKey, Tally]) -> bool:
+    """Does an endpoint of a service lack something where another has more?"""
+    fewer = {key.service for key, one in tallies.items() if one.missing or one.surplus_l}
+    return any(key.service in fewer and (one.extra or one.surplus_r) for key, one in tallies.items())
+
 
 def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
     """A few of each class."""
-    picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in drill.CLASSES)
+    picked = (islice((row for row in rows if row["class"] == name), _SAMPLES_A_CLASS) for name in CLASSES)
     return tuple(_sample(row) for some in picked for row in some)
 
 
@@ -233,6 +307,7 @@ def _sample(row: Row) -> Sample:
         service=row["service"],
         endpoint=row["endpoint"],
         message_id=row["message_id"],
-        spooled_at=None if row["spooled"] is None else row["spooled"] / 1e6,
+        spooled_at=None if row["spooled"] is None else row["spooled"] / MICROS,
         why=row["why"],
+        elsewhere=row["elsewhere"],
     )

@@ -22,12 +22,18 @@ SideName = Literal["left", "right"]
 Verdict = Literal["safe", "not-safe", "unknown"]
 
 NO_WHY = "none"
+# Besides these there is `local`: a message that is not replicated, and at one site by design.
+CLASSES = ("missing", "extra", "duplicate", "changed")
 
 # Why a message that only one site has need not be lost.
 WHYS = {
     "in-replication": "queued for the mate when it was read",
+    "moved": "the other site holds it in another endpoint of the service",
+    "dead-lettered": "the other site moved it to another endpoint, as it may be moved to the dead message queue",
+    "expired": "it had expired when the other site was read",
     "after-snapshot": "spooled after the other site was read",
-    "aged-out": "older than the other site's log: it may have been there",
+    "aged-out": "below every number of its publisher in the other site's log: it may have been there",
+    "undecided": "about as old as the other site's log, which has nothing of its publisher: it may have been there",
     "not-dumped": "the other site's SOW of this topic was not dumped",
     "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
     "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, which has not said so yet",
@@ -53,10 +59,13 @@ class Uncommon(_Strict):
     """Messages that only one site has, by why that need not mean a loss: keys of ``WHYS``, or ``none``.
 
     ``before_failover``: those of them that were spooled until the fail-over; empty when that moment is not known.
+    ``may_have_expired``: of those of before the fail-over that nothing explains, how many may have expired, as nothing
+    tells when they do.
     """
 
     by_why: dict[str, int] = Field(default_factory=dict)
     before_failover: dict[str, int] = Field(default_factory=dict)
+    may_have_expired: int = 0
 
     @property
     def messages(self) -> int:
@@ -74,7 +83,9 @@ class EndpointReport(_Strict):
 
     ``duplicates_*`` are copies that this side has more of than the other; ``duplicates_at_both`` copies that both have,
     None when they were not sought. ``changed``: the same id with other content; ``unverified``: at least one side's
-    content could not be read. ``order_breaks``: how often right steps back along left's order.
+    content could not be read. ``order_breaks``: how often right steps back along left's order; ``order_by_priority``: how
+    often besides, at a message of another priority. ``unresolved``: runs of numbers whose fingerprints differ, though no
+    message in them does.
     """
 
     service: str
@@ -90,6 +101,8 @@ class EndpointReport(_Strict):
     changed: int = 0
     unverified: int = 0
     order_breaks: int = 0
+    order_by_priority: int = 0
+    unresolved: int = 0
 
     @property
     def key(self) -> EndpointKey:
@@ -105,7 +118,7 @@ class EndpointReport(_Strict):
     def has_same_messages(self) -> bool:
         """Do both sites hold the same replicated messages, each as often?"""
         surplus = self.duplicates_left + self.duplicates_right
-        return not (self.missing.messages or self.extra.messages or surplus or self.changed)
+        return not (self.missing.messages or self.extra.messages or surplus or self.changed or self.unresolved)
 
     @property
     def differs(self) -> bool:
@@ -138,8 +151,25 @@ class Interval(_Strict):
     changed: int = 0
 
 
+class Clocks(_Strict):
+    """By how many seconds the right site spooled later what both sites have: least, middle and greatest. The middle is
+    that of the endpoints' means.
+
+    The clocks of the two sites are as far apart, or replication took as long.
+    """
+
+    least_s: float
+    middle_s: float
+    greatest_s: float
+
+    @property
+    def at_least_s(self) -> float:
+        """By how much every one of them is later (negative: earlier); 0 where some are either."""
+        return max(self.least_s, 0.0) or min(self.greatest_s, 0.0)
+
+
 class ServiceReport(_Strict):
-    """One service: may one go back (seed 003), and what was lost."""
+    """One service: may one go back (seed 003), and what was lost. ``clocks`` None: the sites have nothing in common."""
 
     name: str
     active: SideName | None
@@ -148,6 +178,7 @@ class ServiceReport(_Strict):
     reasons: tuple[str, ...]
     rpo: Rpo
     endpoints: tuple[EndpointReport, ...]
+    clocks: Clocks | None = None
 
 
 class SideReport(_Strict):
@@ -169,10 +200,11 @@ class Work(_Strict):
     rows: int
     rows_drilled: int
     overlooked_at_most: float
+    engine: str = "spark"
 
 
 class Sample(_Strict):
-    """One difference, to look at."""
+    """One difference, to look at. ``elsewhere``: the endpoint in which the other site has it."""
 
     kind: str
     service: str
@@ -180,6 +212,7 @@ class Sample(_Strict):
     message_id: str
     spooled_at: float | None = None
     why: str | None = None
+    elsewhere: str | None = None
 
 
 class Report(_Strict):

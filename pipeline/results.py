@@ -13,13 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from orchestrator.errors import DefinitionError, OutputLost
+from pipeline.jvm import jvm_pid
 from pipeline.leavings import make, remove, sweep
 from pipeline.places import Place
-from pipeline.session import jvm_pid
 
 REPORT = "report.json"
 
@@ -30,9 +27,9 @@ class Result:
 
     place: Place
 
-    def table(self, name: str, rows: DataFrame) -> None:
-        """One table, as Parquet."""
-        rows.write.mode("error").parquet(self.place.child(name).for_spark)
+    def table(self, name: str) -> Place:
+        """Where a table of this name goes."""
+        return self.place.child(name)
 
     def document(self, name: str, data: bytes) -> None:
         """One document. The report comes last."""
@@ -89,15 +86,3 @@ def _move(growing: Path, target: Path) -> None:
         growing.replace(target)
     except OSError as error:
         raise OutputLost(f"{target} could not be written: {error.strerror}") from error
-
-
-def differences_table(differences: DataFrame) -> DataFrame:
-    """The differences as they are written: docs/pipeline.md has the columns."""
-    times = [F.timestamp_micros(f"spooled_{side}").alias(f"spooled_at_{name}") for side, name in _SIDES]
-    copies = [F.col(f"n_{side}").alias(f"copies_{name}") for side, name in _SIDES]
-    places = [F.col(f"place_{side}").alias(f"position_{name}") for side, name in _SIDES]
-    keys = ["service", "endpoint", "kind", "message_id", "class", "why"]
-    return differences.select(*keys, *copies, *times, *places, F.col("is_changed").alias("changed"))
-
-
-_SIDES = (("l", "left"), ("r", "right"))

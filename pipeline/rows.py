@@ -15,6 +15,8 @@ Kind = Literal["queue", "topic-endpoint", "topic", "sow"]
 Replicated = Literal["replicated", "not-replicated", "pending-replication"]
 
 DIGEST_BYTES = 16
+# The moment at which a message expires that never does: SEMP's `expiryTime` is 0 then.
+NEVER = 0.0
 NOT_REPLICATED: Replicated = "not-replicated"
 PENDING: Replicated = "pending-replication"
 # Of AMPS: the transaction log of a topic, and the records of its SOW. Nothing leaves these by being consumed.
@@ -49,7 +51,9 @@ class Message:
     a SOW's record its key).
     ``spooled_at`` is seconds since the epoch by that broker's clock. ``size`` is bytes of content and attachment.
     ``digest`` is ``digest_of`` the content, None when the content could not be read. ``position``: a number of the
-    site's own that grows along its endpoint; None has messages counted. None anywhere else is unknown.
+    site's own that grows along its endpoint; None has messages counted. ``expires_at`` is seconds since the epoch,
+    ``NEVER`` for a message that does not expire; ``dmq_eligible``: goes to the dead message queue rather than being
+    discarded; ``priority`` from 0 to 9, the highest. None anywhere else is unknown.
     """
 
     message_id: str
@@ -59,6 +63,9 @@ class Message:
     replicated: Replicated | None = None
     redeliveries: int | None = None
     position: int | None = None
+    expires_at: float | None = None
+    dmq_eligible: bool | None = None
+    priority: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

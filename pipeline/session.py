@@ -1,7 +1,8 @@
 """Starts and ends Spark: quiet, bounded by settings, on this machine or on a cluster, with the same code.
 
-What Spark and its JVM say goes to a log file, whose name is told only when something went wrong. Under ``spark-submit``
-the session that is there is used, and not ended. Ctrl-C ends a session and its JVM, too, whenever it comes.
+Spark's public interface alone is used, so a Spark Connect server does as well (``remote``). What Spark and its JVM say
+goes to a log file, whose name is told only when something went wrong. Under ``spark-submit`` the session that is there
+is used, and not ended. Ctrl-C ends a session and its JVM, too, whenever it comes. A process starts one JVM at most.
 """
 
 from __future__ import annotations
@@ -16,24 +17,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import TimeoutExpired
 from types import FrameType
 from typing import IO
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from orchestrator.errors import ComputationFailed
+from orchestrator.errors import ComputationFailed, DefinitionError
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
+from pipeline.jvm import end_jvm, jvm_noted, output_to
 from pipeline.leavings import LOG, claim, hold, make, remove, sweep
 
 NAME = "failover pipeline"
-_GRACE_S = 10.0
+# Below so many messages of both sides the JVM's compilers take longer than what they make faster.
+SMALL = 1_000_000
 _SCRATCH = "failover-spark-"
 
 # What the computations rely on, on any cluster. Sums of hashes are meant to wrap around, which ANSI mode forbids.
@@ -44,24 +44,40 @@ _RELIED_ON = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
+    # The cause of a failure is in it.
+    "spark.sql.pyspark.jvmStacktrace.enabled": "true",
+}
+# For few messages: one compiler, which is quick to start; a garbage collector without threads; plans not compiled.
+_BRIEF = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Where and how much. ``master`` None: every core of this machine. ``memory`` bounds the JVM of this machine; what
-    does not fit goes to ``scratch`` (default: the machine's temporary directory). ``options``: any Spark setting."""
+    """Where and how much. ``master`` None: every core of this machine. ``remote``: a Spark Connect server. ``memory``
+    bounds the JVM of this machine; what does not fit goes to ``scratch`` (default: the machine's temporary directory).
+    ``options``: any Spark setting. ``messages``: how many are to be read, None when that is not known."""
 
     master: str | None = None
     memory: str = "2g"
     partitions: int | None = None
     scratch: Path | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    remote: str | None = None
+    messages: int | None = None
 
     @property
     def is_local(self) -> bool:
         """Does all of it run on this machine?"""
-        return self.master is None or self.master.startswith("local")
+        return self.remote is None and (self.master is None or self.master.startswith("local"))
+
+    @property
+    def is_brief(self) -> bool:
+        """Is it over before a JVM has warmed up?"""
+        return self.is_local and self.messages is not None and self.messages < SMALL
 
     def as_conf(self, scratch: Path) -> dict[str, str]:
         """Everything as Spark's own names."""
@@ -71,14 +87,14 @@ class SparkSettings:
             "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.shuffle.partitions": str(self.partitions or 8),
+            "spark.sql.shuffle.partitions": "8",
             # More than 32 files are else looked for by a job, which takes longer than one look after the other.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
             "spark.local.dir": str(scratch),
+            **(_BRIEF if self.is_brief else {}),
         }
-        elsewhere = {} if self.partitions is None else {"spark.sql.shuffle.partitions": str(self.partitions)}
         return {
-            "spark.master": self.master or "local[*]",
+            "spark.master": self.master or ("local[2]" if self.is_brief else "local[*]"),
             "spark.app.name": NAME,
             "spark.driver.memory": self.memory,
             "spark.driver.maxResultSize": "256m",
@@ -92,12 +108,13 @@ class SparkSettings:
             "spark.sql.codegen.cache.maxEntries": "1000",
             # What is held is read once or twice: to look for a shorter form of it takes longer than to hold it as it is.
             "spark.sql.inMemoryColumnarStorage.compressed": "false",
-            # Nobody looks at the plans, which Spark else writes out anew at every stage of a query.
+            # No page shows the plans, which Spark else writes out again at every stage of a query.
             "spark.sql.ui.explainMode": "simple",
             "spark.sql.maxPlanStringLength": "0",
             # Else every expression first asks Python's stack where it was written.
             "spark.python.sql.dataFrameDebugging.enabled": "false",
-            **(here if self.is_local else elsewhere),
+            **(here if self.is_local else {}),
+            **({} if self.partitions is None else {"spark.sql.shuffle.partitions": str(self.partitions)}),
             **_RELIED_ON,
             **self.options,
         }
@@ -109,14 +126,22 @@ def _quoted(option: str) -> str:
     return f'"{escaped}"'
 
 
+def is_given() -> bool:
+    """Was this process started by ``spark-submit``, which has a session for it?"""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 @contextmanager
 def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
-    """A session, ended with its JVM at the end of the block.
+    """A session, ended at the end of the block; its JVM ends with this process.
 
     Raises ``DefinitionError`` without a fitting Java, ``ComputationFailed`` when Spark does not start.
     """
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
-        yield _given_session()
+    if settings.remote is not None:
+        yield from _remote_session(settings.remote, settings)
+        return
+    if is_given():
+        yield _with_relied_on(SparkSession.builder.appName(NAME).getOrCreate())
         return
     with (
         _scratch_in(Path(settings.scratch or tempfile.gettempdir())) as scratch,
@@ -125,26 +150,53 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     ):
         try:
             hold(log)
-            with _python_and_java(scratch), _undisturbed():
-                session = _start(settings.as_conf(scratch), log)
-                claim(scratch, jvm_pid())
-        except (PySparkException, Py4JError, OSError) as error:
-            _end(None)
+            with _python_and_java(scratch), _undisturbed(), output_to(log), jvm_noted():
+                session = _start(settings.as_conf(scratch))
+                claim(scratch)
+        except (PySparkException, Py4JError, OSError, RuntimeError) as error:
+            end_jvm()
             raise ComputationFailed(f"Spark did not start: {_reason(log, error)}", hint=_hint(settings)) from error
         except KeyboardInterrupt:
-            _drop_gateway()
+            end_jvm()
             raise
         try:
             with spark_faults():
                 yield session
         except KeyboardInterrupt:
             # It came between a question to the JVM and its answer, so nothing can be asked any more.
-            _drop_gateway()
+            end_jvm()
             raise
         except BaseException:
-            _end(session)
+            _stop(session)
             raise
-        _end(session)
+        _stop(session)
+
+
+def _remote_session(url: str, settings: SparkSettings) -> Iterator[SparkSession]:
+    try:
+        session = SparkSession.builder.remote(url).appName(NAME).getOrCreate()
+        _with_relied_on(session)
+        for name, value in settings.options.items():
+            session.conf.set(name, value)
+    except ImportError as error:
+        raise DefinitionError(
+            f"Spark Connect is not installed: {error}".splitlines()[0], hint="pip install 'pyspark[connect]'"
+        ) from error
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise ComputationFailed(
+            f"no Spark Connect server answers at {url}: {(str(error) or type(error).__name__).splitlines()[0]}",
+            hint="is it started, and may this machine reach it?",
+        ) from error
+    try:
+        with spark_faults():
+            yield session
+    except KeyboardInterrupt:
+        with suppress(PySparkException, OSError):
+            session.interruptAll()
+        raise
+    finally:
+        with suppress(PySparkException, OSError):
+            session.stop()
 
 
 @contextmanager
@@ -158,14 +210,7 @@ def _scratch_in(place: Path) -> Iterator[Path]:
         remove(scratch)
 
 
-def jvm_pid() -> int | None:
-    """The number of the JVM's process, if there is one."""
-    jvm = SparkContext._jvm
-    return None if jvm is None else int(jvm.java.lang.ProcessHandle.current().pid())
-
-
-def _given_session() -> SparkSession:
-    session = SparkSession.builder.appName(NAME).getOrCreate()
+def _with_relied_on(session: SparkSession) -> SparkSession:
     for name, value in _RELIED_ON.items():
         session.conf.set(name, value)
     return session
@@ -189,13 +234,11 @@ def _python_and_java(scratch: Path) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _start(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
-    spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
-    gateway = launch_gateway(spark_conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
-    context = SparkContext(conf=spark_conf, gateway=gateway)
-    # When the JVM goes away, this server of PySpark's would print that on the screen; who needs to know hears it.
-    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-    return SparkSession(context)
+def _start(conf: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 @contextmanager
@@ -236,32 +279,10 @@ def _py4j_silent() -> Iterator[None]:
         root.removeHandler(nowhere)
 
 
-def _end(session: SparkSession | None) -> None:
-    """Let go of the JVM when it has answered everything."""
-    try:
-        with suppress(PySparkException, Py4JError, OSError):
-            if session is not None:
-                session.stop()
-            if SparkContext._gateway is not None:
-                SparkContext._gateway.shutdown()
-    finally:
-        _drop_gateway()
-
-
-def _drop_gateway() -> None:
-    """Let go of the JVM as it is: it ends, and removes its files, when nobody holds its standard input any more."""
-    gateway = SparkContext._gateway
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    process = getattr(gateway, "proc", None)
-    if process is None:
-        return
-    process.stdin.close()
-    try:
-        process.wait(_GRACE_S)
-    except TimeoutExpired:
-        process.kill()
-        process.wait()
+def _stop(session: SparkSession) -> None:
+    """Let go of the session when the JVM has answered everything; the JVM ends with this process."""
+    with suppress(PySparkException, Py4JError, OSError):
+        session.stop()
 
 
 def _reason(log: IO[bytes], error: Exception) -> str:

@@ -1,88 +1,127 @@
-"""What is counted for one endpoint, as the answers of the jobs come in."""
+"""What is counted for one endpoint, as the answers of the engine come in."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from pyspark.sql import Row
-
+from pipeline.engines.executor import Row
 from pipeline.layout import MICROS
-from pipeline.report import Holding, Uncommon
+from pipeline.report import NO_WHY, Clocks, Holding, Uncommon
+from pipeline.rows import SOW, EndpointKey
+
+
+class Later(NamedTuple):
+    """By how many microseconds the right site spooled later what both have: mean (``middle``), least and
+    greatest of ``samples``."""
+
+    middle: float
+    samples: int
+    least: int
+    greatest: int
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one endpoint. ``span``: the first and last moment at which a differing message was spooled."""
+    """Counts of one endpoint. ``others``: buckets that hold other things at the two sites, ``found``: those in which
+    something was found. ``span``: the first and last moment at which a differing message was spooled."""
 
     left: Holding
     right: Holding
     unverified: int
     buckets: int
-    buckets_drilled: int
-    clusters_apart: int
-    rows_drilled: int
+    others: int
+    is_in_question: bool
     first_common_l: int | None
     first_common_r: int | None
+    buckets_drilled: int = 0
+    clusters_apart: int = 0
+    rows_drilled: int = 0
+    found: int | None = None
     differences: int = 0
+    missing: int = 0
+    extra: int = 0
     surplus_l: int = 0
     surplus_r: int = 0
     copies_at_both: int = 0
     changed: int = 0
     order_breaks: int = 0
+    order_by_priority: int = 0
     span: tuple[float, float] | None = None
     by_why: dict[str, Counter[str]] = field(default_factory=lambda: {"missing": Counter(), "extra": Counter()})
     before: dict[str, Counter[str]] = field(default_factory=lambda: {"missing": Counter(), "extra": Counter()})
+    may_have_expired: Counter[str] = field(default_factory=Counter)
+    later: list[Later] = field(default_factory=list)
 
     @classmethod
     def of(cls, row: Row) -> Tally:
-        """From the sums over the endpoint's buckets (``buckets.endpoint_sums``)."""
+        """From the sums over the endpoint's buckets (section ``endpoints``)."""
         return cls(
             left=_holding(row, "l"),
             right=_holding(row, "r"),
             unverified=row["unverified"],
             buckets=row["buckets"],
-            buckets_drilled=row["buckets_drilled"],
-            clusters_apart=row["clusters_apart"],
-            rows_drilled=row["rows_drilled"],
+            others=row["others"],
+            is_in_question=row["is_in_question"],
             first_common_l=row["common_l"],
             first_common_r=row["common_r"],
+            later=_later(row),
         )
 
     @classmethod
     def empty(cls) -> Tally:
         """Of an endpoint without messages."""
-        return cls(Holding(), Holding(), 0, 0, 0, 0, 0, None, None)
+        return cls(Holding(), Holding(), 0, 0, 0, False, None, None)
 
     @property
     def rows(self) -> int:
         """The messages of both sides."""
         return self.left.messages + self.right.messages
 
+    @property
+    def unresolved(self) -> int:
+        """Buckets that hold other things, and in which nothing was found."""
+        return self.others if self.found is None else max(0, self.others - self.found)
+
+    def add_chosen(self, row: Row) -> None:
+        """From what is to be looked at closer (section ``chosen``)."""
+        self.unverified = row["unverified"]
+        self.first_common_l, self.first_common_r = row["common_l"], row["common_r"]
+        self.buckets_drilled = row["buckets_drilled"]
+        self.clusters_apart = row["clusters_apart"]
+        self.rows_drilled = row["rows_drilled"]
+
     def add_messages(self, row: Row, *, is_all: bool) -> None:
-        """From the sums over the messages that were looked at closer (``drill.sums``), or the breaks of order among
-        them, in a row of its own. ``is_all``: all messages were looked at."""
-        if row["breaks"] is not None:
-            self.order_breaks = row["breaks"]
-            return
+        """From the sums over the messages that were looked at closer (section ``sums``). ``is_all``: all were."""
+        self.found = row["found"]
+        self.later += _later(row)
         self.differences = row["differences"]
+        self.missing, self.extra = row["missing"], row["extra"]
         self.surplus_l, self.surplus_r = row["surplus_l"], row["surplus_r"]
         self.copies_at_both = row["copies_at_both"]
         self.changed = row["changed"]
         self.unverified = row["unverified"] + (0 if is_all else self.unverified)
         if row["differences"]:
-            self.span = (row["from"] / MICROS, row["to"] / MICROS)
+            self.span = (row["first_at"] / MICROS, row["last_at"] / MICROS)
         if is_all:
             self.first_common_l, self.first_common_r = row["common_l"], row["common_r"]
         else:
             self.first_common_l = _lower(self.first_common_l, row["common_l"])
             self.first_common_r = _lower(self.first_common_r, row["common_r"])
 
+    def add_breaks(self, row: Row) -> None:
+        """From the order (section ``breaks``)."""
+        self.order_breaks, self.order_by_priority = row["breaks"], row["ranked"]
+
     def add_uncommon(self, row: Row) -> None:
         """So many messages of one class (missing or extra), explained in one way."""
         self.by_why[row["class"]][row["why"]] += row["count"]
         if row["is_before"]:
             self.before[row["class"]][row["why"]] += row["count"]
+            if row["why"] == NO_WHY and row["may_expire"]:
+                self.may_have_expired[row["class"]] += row["count"]
 
     def has(self, name: str) -> bool:
         """Is there any difference of this class?"""
@@ -91,7 +130,41 @@ class Tally:
 
     def uncommon(self, name: str) -> Uncommon:
         """What is missing, or extra."""
-        return Uncommon(by_why=dict(self.by_why[name]), before_failover=dict(self.before[name]))
+        return Uncommon(
+            by_why=dict(self.by_why[name]),
+            before_failover=dict(self.before[name]),
+            may_have_expired=self.may_have_expired[name],
+        )
+
+
+def clocks_of(tallies: Mapping[EndpointKey, Tally]) -> dict[str, Clocks]:
+    """How far apart the sites spooled what both have, by service. The records of a SOW are of other moments by design."""
+    found: dict[str, list[Later]] = {}
+    for key, tally in tallies.items():
+        if key.kind != SOW:
+            found.setdefault(key.service, []).extend(tally.later)
+    return {service: _clocks(sorted(some)) for service, some in found.items() if some}
+
+
+def _clocks(ordered: Sequence[Later]) -> Clocks:
+    total, seen = sum(one.samples for one in ordered), 0
+    middle = ordered[-1].middle
+    for one in ordered:
+        seen += one.samples
+        if 2 * seen >= total:
+            middle = one.middle
+            break
+    return Clocks(
+        least_s=min(one.least for one in ordered) / MICROS,
+        middle_s=middle / MICROS,
+        greatest_s=max(one.greatest for one in ordered) / MICROS,
+    )
+
+
+def _later(row: Row) -> list[Later]:
+    if not row["samples"]:
+        return []
+    return [Later(row["later_middle"], row["samples"], row["later_least"], row["later_greatest"])]
 
 
 def _holding(row: Row, side: str) -> Holding:

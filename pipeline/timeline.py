@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, Row
-from pyspark.sql import functions as F
-
-from pipeline.drill import CLASSES
+from pipeline.engines.executor import Row
 from pipeline.layout import MICROS
-from pipeline.report import Interval
+from pipeline.report import CLASSES, Interval
 from pipeline.tally import Tally
 
 # Intervals are widened until there are at most so many for a service, so the answer does not grow with the time.
@@ -32,10 +29,6 @@ class Scale:
         spans = [tally.span for tally in tallies if tally.span is not None]
         whole = max((last for _, last in spans), default=0.0) - min((first for first, _ in spans), default=0.0)
         return cls(round((origin or 0.0) * MICROS), round(_width(whole, width_s) * MICROS))
-
-    def number(self) -> Column:
-        """Which interval a difference was spooled in."""
-        return F.floor((F.col("spooled") - self.zero) / self.width).cast("long")
 
     def start(self, number: int) -> float:
         """Seconds since the epoch."""

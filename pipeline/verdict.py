@@ -12,26 +12,44 @@ or the age of the logs explains all of it, not known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.clock import iso
 from orchestrator.counting import counted
-from pipeline.report import NO_WHY, EndpointReport, Rpo, SideName, Verdict
+from pipeline.report import NO_WHY, Clocks, EndpointReport, Rpo, SideName, Verdict
 from pipeline.rows import KEPT, SOW
 
 _NAMED_MAX = 3
-_CONSUMED = ("consumed-between", "consumed-unpropagated")
+# Replication takes a moment: so much is no sign of a wrong clock.
+_DELAY_S = 1.0
+# What explains a message, and may be wrong: with these the number of lost ones has bounds.
+_PERHAPS = {
+    "consumed-between": "stood at the head of their endpoint and may have been consumed at the active site instead",
+    "consumed-unpropagated": "stood at the head of their endpoint and may have been consumed at the active site instead",
+    "aged-out": "are older than the active site's log and may have been in it",
+    "undecided": "are about as old as the active site's log and may have been in it",
+    "expired": "had expired and may have been discarded at the active site",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of a service besides its messages. ``was_interrupted``: did replication ever stop queueing?"""
+    """What is known of a service besides its messages. ``was_interrupted``: did replication ever stop queueing?
+    ``clocks``: how far apart the sites spooled the same messages."""
 
     active: SideName | None
     failover_at: float | None
     was_interrupted: bool | None
     clock_skew_s: float
+    clocks: Clocks | None = None
+
+    @property
+    def is_clock_off(self) -> bool:
+        """Are the sites' clocks further apart than was assumed, as far as their messages tell? A queue that replicates
+        late makes some messages later, never all of them."""
+        return self.clocks is not None and abs(self.clocks.at_least_s) > max(self.clock_skew_s, _DELAY_S)
 
 
 def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Verdict, tuple[str, ...]]:
@@ -39,6 +57,10 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
     partial = [one for one in endpoints if not is_read(one)]
     apart = [one for one in endpoints if not one.has_same_messages]
     unread = (_unread(partial),) if partial else ()
+    unresolved = [one for one in endpoints if one.unresolved]
+    if unresolved:
+        why = f"the fingerprints of {_named(unresolved)} differ, and which messages do was not found"
+        return "unknown", (why, *unread)
     if not apart:
         return ("unknown", unread) if partial else ("safe", ("both sites hold the same messages in every endpoint",))
     kept = [one for one in apart if one.kind in KEPT]
@@ -57,10 +79,20 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
         return "not-safe", (*(_why_not(one, known) for one in old[:_NAMED_MAX]), *_more(old), *unread)
     if partial:
         return "unknown", unread
+    if known.is_clock_off:
+        return "unknown", (f"{clocks_apart(known)}, so the age of messages proves nothing",)
     reasons = [f"in every endpoint that differs the oldest message was spooled after {iso(threshold)}, the fail-over"]
     if known.was_interrupted is None:
         reasons.append("assumed: replication was never disabled or suspended")
     return "safe", tuple(reasons)
+
+
+def clocks_apart(known: Circumstances) -> str:
+    """How far apart the clocks seem, in words."""
+    assert known.clocks is not None  # asked only where they are off
+    later = "later" if known.clocks.at_least_s > 0 else "earlier"
+    seconds = f"{abs(known.clocks.at_least_s):,.1f} s"
+    return f"the right site spooled every message that both have at least {seconds} {later} than the left"
 
 
 def _judge_kept(apart: Sequence[EndpointReport]) -> tuple[Verdict, str]:
@@ -125,8 +157,9 @@ def _more(endpoints: Sequence[EndpointReport]) -> tuple[str, ...]:
 def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) -> Rpo:
     """How many messages the fail-over lost: those that only the site that gave up has, and nothing explains.
 
-    It counts messages spooled until the fail-over. What may have been consumed at the active site meanwhile, or may have
-    aged out of its log, makes the number uncertain: then it is bounded, never guessed. Where the site that gave up has
+    It counts messages spooled until the fail-over. What may have been consumed or may have expired at the active site
+    meanwhile, or may have aged out of its log, makes the number uncertain: then it is bounded, never guessed. What that
+    site holds in another endpoint is not lost. Where the site that gave up has
     nothing of that time, nothing shows that it lost nothing. The records of a SOW are not counted: the messages that
     made them are in the log.
     """
@@ -139,20 +172,23 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     low = sum(one.before_failover.get(NO_WHY, 0) for one in only_there)
     partial = [one for one in endpoints if not is_read(one)]
     if partial:
-        return Rpo(how="unknown", low=low, reasons=(_unread(partial),))
+        sure = low - sum(one.may_have_expired for one in only_there)
+        return Rpo(how="unknown", low=sure, reasons=(_unread(partial),))
     gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
     threshold = known.failover_at + known.clock_skew_s
     if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):
         # Seed 003: a message spool that could not be recovered is empty, and looks like one that was consumed.
         why = "the site that gave up holds nothing of before the fail-over: consumed, or its message spool was lost"
         return Rpo(how="unknown", reasons=(why,))
-    consumed = sum(one.before_failover.get(why, 0) for one in only_there for why in _CONSUMED)
-    aged = sum(one.before_failover.get("aged-out", 0) for one in only_there)
-    if not consumed and not aged:
+    if known.is_clock_off:
+        why = f"{clocks_apart(known)}, so which are of before the fail-over is not known"
+        return Rpo(how="unknown", reasons=(why,))
+    perhaps: Counter[str] = Counter()
+    for why, text in _PERHAPS.items():
+        perhaps[text] += sum(one.before_failover.get(why, 0) for one in only_there)
+    silent = sum(one.may_have_expired for one in only_there)
+    perhaps["may have expired at the active site: when they expire was not told"] += silent
+    reasons = tuple(f"{number:,} {text}" for text, number in perhaps.items() if number)
+    if not reasons:
         return Rpo(how="proven", low=low, high=low, reasons=("every message of both sites was compared",))
-    whys = (
-        (consumed, "stood at the head of their endpoint and may have been consumed at the active site instead"),
-        (aged, "are older than the active site's log and may have been in it"),
-    )
-    reasons = tuple(f"{number:,} {text}" for number, text in whys if number)
-    return Rpo(how="bounded", low=low, high=low + consumed + aged, reasons=reasons)
+    return Rpo(how="bounded", low=low - silent, high=low - silent + perhaps.total(), reasons=reasons)

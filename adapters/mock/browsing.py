@@ -82,5 +82,9 @@ def _held(service: str, one: MessageView) -> Held:
         size=one.size,
         replicated=one.state,
         redeliveries=0,
+        # Nothing in the simulated world expires, is discarded or overtakes.
+        expires_at=0.0,
+        dmq_eligible=False,
+        priority=4,
         digest=hashlib.blake2b(f"{service}/{one.number}".encode(), digest_size=16).digest(),
     )

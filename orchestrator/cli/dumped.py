@@ -85,7 +85,7 @@ def _show(manifest: Manifest, read: DumpsRead, out: str, *, as_json: bool) -> No
     pieces = sum(one.pieces for one in read.unread)
     if as_json:
         more = {"dumps": read.dumps, "unread": pieces, "left_aside": read.left_aside, "unknown": manifest.unknown}
-        show_json({**summary_of(manifest, out), **more, "exit_code": FINDINGS if pieces else 0})
+        show_json({"result": {**summary_of(manifest, out), **more, "exit_code": FINDINGS if pieces else 0}})
         return
     if manifest.simulated:
         show("SIMULATED")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.reconciling import FINDINGS, spark_installed
+from orchestrator.cli.reconciling import FINDINGS, engine_installed
 from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.stopping import asked_to_stop, until_stopped
 from orchestrator.cli.terminal import say, say_unless, show, show_json
@@ -16,9 +16,8 @@ from orchestrator.errors import ComputationFailed
 
 if TYPE_CHECKING:
     from pipeline.watch.arrivals import Rules
-    from pipeline.watch.checkpoint import State
+    from pipeline.watch.checkpoint import Batch, State
     from pipeline.watch.fold import Key
-    from pipeline.watch.stream import Batch
 
 # More services than these are not shown one by one, but for those with an alarm.
 _SHOWN_MAX = 20
@@ -44,7 +43,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
     Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
     """
     tell = say_unless(as_json)
-    with spark_installed():
+    with engine_installed():
         from pipeline.watch.arrivals import Rules
         from pipeline.watch.command import watch
 
@@ -68,7 +67,7 @@ def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json
                 if batch.lines:
                     _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
         if first is None or last is None:
-            raise ComputationFailed("stopped before Spark had started", hint="start it again: it goes on from there")
+            raise ComputationFailed("stopped before it had started", hint="start it again: it resumes from there")
         is_alarming = any(course.alarms for course in last.courses.values())
         code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
         _end(last, rules, code, as_json=as_json)

@@ -42,7 +42,10 @@ def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -
 
 def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
     seconds = forecast.seconds(plan.runbook.runbook, step.id, service, simulated=plan.simulated)
-    return "" if seconds is None else f"{_in_words(seconds)}, as {counted(seconds.n, 'time')} before"
+    if seconds is None:
+        return ""
+    low, high = f"{seconds.p05:.1f}".removesuffix(".0"), f"{seconds.p95:.1f}".removesuffix(".0")
+    return f"takes {low if low == high else f'{low} to {high}'} s, {counted(seconds.n, 'run')}"
 
 
 def _in_words(times: Range) -> str:

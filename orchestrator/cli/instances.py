@@ -7,10 +7,9 @@ read a dump.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.reconciling import code_for, spark_installed
+from orchestrator.cli.reconciling import code_for, engine_installed
 from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.terminal import presentable, say_unless, show_document, show_json
 from orchestrator.clock import Clock
@@ -27,7 +26,7 @@ def journals_of(
     clock: Clock, left: str, right: str, skew_s: float, spark: SparkWish, out: str | None, *, as_json: bool
 ) -> int:
     """Compare the logs of two instances and print the result. Returns the exit code."""
-    with spark_installed():
+    with engine_installed():
         from pipeline.amps.narrate import journal_lines
         from pipeline.commands import run_journals
 
@@ -47,7 +46,7 @@ def sows_of(
     as_json: bool,
 ) -> int:
     """Compare the SOW topics of two instances and print the result. Returns the exit code."""
-    with spark_installed():
+    with engine_installed():
         from pipeline.amps.keys import parse_keys
         from pipeline.amps.narrate import sow_lines
         from pipeline.commands import run_sow
@@ -63,20 +62,24 @@ def _side(name: str, named: Definitions) -> SowSide:
     from pipeline.amps.sow import SowSide
 
     instance = Instance.of_directory(name)
-    return SowSide(instance, {**named, **_configured(Path(name) / _CONFIGURATION)})
+    return SowSide(instance, {**named, **_configured(name)})
 
 
-def _configured(path: Path) -> Definitions:
+def _configured(name: str) -> Definitions:
     """The keys that a configuration defines; a container of many topics has none that a dump could be matched by."""
-    from adapters.amps.configuration import read_instance
+    from adapters.amps.configuration import parse_instance, read_instance
     from pipeline.amps.instance import Topic
     from pipeline.amps.keys import Definition
+    from pipeline.places import Place
 
-    if not path.is_file():
+    place = Place.of(name).child(_CONFIGURATION)
+    if not place.exists() or place.is_directory():
         return {}
+    # Elsewhere it is read by itself: what it includes stays there.
+    elsewhere = None if place.is_local else parse_instance(place.read().decode("utf-8", "replace"), place.name)
     return {
         Topic(one.name, one.message_type): Definition(one.keys, one.key_domain, one.key_generator)
-        for one in read_instance(path).sow
+        for one in (elsewhere or read_instance(place.local)).sow
         if one.pattern is None and one.keys
     }
 
@@ -84,7 +87,7 @@ def _configured(path: Path) -> Definitions:
 def _shown(report: JournalsReport | SowReport, lines: Iterable[str], *, as_json: bool) -> int:
     code = code_for(report.findings)
     if as_json:
-        show_json({**report.model_dump(mode="json"), "exit_code": code})
+        show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})
     else:
         for line in lines:
             show_document(presentable(line))

@@ -16,6 +16,7 @@ import typer
 
 from orchestrator.cli import (
     check,
+    compare,
     definitions,
     guard,
     hooks,
@@ -90,6 +91,7 @@ hooks.register(app)
 lab.register(app)
 simulate.register(app)
 snapshot.register(app)
+compare.register(app)
 pipeline.register(app)
 
 

@@ -1,4 +1,4 @@
-"""``failover pipeline …``: questions about exports of both sites, answered by Spark on this machine or a cluster."""
+"""``failover pipeline …``: questions about exports of both sites, answered by DuckDB here or by Spark."""
 
 from __future__ import annotations
 

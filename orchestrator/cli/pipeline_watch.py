@@ -1,4 +1,4 @@
-"""``failover pipeline watch``: the readings that other commands keep, followed by Spark as they come."""
+"""``failover pipeline watch``: the readings that other commands keep, followed as they come."""
 
 from __future__ import annotations
 

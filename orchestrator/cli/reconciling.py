@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import cast
 
 from orchestrator.cli.spark_options import SparkWish
@@ -17,7 +16,7 @@ from orchestrator.findings import Finding, Level, worst
 FINDINGS = 4
 # What the extra brings, by the names that are imported.
 _PARQUET = {"pyarrow": "PyArrow"}
-_SPARK = {"pyspark": "Spark", "py4j": "Spark", **_PARQUET}
+_ENGINES = {"pyspark": "Spark", "py4j": "Spark", "duckdb": "DuckDB", **_PARQUET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,15 @@ class AskWish:
     equal_duplicates: bool
 
 
-def spark_installed() -> AbstractContextManager[None]:
-    """Within this block, which runs Spark, a missing library of the extra is one sentence."""
-    return _installed(_SPARK, "install failover[spark]; it also needs Java 17 or newer")
+def engine_installed() -> AbstractContextManager[None]:
+    """Within this block, which runs an engine, a missing library of the extras is one sentence."""
+    hint = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"
+    return _installed(_ENGINES, hint)
 
 
 def parquet_installed() -> AbstractContextManager[None]:
-    """Within this block, which writes Parquet without Spark, a missing library of the extra is one sentence."""
-    return _installed(_PARQUET, "install failover[spark]; this needs no Java")
+    """Within this block, which writes Parquet without an engine, a missing library of the extras is one sentence."""
+    return _installed(_PARQUET, "install failover[duckdb] or failover[spark]; this needs no Java")
 
 
 @contextmanager
@@ -50,17 +50,14 @@ def _installed(libraries: Mapping[str, str], hint: str) -> Iterator[None]:
         lacking = (error.name or "").split(".")[0]
         if lacking not in libraries:
             raise
-        names = dict.fromkeys(name for one, name in libraries.items() if one == lacking or find_spec(one) is None)
-        raise DefinitionError(
-            f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not installed", hint=hint
-        ) from error
+        raise DefinitionError(f"{libraries[lacking]} is not installed", hint=hint) from error
 
 
 def reconcile_exports(
     clock: Clock, left: str, right: str, wish: AskWish, spark: SparkWish, out: str | None, *, as_json: bool
 ) -> int:
     """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
-    with spark_installed():
+    with engine_installed():
         from pipeline.ask import Ask
         from pipeline.commands import run_reconcile
         from pipeline.moments import moment
@@ -80,7 +77,7 @@ def reconcile_exports(
         report = run_reconcile(left, right, ask, spark.settings(), out, clock, say_unless(as_json))
     code = code_for(report.findings)
     if as_json:
-        show_json({**report.model_dump(mode="json"), "exit_code": code})
+        show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})
     else:
         for line in lines_of(report):
             show_document(presentable(line))

@@ -41,22 +41,27 @@ class Wanted:
 def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, *, as_json: bool) -> Manifest:
     """Read the site into the directory ``out`` and say how much there was. Raises ``FailoverError``; the same call
     goes on where it stopped."""
-    site = site_of(inventory, wanted)
-    services = services_of(inventory, wanted)
     with parquet_installed():
-        from pipeline.collect import collect
-
-        adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
-        with closing(adapter):
-            browser = _browser(tools, adapter, site)
-            adapter.open()
-            job = job_of(tools, site, services, wanted.run, _roles(adapter, services))
-            source = _Device(browser, services, tools.clock)
-            manifest = collect(
-                source, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
-            )
+        observe = _say_progress(tools.clock, say_unless(as_json))
+        manifest = collect_site(tools, inventory, wanted, Path(out), observe)
     show_manifest(manifest, out, as_json=as_json)
     return manifest
+
+
+def collect_site(
+    tools: Tools, inventory: Inventory, wanted: Wanted, out: Path, observe: Callable[[Progress], None]
+) -> Manifest:
+    """The same without a word on the screen."""
+    from pipeline.collect import collect
+
+    site = site_of(inventory, wanted)
+    services = services_of(inventory, wanted)
+    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+    with closing(adapter):
+        browser = _browser(tools, adapter, site)
+        adapter.open()
+        job = job_of(tools, site, services, wanted.run, _roles(adapter, services))
+        return collect(_Device(browser, services, tools.clock), out, job, tools.clock, observe=observe)
 
 
 def site_of(inventory: Inventory, wanted: Wanted) -> Site:
@@ -195,6 +200,9 @@ class _Device:
                 replicated=one.replicated,
                 redeliveries=one.redeliveries,
                 position=one.number,
+                expires_at=one.expires_at,
+                dmq_eligible=one.dmq_eligible,
+                priority=one.priority,
             )
 
 
@@ -243,7 +251,7 @@ def summary_of(manifest: Manifest, out: str) -> dict[str, object]:
 def show_manifest(manifest: Manifest, out: str, *, as_json: bool) -> None:
     """How much there was, and what was not read in full."""
     if as_json:
-        show_json(summary_of(manifest, out))
+        show_json({"result": {**summary_of(manifest, out), "exit_code": 0}})
         return
     if manifest.simulated:
         show("SIMULATED")

@@ -1,4 +1,4 @@
-"""The options that every command on Spark has: worded once, and handed to the command as one value."""
+"""The options that every command of the pipeline has: worded once, and handed to the command as one value."""
 
 from __future__ import annotations
 
@@ -11,23 +11,35 @@ import typer
 from orchestrator.cli.together import Command, together
 
 if TYPE_CHECKING:
-    from pipeline.session import SparkSettings
+    from pipeline.engines.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class SparkWish:
-    """Where and how much, as typed. Each field is an option of its own."""
+    """Which engine, where and how much, as typed. Each field is an option of its own."""
 
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="spark|duckdb|auto",
+            help="Who computes. auto: DuckDB on this machine; Spark for what is large or elsewhere.",
+        ),
+    ] = "auto"
     master: Annotated[
         str | None,
         typer.Option("--master", metavar="URL", help="A Spark cluster (default: every core of this machine)."),
     ] = None
+    remote: Annotated[
+        str | None,
+        typer.Option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
+    ] = None
     memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="Bound of Spark's memory here: 2g, 800m.")
+        str, typer.Option("--memory", metavar="SIZE", help="Bound of the engine's memory here: 2g, 800m.")
     ] = "2g"
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", metavar="N", min=1, help="Pieces of work between two exchanges of rows."),
+        typer.Option("--partitions", metavar="N", min=1, help="Spark: pieces of work between two exchanges of rows."),
     ] = None
     scratch: Annotated[
         str | None,
@@ -38,11 +50,19 @@ class SparkWish:
         typer.Option("--conf", metavar="spark.NAME=VALUE", help="Any Spark setting; repeat for several."),
     ] = None
 
-    def settings(self) -> SparkSettings:
-        """The same for Spark. Raises ``DefinitionError``."""
-        from pipeline.commands import settings_of
+    def settings(self) -> Settings:
+        """The same for the pipeline. Raises ``DefinitionError``."""
+        from pipeline.engines.settings import settings_of
 
-        return settings_of(self.master, self.memory, self.partitions, self.scratch, self.conf)
+        return settings_of(
+            self.engine,
+            master=self.master,
+            remote=self.remote,
+            memory=self.memory,
+            partitions=self.partitions,
+            scratch=self.scratch,
+            conf=self.conf,
+        )
 
 
 def on_spark(command: Command) -> Command:

@@ -55,6 +55,7 @@ It goes to a restored site, and step by step as in a planned move.
 Examples:
   failover failback --vpn Trading_VPN --to ny
   failover failback --all --to ny --yes --xa decisions.yaml --evidence evidence/report.json
+  failover failback --vpn Trading_VPN --to ny --evidence take
   failover failback --all --to ny --yes --xa decisions.yaml --accept-risk "agreed with the desk: duplicates are dropped"
 """
 Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
@@ -188,7 +189,9 @@ def failback(
     evidence: Annotated[
         Path | None,
         typer.Option(
-            "--evidence", metavar="REPORT", help="report.json of `pipeline reconcile` that shows it is safe."
+            "--evidence",
+            metavar="REPORT|take",
+            help="report.json of `compare` that shows it is safe; take: read and compare both sites now.",
         ),
     ] = None,
     evidence_age: Annotated[
@@ -200,6 +203,7 @@ def failback(
     *,
     begin: Beginning,
 ) -> None:
+    from orchestrator.cli.evidence import TAKE, taken_evidence
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
@@ -217,6 +221,8 @@ def failback(
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     if evidence is not None:
+        if str(evidence) == TAKE:
+            evidence = taken_evidence(tools, plan, as_json=begin.as_json)
         plan = with_evidence(tools, plan, evidence, seconds_of("--evidence-age", evidence_age))
     raise typer.Exit(start(tools, plan, "failback", begin))
 

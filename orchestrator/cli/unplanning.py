@@ -116,7 +116,7 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
     )
     found = objections(report, wanted, now=tools.clock.now(), fresh_s=fresh_s)
     if found:
-        hint = "take both snapshots anew with --run, reconcile them, and fail back right after"
+        hint = "take it now: --evidence take; or take both snapshots again with --run, and reconcile them"
         if {one.code for one in found} == {"evidence-verdict"}:
             hint = (
                 "once that is consumed or explained, take both snapshots anew; or go back all the same, by name: "

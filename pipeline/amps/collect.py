@@ -32,7 +32,7 @@ from pipeline.places import Place
 from pipeline.rows import LOG, EndpointKey, Message, digest_of
 
 # What no dump tells of any message.
-UNKNOWN = ("replicated", "redeliveries")
+UNKNOWN = ("replicated", "redeliveries", "expires_at", "dmq_eligible", "priority")
 NO_TIME = "its time is not there, or not in UTC"
 
 

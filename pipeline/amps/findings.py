@@ -9,7 +9,7 @@ from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Topic
 from pipeline.amps.journals import findings_of_log, findings_of_unread
-from pipeline.amps.report import CAUSES, HARMLESS, InstanceReport, SowReport
+from pipeline.amps.report import CAUSES, HARMLESS, InstanceReport, KeptTopic, SowReport
 
 if TYPE_CHECKING:
     from pipeline.amps.sow import SowSide
@@ -53,12 +53,26 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
             )
             hint = "name them with --keys TOPIC.TYPE=/FIELD" if not topic.keys else ""
             yield Finding(level=Level.UNKNOWN, code="sow-not-rebuilt", message=text, hint=hint)
+        if topic.keyless and topic.is_rebuilt and topic.keys:
+            yield _of_keyless(label, topic)
         for cause, count in sorted(topic.differences.items()):
             # Seed 002: a record that outlives its message in the log is normal operation, until the SOW is lost.
             level = Level.NOTE if cause == "aged-out" else _level(cause)
             which = f"{counted(count, 'record is', 'records are')} not what the log makes of"
             text = f"{label}: {which} {'it' if count == 1 else 'them'}: {CAUSES[cause]}"
             yield Finding(level=level, code=f"sow-log-{cause}", message=text)
+
+
+def _of_keyless(label: str, topic: KeptTopic) -> Finding:
+    """Messages without any field of the key: of a key that none has, the name is wrong."""
+    fields = " and ".join(topic.keys or ())
+    has = f"; the first has: {topic.fields}" if topic.fields else ""
+    if topic.keyless == topic.messages:
+        text = f"{label}: no message has {fields}{has}"
+        hint = f"name the key with --keys {topic.topic}.{topic.message_type}=/FIELD"
+        return Finding(level=Level.UNKNOWN, code="sow-key-absent", message=text, hint=hint)
+    text = f"{label}: {counted(topic.keyless, 'message has', 'messages have')} no {fields}{has}"
+    return Finding(level=Level.UNKNOWN, code="sow-key-missing", message=text)
 
 
 def _of_definitions(topic: Topic, left: SowSide, right: SowSide, other_keys: int) -> Iterator[Finding]:

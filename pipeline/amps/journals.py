@@ -2,7 +2,8 @@
 
 Rules: facts on AMPS, sections 8.1 (what may be compared across instances, and that a publisher's order must be equal)
 and 9 (a message that is not above the highest number seen of its publisher is discarded as a duplicate; so what an
-asynchronous link had not carried over when the publisher went on at the mate stays behind for good).
+asynchronous link had not carried over when the publisher resumed at the mate stays behind for good). The steps are those
+of ``sql/journals.sql``.
 """
 
 from __future__ import annotations
@@ -11,182 +12,138 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from pipeline.amps.instance import Instance
-from pipeline.amps.log import IDENTITY, TOPIC, Log, highest_sequences, open_log
+from pipeline.amps.log import open_log
 from pipeline.amps.report import ABSENCES, HARMLESS, JournalsReport, LoggedTopic, LogReport, Remains, Unread
-from pipeline.order import steps_back
+from pipeline.engines.executor import Executor, Row, Script
+from pipeline.layout import MICROS
+from pipeline.places import Place
 
 _REMAINS_MAX = 20
-_KEY = (*TOPIC, *IDENTITY)
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class JournalsOutcome:
-    """The report, and as tables the messages that differ and what could not be read."""
+    """The report; ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
 
     report: JournalsReport
-    differences: DataFrame
-    unread: DataFrame
+    write: Callable[[Place], None]
     close: Callable[[], None]
 
 
 def compare_journals(
-    spark: SparkSession, left: Instance, right: Instance, skew_s: float, clock: Clock, say: Say = lambda _: None
+    engine: Executor, left: Instance, right: Instance, skew_s: float, clock: Clock, say: Say = lambda _: None
 ) -> JournalsOutcome:
-    """Compare two logs. ``skew_s``: how far the instances' clocks may be apart. Call it inside of ``spark_faults``."""
+    """Compare two logs. ``skew_s``: how far the instances' clocks may be apart."""
     logs = []
-    for instance in (left, right):
+    for side, instance in zip("lr", (left, right), strict=True):
         say(f"reading {counted(len(instance.journals), 'dump')} of {instance.name}")
-        logs.append(open_log(spark, instance.name, instance.journals))
+        logs.append(open_log(engine, side, instance))
     say("comparing the two logs")
-    return _Comparison(logs[0], logs[1], skew_s, clock).run()
+    return _Comparison(engine, logs[0], logs[1], skew_s, clock).run()
 
 
 class _Comparison:
     """One of them."""
 
-    def __init__(self, left: Log, right: Log, skew_s: float, clock: Clock) -> None:
-        self._left, self._right = left, right
-        self._skew = round(skew_s * 1e6)
+    def __init__(self, engine: Executor, left: LogReport, right: LogReport, skew_s: float, clock: Clock) -> None:
+        self._engine, self._left, self._right = engine, left, right
+        self._script = Script("journals", engine)
+        self._skew = round(skew_s * MICROS)
         self._clock = clock
 
     def run(self) -> JournalsOutcome:
-        judged = self._judged().persist(StorageLevel.MEMORY_AND_DISK)
+        self._judge()
         report = JournalsReport(
             created_at=self._clock.now(),
-            left=self._left.report,
-            right=self._right.report,
-            topics=self._topics(judged),
-            remains=self._remains(judged),
+            engine=self._engine.name,
+            left=self._left,
+            right=self._right,
+            topics=self._topics(),
+            remains=self._remains(),
         )
         report = report.model_copy(update={"findings": tuple(_findings(report))})
-        different = judged.where("class IS NOT NULL")
+        return JournalsOutcome(report, self._write, self._engine.release)
 
-        def close() -> None:
-            judged.unpersist()
-            self._left.close()
-            self._right.close()
+    def _judge(self) -> None:
+        """The table ``judged``: one row for each identity of a topic."""
+        script = self._script
+        for side in "lr":
+            script.view("publishers", f"publishers_{side}", side=side)
+            script.view("topics", f"topics_{side}", side=side)
+        script.view("messages")
+        is_changed = script.text("is_changed")
+        whys = {
+            "why_l": self._why("l", "r", self._right),
+            "why_r": self._why("r", "l", self._left),
+        }
+        script.hold("judged", is_changed=is_changed, **whys)
 
-        return JournalsOutcome(report, different, self._left.unread.unionByName(self._right.unread), close)
-
-    def _judged(self) -> DataFrame:
-        """One row for each identity of a topic, with ``class`` (None: equal) and, for what one side has, ``why``."""
-        sides = [log.messages.withColumn("side", F.lit(n)) for n, log in enumerate((self._left, self._right))]
-        folds = [
-            fold
-            for n, letter in enumerate("lr")
-            for fold in (
-                F.count(F.when(F.col("side") == n, 1)).alias(f"n_{letter}"),
-                F.min(F.when(F.col("side") == n, F.col("txid"))).alias(f"txid_{letter}"),
-                F.min(F.when(F.col("side") == n, F.col("micros"))).alias(f"micros_{letter}"),
-                F.min(F.when(F.col("side") == n, F.col("digest"))).alias(f"digest_{letter}"),
-            )
-        ]
-        one = sides[0].unionByName(sides[1]).groupBy(*_KEY).agg(*folds)
-        for letter, log in (("l", self._left), ("r", self._right)):
-            highest = highest_sequences(log.messages).withColumnRenamed("highest", f"highest_{letter}")
-            topics = log.messages.select(*TOPIC, F.lit(True).alias(f"topic_{letter}")).distinct()
-            one = one.join(highest, "client", "left").join(F.broadcast(topics), list(TOPIC), "left")
-        changed = F.col("digest_l") != F.col("digest_r")
-        kind = F.when(F.col("n_l") == 0, "extra").when(F.col("n_r") == 0, "missing").when(changed, "changed")
-        why = F.when(F.col("n_r") == 0, self._why("l", "r", self._right.report)).when(
-            F.col("n_l") == 0, self._why("r", "l", self._left.report)
-        )
-        copies = (F.col("n_l") > 1) | (F.col("n_r") > 1)
-        return one.withColumn("class", F.coalesce(kind, F.when(copies, "duplicate"))).withColumn("why", why)
-
-    def _why(self, own: str, other: str, log: LogReport) -> Column:
-        """Why the log of ``other`` has not what that of ``own`` has. A comparison with an unknown is never true."""
-        begins = None if log.first_at is None else round(log.first_at * 1e6)
-        is_older = F.col(f"micros_{own}") + self._skew < F.lit(begins)
-        # A younger log that begins with a resynchronisation has later times for old messages: numbers come first.
-        is_higher = F.col("sequence") > F.col(f"highest_{other}")
+    def _why(self, own: str, other: str, log: LogReport) -> str:
         # What could not be read of the log may be this message.
-        absent, lost = (F.lit(word if log.is_whole else "unknown") for word in ("topic-absent", "lost"))
-        return (
-            F.when(F.col(f"topic_{other}").isNull(), absent)
-            .when(is_higher, "not-yet-replicated")
-            .when(is_older, "aged-out")
-            .when(F.col(f"highest_{other}").isNull(), "not-yet-replicated")
-            .otherwise(lost)
+        absent, lost = (word if log.is_whole else "unknown" for word in ("topic-absent", "lost"))
+        begins = "NULL" if log.first_at is None else round(log.first_at * MICROS)
+        return self._script.text(
+            "why", own=own, other=other, absent=absent, lost=lost, skew=self._skew, begins=begins
         )
 
-    def _topics(self, judged: DataFrame) -> tuple[LoggedTopic, ...]:
-        both = (F.col("n_l") > 0) & (F.col("n_r") > 0)
-        sums = judged.groupBy(*TOPIC).agg(
-            *[F.sum(f"n_{side}").alias(f"n_{side}") for side in "lr"],
-            *[F.sum(F.greatest(F.col(f"n_{side}") - 1, F.lit(0))).alias(f"copies_{side}") for side in "lr"],
-            F.count(F.when(F.col("digest_l") != F.col("digest_r"), 1)).alias("changed"),
-            F.count(F.when(both & (F.isnull("digest_l") | F.isnull("digest_r")), 1)).alias("unverified"),
-        )
+    def _topics(self) -> tuple[LoggedTopic, ...]:
         whys: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: {"missing": {}, "extra": {}})
-        for row in judged.where("why IS NOT NULL").groupBy(*TOPIC, "class", "why").count().collect():
-            whys[row["topic"], row["message_type"]][row["class"]][row["why"]] = row["count"]
-        own = [_steps(log.messages, "txid", "sequence") for log in (self._left, self._right)]
-        across = _steps(judged.where(both), "txid_l", "txid_r")
-        topics = []
-        for row in sums.orderBy(*TOPIC).collect():
-            key = (row["topic"], row["message_type"])
-            topics.append(
-                LoggedTopic(
-                    topic=key[0],
-                    message_type=key[1],
-                    left=row["n_l"],
-                    right=row["n_r"],
-                    missing=whys[key]["missing"],
-                    extra=whys[key]["extra"],
-                    changed=row["changed"],
-                    unverified=row["unverified"],
-                    duplicates_left=row["copies_l"],
-                    duplicates_right=row["copies_r"],
-                    backwards_left=own[0].get(key, 0),
-                    backwards_right=own[1].get(key, 0),
-                    order_breaks=across.get(key, 0),
-                )
+        for row in self._script.rows("whys"):
+            whys[_topic(row)][row["class"]][row["why"]] = row["number"]
+        own = [self._breaks(self._script.text("own_order", side=side)) for side in "lr"]
+        across = self._breaks(self._script.text("order_across"))
+        return tuple(
+            LoggedTopic(
+                topic=row["topic"],
+                message_type=row["message_type"],
+                left=row["n_l"],
+                right=row["n_r"],
+                missing=whys[_topic(row)]["missing"],
+                extra=whys[_topic(row)]["extra"],
+                changed=row["changed"],
+                unverified=row["unverified"],
+                duplicates_left=row["copies_l"],
+                duplicates_right=row["copies_r"],
+                backwards_left=own[0].get(_topic(row), 0),
+                backwards_right=own[1].get(_topic(row), 0),
+                order_breaks=across.get(_topic(row), 0),
             )
-        return tuple(topics)
-
-    def _remains(self, judged: DataFrame) -> tuple[Remains, ...]:
-        spooled = F.coalesce("micros_l", "micros_r")
-        found = (
-            judged.where("why = 'lost'")
-            .groupBy("class", "client")
-            .agg(
-                F.count("*").alias("messages"),
-                *[F.min("sequence").alias("first"), F.max("sequence").alias("last")],
-                *[F.min(spooled).alias("from"), F.max(spooled).alias("to")],
-            )
-            .orderBy(F.desc("messages"), "class", "client")
-            .limit(_REMAINS_MAX)
+            for row in self._script.rows("sums")
         )
+
+    def _breaks(self, places: str) -> dict[tuple[str, str], int]:
+        """For each topic: how often, within one publisher, a value falls along another."""
+        order = Script("order", self._engine)
+        rows = order.rows("breaks", rows=places, by="topic, message_type, client", group="topic, message_type")
+        return {_topic(row): row["breaks"] for row in rows}
+
+    def _remains(self) -> tuple[Remains, ...]:
         return tuple(
             Remains(
                 side="left" if row["class"] == "missing" else "right",
                 client=row["client"],
                 messages=row["messages"],
-                first_sequence=row["first"],
-                last_sequence=row["last"],
-                first_at=None if row["from"] is None else row["from"] / 1e6,
-                last_at=None if row["to"] is None else row["to"] / 1e6,
+                first_sequence=row["first_sequence"],
+                last_sequence=row["last_sequence"],
+                first_at=None if row["first_micros"] is None else row["first_micros"] / 1e6,
+                last_at=None if row["last_micros"] is None else row["last_micros"] / 1e6,
             )
-            for row in found.collect()
+            for row in self._script.rows("remains", most=_REMAINS_MAX)
         )
 
+    def _write(self, place: Place) -> None:
+        self._engine.write(self._script.text("table"), place.child("differences"), is_small=False)
+        unread = [self._script.text("quarantine", dumps=f"dumps_{side}") for side in "lr"]
+        self._engine.write(" UNION ALL ".join(unread), place.child("quarantine"), is_small=True)
 
-def _steps(rows: DataFrame, along: str, value: str) -> dict[tuple[str, str], int]:
-    """For each topic: how often, within one publisher, ``value`` falls along ``along``."""
-    by = [*TOPIC, "client"]
-    values = (F.col(along).alias("along"), F.col(value).alias("value"), F.col(value).alias("to_value"))
-    steps = steps_back(rows.select(*by, *values), by).groupBy(*TOPIC).agg(F.sum("steps").alias("steps"))
-    return {(row["topic"], row["message_type"]): row["steps"] for row in steps.collect()}
+
+def _topic(row: Row) -> tuple[str, str]:
+    return row["topic"], row["message_type"]
 
 
 def _findings(report: JournalsReport) -> list[Finding]:
@@ -196,7 +153,13 @@ def _findings(report: JournalsReport) -> list[Finding]:
         label = f"{topic.topic} ({topic.message_type})"
         for own, kind, other in sides:
             for why, count in sorted(getattr(topic, kind).items()):
-                level = Level.UNKNOWN if why == "unknown" else Level.NOTE if why in HARMLESS else Level.ERROR
+                level = (
+                    Level.UNKNOWN
+                    if why in ("unknown", "undecided")
+                    else Level.NOTE
+                    if why in HARMLESS
+                    else Level.ERROR
+                )
                 level = Level.WARNING if why == "aged-out" else level
                 which = f"{counted(count, 'message')} of {own} {'is' if count == 1 else 'are'}"
                 text = f"{label}: {which} not in the log of {other}: {ABSENCES[why]}"

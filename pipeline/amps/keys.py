@@ -7,19 +7,18 @@ are matched by their key fields, as facts on AMPS, section 8.1, says for topics 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from typing import Any
 
 from orchestrator.errors import DefinitionError
 from pipeline.amps.instance import Topic
 
 _JSON = frozenset({"json"})
 _FIX = frozenset({"fix", "nvfix"})
-_PLAIN = re.compile(r"[A-Za-z0-9_.\- ]+")
+_FIELDS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +56,78 @@ def common_fields(left: Definition | None, right: Definition | None) -> tuple[st
     return tuple(sorted({*(left.fields if left else ()), *(right.fields if right else ())}))
 
 
-def key_of(fields: Mapping[Topic, Sequence[str]], data: str = "data") -> Column:
-    """The key of a row with ``topic``, ``message_type`` and a payload; None where none of its fields is there."""
-    text = F.col(data).cast("string")
-    found = F.lit(None).cast("string")
-    for topic, paths in fields.items():
-        is_it = (F.col("topic") == topic.name) & (F.col("message_type") == topic.message_type)
-        values = [_value(text, topic.message_type, path) for path in paths]
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The fields of keys by topic, for a reader of payloads."""
+
+    fields: Mapping[Topic, Sequence[str]]
+
+    @classmethod
+    def of(cls, plain: Iterable[Sequence[Any]]) -> Keys:
+        """From what ``plain`` gave."""
+        return cls({Topic(topic, message_type): tuple(fields) for topic, message_type, fields in plain})
+
+    @property
+    def plain(self) -> list[list[object]]:
+        """The same as JSON can hold it."""
+        return [[topic.name, topic.message_type, list(fields)] for topic, fields in self.fields.items()]
+
+    def __contains__(self, topic: Topic) -> bool:
+        return topic in self.fields
+
+    def key_of(self, data: bytes, topic: Topic) -> str | None:
+        """The key in a payload; None where none of its fields is there, or the topic's are not known."""
+        paths = self.fields.get(topic)
+        if not paths:
+            return None
+        values = _values(data, topic.message_type, paths)
+        if all(value is None for value in values):
+            return None
         # An array as JSON: unlike a joined text, no two different keys look alike.
-        key = F.when(F.coalesce(*values).isNotNull(), F.to_json(F.array(*values)))
-        found = F.when(is_it, key).otherwise(found)
-    return found
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
-def _value(text: Column, message_type: str, path: str) -> Column:
+def fields_in(data: bytes, message_type: str) -> str | None:
+    """The names of a payload's first fields, for a person who named one that is not there."""
     if message_type in _JSON:
-        return F.get_json_object(text, _json_path(path))
-    name = re.escape(path.strip("/"))
-    pattern = rf"(?:^|\x01){name}=([^\x01]*)"
-    return F.when(text.rlike(pattern), F.regexp_extract(text, pattern, 1))
+        found = _document(data)
+        names = list(found) if isinstance(found, dict) else []
+    else:
+        names = [part.partition("=")[0] for part in _text(data).split("\x01") if "=" in part]
+    return ", ".join(names[:_FIELDS_SHOWN]) or None
 
 
-def _json_path(path: str) -> str:
-    steps = path.strip("/").split("/")
-    for step in steps:
-        if not _PLAIN.fullmatch(step):
-            raise DefinitionError(f"the key field {path} cannot be read from JSON", hint="plain names alone are")
-    return "$" + "".join(f"['{step}']" for step in steps)
+def _values(data: bytes, message_type: str, paths: Sequence[str]) -> list[str | None]:
+    if message_type in _JSON:
+        document = _document(data)
+        return [_at(document, path) for path in paths]
+    text = _text(data)
+    return [_tag(text, path.strip("/")) for path in paths]
+
+
+def _document(data: bytes) -> object:
+    """A JSON payload, its numbers as they are written: 1 and 1.0 are two keys, as they are to whoever hashes text."""
+    try:
+        return json.loads(_text(data), parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _at(document: object, path: str) -> str | None:
+    found = document
+    for step in path.strip("/").split("/"):
+        if not isinstance(found, dict) or step not in found:
+            return None
+        found = found[step]
+    if found is None or isinstance(found, str):
+        return found
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+
+def _tag(text: str, name: str) -> str | None:
+    found = re.search(rf"(?:^|\x01){re.escape(name)}=([^\x01]*)", text)
+    return None if found is None else found[1]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

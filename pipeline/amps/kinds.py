@@ -15,3 +15,9 @@ KINDS = (("delete", DELETION), ("delta", PART), ("publish", WHOLE))
 def is_message(entry_type: str) -> bool:
     """Does an entry of this type belong to a message?"""
     return any(word in entry_type.lower() for word, _ in KINDS)
+
+
+def kind_of(entry_type: str) -> str | None:
+    """What an entry of this type is to a message; None for one that is no message."""
+    name = entry_type.lower()
+    return next((kind for word, kind in KINDS if word in name), None)

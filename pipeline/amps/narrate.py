@@ -37,6 +37,7 @@ def journal_lines(report: JournalsReport) -> Iterator[str]:
         numbers_from = f"{one.first_sequence} to {one.last_sequence}"
         yield f"  {counted(one.messages, 'message')} of publisher {one.client} in {log.name}: {numbers_from}{span}"
     yield from _findings(report.findings)
+    yield f"compared on {report.engine}"
 
 
 def sow_lines(report: SowReport) -> Iterator[str]:
@@ -60,6 +61,7 @@ def sow_lines(report: SowReport) -> Iterator[str]:
         yield f"and {counted(len(report.topics) - _TOPICS_MAX, 'more topic')}"
     yield from _samples(report.samples)
     yield from _findings(report.findings)
+    yield f"compared on {report.engine}"
 
 
 def _log(word: str, log: LogReport) -> Iterator[str]:

@@ -1,205 +1,135 @@
-"""The dumps as Spark tables: every executor reads whole dump files, in batches, and keeps what it could not read.
+"""The records of dumps as Arrow batches, for whichever engine asks: each with digest and keys, without its payload.
 
-One file is one piece of work: only from its beginning is it certain where a record begins. Rows with a ``reason`` are
-what could not be read, with file and offset; no other rows are lost. The files are opened through PyArrow, so a URI
-works on a cluster wherever PyArrow knows its scheme.
+One file is one piece of work: only from its beginning is it certain where a record starts, as a payload may hold whole
+records that look like the dump's own. Rows with a ``reason`` are what could not be read, with file and offset; no other
+rows are lost. The files are opened through PyArrow, so a URI works wherever PyArrow knows its scheme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO, Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from orchestrator.errors import DefinitionError
 from pipeline.amps.files import open_dump, pieces_of, remark_on
+from pipeline.amps.instance import Topic, topic_of
 from pipeline.amps.journal_dump import Entry, JournalDump
+from pipeline.amps.keys import Keys, fields_in
+from pipeline.amps.kinds import kind_of
 from pipeline.amps.sow_dump import SowDump, SowRecord
 from pipeline.amps.text import Quarantined
-from pipeline.places import Place
 from pipeline.rows import digest_of
 
 _ROWS_A_BATCH = 4096
-_BYTES_A_BATCH = 16 << 20
-_SEPARATOR = "\n"
+What = Literal["journal", "sow"]
 
 _COMMON = [
     pa.field("file", pa.string()),
-    pa.field("offset", pa.int64()),
+    pa.field("place", pa.int64()),
     pa.field("reason", pa.string()),
     pa.field("length", pa.int64()),
     pa.field("excerpt", pa.binary()),
-]
-_JOURNAL = [
-    pa.field("entry", pa.int64()),
-    pa.field("type", pa.string()),
-    pa.field("txid", pa.int64()),
-    pa.field("source_txid", pa.string()),
-    pa.field("source", pa.string()),
-    pa.field("client", pa.string()),
-    pa.field("sequence", pa.int64()),
     pa.field("topic", pa.string()),
     pa.field("message_type", pa.string()),
-    pa.field("micros", pa.int64()),
-    pa.field("expiration", pa.int64()),
-    pa.field("size", pa.int64()),
-    pa.field("data", pa.binary()),
-    pa.field("rep_path", pa.string()),
-    pa.field("digest", pa.binary()),
-]
-_SOW = [
-    pa.field("key", pa.string()),
     pa.field("txid", pa.int64()),
     pa.field("micros", pa.int64()),
     pa.field("expiration", pa.int64()),
-    pa.field("size", pa.int64()),
-    pa.field("data", pa.binary()),
     pa.field("digest", pa.binary()),
+    # The key by the instance's own definition and by both sides' fields; where it is not there, once for each topic of a
+    # file, what is there instead.
+    pa.field("own_key", pa.string()),
+    pa.field("pair_key", pa.string()),
+    pa.field("fields", pa.string()),
 ]
-_SCHEMAS = {"amps_journal_dump": pa.schema(_COMMON + _JOURNAL), "amps_sow_dump": pa.schema(_COMMON + _SOW)}
-_SPARK_TYPES = {pa.string(): "string", pa.int64(): "bigint", pa.binary(): "binary"}
-_COMPUTED = "digest"
+_SCHEMAS: Mapping[str, pa.Schema] = {
+    "journal": pa.schema(
+        [
+            *_COMMON,
+            pa.field("type", pa.string()),
+            pa.field("kind", pa.string()),
+            pa.field("client", pa.string()),
+            pa.field("sequence", pa.int64()),
+        ]
+    ),
+    "sow": pa.schema([*_COMMON, pa.field("sow_key", pa.string())]),
+}
 
 
-def journal_entries(spark: SparkSession, files: Sequence[Place]) -> DataFrame:
-    """The entries of these dumps of ``amps_journal_dump``, and what could not be read of them."""
-    return _table(spark, _JournalSource, files)
+def schema_of(what: str) -> pa.Schema:
+    """The columns of journals' entries, or of a SOW's records."""
+    return _SCHEMAS[what]
 
 
-def sow_records(spark: SparkSession, files: Sequence[Place]) -> DataFrame:
-    """The records of these dumps of ``amps_sow_dump -v``, and what could not be read of them."""
-    return _table(spark, _SowSource, files)
+def batches_of(what: str, address: str, settings: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """The records of one dump of ``amps_journal_dump`` or ``amps_sow_dump -v``, and what could not be read of it.
+
+    ``settings``: ``own`` and ``pair``, the fields of keys by topic (``pipeline.amps.keys.Keys.plain``). Raises
+    ``OSError``.
+    """
+    schema = _SCHEMAS[what]
+    keys = Keys.of(settings.get("own", ())), Keys.of(settings.get("pair", ()))
+    columns: list[list[object]] = [[] for _ in schema]
+    with open_dump(address) as stream:
+        for row in _rows(what, address, stream, keys):
+            for column, field in zip(columns, schema, strict=True):
+                column.append(row.get(field.name))
+            if len(columns[0]) >= _ROWS_A_BATCH:
+                yield _batch(columns, schema)
+                columns = [[] for _ in schema]
+    if columns[0]:
+        yield _batch(columns, schema)
 
 
-def readable(rows: DataFrame) -> DataFrame:
-    """What was read."""
-    return rows.where(F.col("reason").isNull())
+def _batch(columns: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def quarantine(rows: DataFrame) -> DataFrame:
-    """What was not: one row for each piece with file, offset and how it begins, or for a remark on a whole file."""
-    return rows.where(F.col("reason").isNotNull()).select("file", "offset", "length", "reason", "excerpt")
-
-
-def _table(spark: SparkSession, source: type[_Source], files: Sequence[Place]) -> DataFrame:
-    if not files:
-        return spark.createDataFrame([], _ddl(source.name()))
-    for file in files:
-        if not file.exists():
-            raise DefinitionError("there is no such dump", file=file.name)
-    spark.dataSource.register(source)
-    return spark.read.format(source.name()).option("files", _SEPARATOR.join(file.name for file in files)).load()
-
-
-def _ddl(name: str) -> str:
-    return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in _SCHEMAS[name])
-
-
-@dataclass
-class _File(InputPartition):
-    """One dump file."""
-
-    file: str
-
-
-class _Source(DataSource):
-    """What Spark asks of a format."""
-
-    reads: type[_Reader]
-
-    def schema(self) -> str:
-        return _ddl(self.name())
-
-    def reader(self, schema: Any) -> DataSourceReader:
-        return self.reads(self.options["files"].split(_SEPARATOR))
-
-
-class _Reader(DataSourceReader):
-    """Reads one dump in an executor."""
-
-    format: str
-
-    def __init__(self, files: Sequence[str]) -> None:
-        self._files = files
-
-    def partitions(self) -> Sequence[InputPartition]:
-        return [_File(file) for file in self._files]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        file = cast(_File, partition).file
-        schema = _SCHEMAS[self.format]
-        batch: list[dict[str, object]] = []
-        size = 0
-        with open_dump(file) as stream:
-            for row in self.rows(stream):
-                batch.append({"file": file, **row})
-                data = row.get("data")
-                size += len(data) if isinstance(data, bytes) else 0
-                if len(batch) >= _ROWS_A_BATCH or size >= _BYTES_A_BATCH:
-                    yield pa.RecordBatch.from_pylist(batch, schema)
-                    batch, size = [], 0
-        if batch:
-            yield pa.RecordBatch.from_pylist(batch, schema)
-
-    def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
-        """One dictionary for each record, piece that could not be read, or remark."""
-        raise NotImplementedError
-
-
-class _JournalReader(_Reader):
-    format = "amps_journal_dump"
-
-    def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
-        dump = JournalDump(stream)
-        found = 0
-        for one in pieces_of(dump):
-            found += isinstance(one, Entry)
-            yield _row(one, _JOURNAL)
-        yield from _remarks(dump.total, found)
-
-
-class _SowReader(_Reader):
-    format = "amps_sow_dump"
-
-    def rows(self, stream: IO[bytes]) -> Iterator[dict[str, object]]:
-        dump = SowDump(stream)
-        found = 0
-        for one in pieces_of(dump):
-            found += isinstance(one, SowRecord)
-            yield _row(one, _SOW)
-        yield from _remarks(dump.total, found)
-
-
-class _JournalSource(_Source):
-    reads = _JournalReader
-
-    @classmethod
-    def name(cls) -> str:
-        return "amps_journal_dump"
-
-
-class _SowSource(_Source):
-    reads = _SowReader
-
-    @classmethod
-    def name(cls) -> str:
-        return "amps_sow_dump"
-
-
-def _row(one: Entry | SowRecord | Quarantined, fields: Sequence[pa.Field]) -> dict[str, object]:
-    if isinstance(one, Quarantined):
-        return {"offset": one.offset, "reason": one.reason, "length": one.length, "excerpt": one.excerpt}
-    row = {field.name: getattr(one, field.name) for field in fields if field.name != _COMPUTED}
-    return {**row, "offset": one.offset, _COMPUTED: None if one.data is None else digest_of(one.data)}
-
-
-def _remarks(told: int | None, found: int) -> Iterator[dict[str, object]]:
-    """A remark is no piece of the dump, but something about the whole of it."""
-    remark = remark_on(told, found)
+def _rows(what: str, file: str, stream: IO[bytes], keys: tuple[Keys, Keys]) -> Iterator[dict[str, object]]:
+    """One dictionary for each record, piece that could not be read, or remark on the whole."""
+    dump = JournalDump(stream) if what == "journal" else SowDump(stream)
+    topic = None if what == "journal" else topic_of(file)
+    found, shown = 0, set[Topic]()
+    for one in pieces_of(dump):
+        if isinstance(one, Quarantined):
+            yield {
+                "file": file,
+                "place": one.offset,
+                "reason": one.reason,
+                "length": one.length,
+                "excerpt": one.excerpt,
+            }
+            continue
+        found += 1
+        whose = topic or (Topic(one.topic, one.message_type) if isinstance(one, Entry) else None)
+        assert whose is not None  # a SOW dump's name says its topic
+        row = {"file": file, "place": one.offset, **_record(one, whose), **_keyed(one.data, whose, keys)}
+        if row["own_key"] is None and whose in keys[0] and whose not in shown and one.data:
+            shown.add(whose)
+            row["fields"] = fields_in(one.data, whose.message_type)
+        yield row
+    remark = remark_on(dump.total, found)
     if remark is not None:
-        yield {"reason": remark}
+        yield {"file": file, "reason": remark}
+
+
+def _record(one: Entry | SowRecord, topic: Topic) -> dict[str, object]:
+    row: dict[str, object] = {
+        "topic": topic.name,
+        "message_type": topic.message_type,
+        "txid": one.txid,
+        "micros": one.micros,
+        "expiration": one.expiration,
+        "digest": None if one.data is None else digest_of(one.data),
+    }
+    if isinstance(one, SowRecord):
+        return {**row, "sow_key": one.key}
+    return {**row, "type": one.type, "kind": kind_of(one.type), "client": one.client, "sequence": one.sequence}
+
+
+def _keyed(data: bytes | None, topic: Topic, keys: tuple[Keys, Keys]) -> dict[str, object]:
+    own, pair = keys
+    if data is None or (topic not in own and topic not in pair):
+        return {"own_key": None, "pair_key": None}
+    return {"own_key": own.key_of(data, topic), "pair_key": pair.key_of(data, topic)}

@@ -17,7 +17,8 @@ from orchestrator.findings import Finding
 ABSENCES = {
     "lost": "the other instance has higher numbers of the same publisher, and will discard it as a duplicate",
     "not-yet-replicated": "higher than anything the other instance has of this publisher: may still arrive",
-    "aged-out": "older than the other instance's log",
+    "aged-out": "below every number of the publisher in the other instance's log: older than that log",
+    "undecided": "about as old as the other instance's log, which has nothing of the publisher: may have been there",
     "topic-absent": "the other instance's log has nothing of the topic",
     "unknown": "a part of the other log could not be read",
 }
@@ -119,6 +120,7 @@ class JournalsReport(_Strict):
 
     format: Literal["failover.journals/1"] = "failover.journals/1"
     created_at: float
+    engine: str = "spark"
     left: LogReport
     right: LogReport
     topics: tuple[LoggedTopic, ...]
@@ -130,7 +132,8 @@ class KeptTopic(_Strict):
     """One SOW topic of one instance, against what its own log makes of it.
 
     ``is_rebuilt`` false: the keys are not known, or not readable, so the log could not be turned into records.
-    ``rebuilt`` counts the records that the log alone gives; ``differences`` by ``CAUSES``.
+    ``rebuilt`` counts the records that the log alone gives; ``differences`` by ``CAUSES``. ``keyless``: how many of the
+    topic's ``messages``, records too, have none of the key's fields; ``fields``: what the first of them has.
     """
 
     topic: str
@@ -142,6 +145,9 @@ class KeptTopic(_Strict):
     same: int = 0
     unverified: int = 0
     differences: dict[str, int] = Field(default_factory=dict)
+    messages: int = 0
+    keyless: int = 0
+    fields: str | None = None
 
 
 class InstanceReport(_Strict):
@@ -179,6 +185,7 @@ class SowReport(_Strict):
 
     format: Literal["failover.sow/1"] = "failover.sow/1"
     created_at: float
+    engine: str = "spark"
     left: InstanceReport
     right: InstanceReport
     topics: tuple[PairedTopic, ...]

@@ -1,43 +1,43 @@
 """Compares the SOW topics of two instances: each with what its own log makes of it, and both with each other.
 
-Seed 002: replicated SOW topics are equal when every message is still in the transaction logs, both instances have
-processed all of them, and in the same order. Each difference is explained by which of these does not hold.
+Seed 002: a SOW is made of the messages that are still in the transaction log, in the order in which they were logged;
+the last message of a key is its record, a deletion ends it, and a record whose message has aged out of the log is valid
+in the SOW that has it and cannot be made again anywhere else. Replicated SOW topics are equal when every message is still
+in the logs, both instances have processed all of them, and in the same order. Each difference is explained by which of
+these does not hold (``sql/sow.sql``).
+
+What a deletion names is not documented: one whose payload holds the key fields ends that key, any other makes every
+older record of its topic uncertain. The unit of an expiration is not documented either: a record with one may be gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Literal
+from typing import Any, Literal
 
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from orchestrator.clock import Clock
 from pipeline.amps.findings import findings_of_sow
 from pipeline.amps.instance import Instance, Topic
-from pipeline.amps.keys import Definition, Definitions, common_fields, is_readable, key_of
-from pipeline.amps.log import TOPIC, Log, open_log, unread_of
-from pipeline.amps.pairing import paired
-from pipeline.amps.reader import quarantine, readable, sow_records
-from pipeline.amps.rebuild import NO_FIELDS, RECORD, Bounds, against_log
-from pipeline.amps.report import InstanceReport, KeptTopic, PairedTopic, SowReport, SowSample
+from pipeline.amps.keys import Definition, Definitions, Keys, common_fields, is_readable
+from pipeline.amps.log import open_log, unread_of
+from pipeline.amps.report import InstanceReport, KeptTopic, LogReport, PairedTopic, SowReport, SowSample
+from pipeline.engines.executor import Executor, Row, Script
+from pipeline.layout import MICROS
+from pipeline.places import Place
 
-_HELD = StorageLevel.MEMORY_AND_DISK
-_DIFFERENCE = ("where", "which", *RECORD, "cause", "other_sow_key")
 _WHERE: tuple[Literal["left", "right", "pair"], ...] = ("left", "right", "pair")
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class SowOutcome:
-    """The report, and as tables every difference and what could not be read."""
+    """The report; ``write`` makes the tables ``differences`` and ``quarantine`` in a directory."""
 
     report: SowReport
-    differences: DataFrame
-    unread: DataFrame
+    write: Callable[[Place], None]
     close: Callable[[], None]
 
 
@@ -54,40 +54,39 @@ class SowSide:
 
 
 def compare_sows(
-    spark: SparkSession, left: SowSide, right: SowSide, skew_s: float, clock: Clock, say: Say = lambda _: None
+    engine: Executor, left: SowSide, right: SowSide, skew_s: float, clock: Clock, say: Say = lambda _: None
 ) -> SowOutcome:
-    """Compare two instances' SOW topics. ``skew_s``: how far their clocks may be apart. Inside of ``spark_faults``."""
+    """Compare two instances' SOW topics. ``skew_s``: how far their clocks may be apart."""
     say("reading the dumps")
-    sides = [_Side(spark, one, other) for one, other in ((left, right), (right, left))]
+    sides = [_Side(engine, "l", left, right), _Side(engine, "r", right, left)]
     topics = sorted({*left.instance.sow} & {*right.instance.sow})
     unlike = [topic for topic in topics if _fields(left, topic) != _fields(right, topic)]
     apart = [topic for topic in unlike if _fields(left, topic) and _fields(right, topic)]
     say("rebuilding each SOW from its log")
-    counts = [side.counted() for side in sides]
+    states = [side.states(is_pair_key=bool(unlike)) for side in sides]
     say("comparing the two")
-    states = [side.for_pairing(is_pair_key=bool(unlike)) for side in sides]
-    pairs = paired(states[0], states[1], apart=apart, skew_micros=round(skew_s * 1e6)).where(_is_one_of(topics))
-    found = [side.differences(name) for side, name in zip(sides, ("left", "right"), strict=True)]
-    judged = reduce(DataFrame.unionByName, [*found, _as_differences(pairs)]).persist(_HELD)
-    tallies = _tallied(judged)
+    _pair(engine, sides, states, topics, apart, round(skew_s * MICROS))
+    script = Script("sow", engine)
+    script.hold("judged")
+    tallies = _tallied(script)
     report = SowReport(
         created_at=clock.now(),
-        left=sides[0].report(counts[0], tallies["left"]),
-        right=sides[1].report(counts[1], tallies["right"]),
+        engine=engine.name,
+        left=sides[0].report(tallies["left"]),
+        right=sides[1].report(tallies["right"]),
         topics=tuple(_paired_topic(topic, tallies["pair"]) for topic in topics),
         samples=tuple(_samples(tallies)),
     )
     other_keys = {topic: sum(one.other_keys for one in tallies["pair"] if one.topic == topic) for topic in topics}
     report = report.model_copy(update={"findings": tuple(findings_of_sow(report, left, right, other_keys))})
 
-    def close() -> None:
-        judged.unpersist()
-        for side in sides:
-            side.close()
+    def write(place: Place) -> None:
+        engine.write(script.text("table"), place.child("differences"), is_small=False)
+        dumps = [f"{kind}_{side}" for side in "lr" for kind in ("dumps", "sows")]
+        unread = [Script("journals", engine).text("quarantine", dumps=one) for one in dumps]
+        engine.write(" UNION ALL ".join(unread), place.child("quarantine"), is_small=True)
 
-    differences = judged.where("cause IS NOT NULL").drop("other_sow_key")
-    unread = reduce(DataFrame.unionByName, [table for side in sides for table in side.unread])
-    return SowOutcome(report, differences, unread, close)
+    return SowOutcome(report, write, engine.release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,11 @@ class _Tally:
 
 
 class _Side:
-    """One instance's tables. ``key`` is by its own definition, ``pair_key`` by both sides' fields together."""
+    """One instance's tables. ``own_key`` is by its own definition, ``pair_key`` by both sides' fields together."""
 
-    def __init__(self, spark: SparkSession, own: SowSide, other: SowSide) -> None:
-        self._own = own
+    def __init__(self, engine: Executor, side: str, own: SowSide, other: SowSide) -> None:
+        self._engine, self._side, self._own = engine, side, own
+        self._script = Script("sow", engine)
         topics = sorted({*own.instance.sow, *other.instance.sow, *own.definitions})
         self._fields = {t: _fields(own, t) for t in topics if is_readable(t, own.keys_of(t))}
         pair_fields = {
@@ -115,65 +115,66 @@ class _Side:
             for t in topics
             if is_readable(t, own.keys_of(t)) and is_readable(t, other.keys_of(t))
         }
-        own_key, pair_key = key_of(self._fields), key_of(pair_fields)
-        keys = F.struct(own_key.alias("own"), pair_key.alias("pair"))
-        self.log: Log = open_log(
-            spark, own.instance.name, own.instance.journals, lambda rows: rows.withColumn("keys", keys), "keys"
-        )
-        self._messages = self.log.messages.select(
-            "*", F.col("keys.own").alias("key"), F.col("keys.pair").alias("pair_key")
-        ).drop("keys")
-        self._raw = _records(spark, own.instance, own_key, pair_key).persist(_HELD)
-        self._records = readable(self._raw)
-        told = self._raw.agg(F.max("txid").alias("last"), F.count("reason").alias("unread")).first()
-        assert told is not None  # an aggregation without groups has one row
-        log = self.log.report
-        self.bounds = Bounds(log.first_txid, log.last_txid, told["last"], log.is_whole)
-        self._unread_pieces: int = told["unread"]
-        self.judged = against_log(self._records, self._messages, self.bounds).persist(_HELD)
-        self.unread = (self.log.unread, quarantine(self._raw))
+        settings: Mapping[str, Any] = {"own": Keys(self._fields).plain, "pair": Keys(pair_fields).plain}
+        self.log: LogReport = open_log(engine, side, own.instance, settings)
+        engine.read(f"sows_{side}", "sow", list(own.instance.sow.values()), settings)
+        [told] = self._script.rows("sow_told", side=side)
+        self._sow_last, self._unread_pieces = told["last_txid"], told["unread"]
+        self._against_log(side, "own_key")
+        self._script.hold("against_log", f"own_{side}", name=side, **self.bounds)
+        rebuilt = [topic for topic in self._fields if topic in own.instance.sow]
+        engine.given(f"rebuilt_{side}", _topics_table(rebuilt))
 
-    def for_pairing(self, *, is_pair_key: bool) -> tuple[DataFrame, DataFrame, Bounds, int | None]:
-        """What the comparison with the mate needs: states by key, messages, bounds, when the log begins (µs)."""
-        begins = self.log.report.first_at
-        first = None if begins is None else round(begins * 1e6)
+    @property
+    def bounds(self) -> Mapping[str, str]:
+        """From where to where the log and the SOW dumps reach, in the instance's own transaction ids, as SQL."""
+        is_emptied = self.log.first_txid is None and self.log.is_whole
+        return {
+            "log_first": _number(self.log.first_txid),
+            "log_last": _number(self.log.last_txid),
+            "sow_last": _number(self._sow_last),
+            "is_emptied": str(is_emptied).upper(),
+            "absent": "not-in-log" if self.log.is_whole else "unknown",
+        }
+
+    def states(self, *, is_pair_key: bool) -> str:
+        """The table of states by the key that both sides have, made if it is another one than its own."""
         if not is_pair_key:
-            return self.judged, self._messages, self.bounds, first
-        records, messages = (table.withColumn("key", F.col("pair_key")) for table in (self._records, self._messages))
-        return against_log(records, messages, self.bounds), messages, self.bounds, first
+            return f"own_{self._side}"
+        name = f"pair_{self._side}"
+        self._against_log(name, "pair_key")
+        self._script.hold("against_log", f"paired_{self._side}", name=name, **self.bounds)
+        return f"paired_{self._side}"
 
-    def differences(self, where: str) -> DataFrame:
-        """Where this instance's SOW is not what its log makes of it."""
-        told = [topic for topic in self._fields if topic in self._own.instance.sow]
-        found = self.judged.where(F.col("cause").isNotNull() & _is_one_of(told))
-        named = found.withColumns({"where": F.lit(where), "which": F.lit(""), "other_sow_key": F.lit(False)})
-        return named.select(*_DIFFERENCE)
+    def _against_log(self, name: str, key: str) -> None:
+        script = self._script
+        script.view("records", f"records_{name}", key=key, side=self._side)
+        script.view("operations", f"operations_{name}", key=key, side=self._side)
+        script.view("last_operations", f"last_operations_{name}", name=name)
+        script.view("blind_deletions", f"blind_deletions_{name}", name=name)
 
-    def counted(self) -> dict[Topic, Row]:
-        """Records that are there, that the log gives, that agree, and whose content could not be compared."""
-        has, rebuilt, agrees = F.col("has"), F.col("is_rebuilt"), F.isnull("cause")
-        counted = self.judged.groupBy(*TOPIC).agg(
-            F.count(F.when(has, 1)).alias("records"),
-            F.count(F.when(rebuilt, 1)).alias("rebuilt"),
-            F.count(F.when(has & rebuilt & agrees & ~F.col("is_unverified"), 1)).alias("same"),
-            F.count(F.when(agrees & F.col("is_unverified"), 1)).alias("unverified"),
-        )
-        return {Topic(row["topic"], row["message_type"]): row for row in counted.collect()}
-
-    def report(self, counted: Mapping[Topic, Row], tallies: Sequence[_Tally]) -> InstanceReport:
+    def report(self, tallies: Sequence[_Tally]) -> InstanceReport:
         """What is told of this instance alone."""
+        counts = {_topic(row): row for row in self._script.rows("own_counts", side=self._side)}
+        keyless = {_topic(row): row for row in self._script.rows("keyless", side=self._side)}
         return InstanceReport(
-            log=self.log.report,
+            log=self.log,
             sow_files=len(self._own.instance.sow),
-            unread=unread_of(self.unread[1]) if self._unread_pieces else (),
+            unread=unread_of(self._engine, f"sows_{self._side}") if self._unread_pieces else (),
             unread_pieces=self._unread_pieces,
-            topics=tuple(self._topic(topic, counted.get(topic), tallies) for topic in sorted(self._own.instance.sow)),
+            topics=tuple(
+                self._topic(topic, counts.get(topic), keyless.get(topic), tallies)
+                for topic in sorted(self._own.instance.sow)
+            ),
         )
 
-    def _topic(self, topic: Topic, row: Row | None, tallies: Sequence[_Tally]) -> KeptTopic:
+    def _topic(self, topic: Topic, row: Row | None, keyless: Row | None, tallies: Sequence[_Tally]) -> KeptTopic:
         definition = self._own.keys_of(topic)
         is_rebuilt = topic in self._fields
         numbers = {name: row[name] for name in ("rebuilt", "same", "unverified")} if row and is_rebuilt else {}
+        if keyless and is_rebuilt:
+            keyed = keyless["messages"] - keyless["keyed"]
+            numbers |= {"messages": keyless["messages"], "keyless": keyed, "fields": keyless["fields"]}
         return KeptTopic(
             topic=topic.name,
             message_type=topic.message_type,
@@ -184,29 +185,51 @@ class _Side:
             **numbers,
         )
 
-    def close(self) -> None:
-        """Let go of the tables."""
-        self.judged.unpersist()
-        self._raw.unpersist()
-        self.log.close()
+
+def _pair(
+    engine: Executor,
+    sides: Sequence[_Side],
+    states: Sequence[str],
+    topics: Sequence[Topic],
+    apart: Sequence[Topic],
+    skew: int,
+) -> None:
+    """The table ``paired``. Only records that differ are looked up in the logs. The message behind a record is the entry
+    of the log with its transaction id; its client and sequence are the same at the mate (facts on AMPS, section 8.1)."""
+    script = Script("sow", engine)
+    for side in "lr":
+        for section in ("mate_publishers", "identities", "by_txid"):
+            script.view(section, f"{section}_{side}", name=side)
+    engine.given("in_both", _topics_table(topics))
+    engine.given("apart", _topics_table(apart, is_apart=True))
+    script.view("states", left=states[0], right=states[1])
+    later = [script.text("is_later", side=letter, **side.bounds) for letter, side in zip("lr", sides, strict=True)]
+    gone = [script.text("is_gone", side=letter, **side.bounds) for letter, side in zip("lr", sides, strict=True)]
+    astray = {
+        f"astray_{own}": script.text(
+            "astray",
+            own=own,
+            skew=skew,
+            begins="NULL" if mate.log.first_at is None else round(mate.log.first_at * MICROS),
+            lost="lost" if mate.log.is_whole else "unknown",
+        )
+        for own, mate in (("l", sides[1]), ("r", sides[0]))
+    }
+    script.view("paired", is_later=f"({' OR '.join(later)})", is_gone=f"({' OR '.join(gone)})", **astray)
 
 
-def _records(spark: SparkSession, instance: Instance, own_key: Column, pair_key: Column) -> DataFrame:
-    """The records of all dumps, each with the topic that its file's name says; without their payloads."""
-    told = [
-        part for t, place in instance.sow.items() for part in (F.lit(place.name), F.struct(F.lit(t[0]), F.lit(t[1])))
-    ]
-    rows = sow_records(spark, list(instance.sow.values())).withColumnRenamed("key", "sow_key")
-    topic = F.element_at(F.create_map(*told), F.col("file")) if told else F.struct(F.lit(""), F.lit(""))
-    rows = rows.withColumn("of", topic).withColumns({"topic": F.col("of.col1"), "message_type": F.col("of.col2")})
-    by_sow_key = F.concat(F.lit(NO_FIELDS), "sow_key")
-    return rows.select(
-        *TOPIC,
-        F.coalesce(own_key, by_sow_key).alias("key"),
-        F.coalesce(pair_key, by_sow_key).alias("pair_key"),
-        *("sow_key", "txid", "digest", "expiration"),
-        *("file", "offset", "length", "reason", "excerpt"),
-    )
+def _topics_table(topics: Sequence[Topic], *, is_apart: bool | None = None) -> pa.Table:
+    columns = {
+        "topic": pa.array([topic.name for topic in topics], pa.string()),
+        "message_type": pa.array([topic.message_type for topic in topics], pa.string()),
+    }
+    if is_apart is not None:
+        columns["is_apart"] = pa.array([is_apart] * len(topics), pa.bool_())
+    return pa.table(columns)
+
+
+def _number(value: int | None) -> str:
+    return "CAST(NULL AS BIGINT)" if value is None else str(value)
 
 
 def _fields(side: SowSide, topic: Topic) -> tuple[str, ...]:
@@ -214,31 +237,17 @@ def _fields(side: SowSide, topic: Topic) -> tuple[str, ...]:
     return definition.fields if definition else ()
 
 
-def _is_one_of(topics: Iterable[Topic]) -> Column:
-    found = F.lit(False)
-    for topic in topics:
-        found = found | ((F.col("topic") == topic.name) & (F.col("message_type") == topic.message_type))
-    return found
+def _topic(row: Row) -> Topic:
+    return Topic(row["topic"], row["message_type"])
 
 
-def _as_differences(pairs: DataFrame) -> DataFrame:
-    which = F.when(F.col("has_l") & F.col("has_r"), "differing").when(F.col("has_l"), "only_left")
-    named = pairs.withColumns({"where": F.lit("pair"), "which": which.otherwise("only_right")})
-    return named.select(*_DIFFERENCE)
-
-
-def _tallied(judged: DataFrame) -> dict[str, list[_Tally]]:
+def _tallied(script: Script) -> dict[str, list[_Tally]]:
     """By left, right and pair; one pass over everything that was judged."""
-    rows = judged.groupBy("where", *TOPIC, "which", "cause").agg(
-        *[F.count("*").alias("records"), F.count(F.when(F.col("other_sow_key"), 1)).alias("other_keys")],
-        *[F.min("key").alias("one"), F.max("key").alias("another")],
-    )
     found: dict[str, list[_Tally]] = {"left": [], "right": [], "pair": []}
-    for row in rows.orderBy("where", *TOPIC, "which", "cause").collect():
-        topic = Topic(row["topic"], row["message_type"])
+    for row in script.rows("tallies"):
         keys = tuple(sorted({row["one"], row["another"]}))
-        tally = _Tally(topic, row["which"], row["cause"], row["records"], row["other_keys"], keys)
-        found[row["where"]].append(tally)
+        tally = _Tally(_topic(row), row["which"], row["cause"], row["records"], row["other_keys"], keys)
+        found[row["compared"]].append(tally)
     return found
 
 

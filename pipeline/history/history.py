@@ -1,6 +1,6 @@
-"""Reads exported runs and kept checks, and puts the history of both together.
+"""Reads exported runs and kept checks, and puts the history of both together (``sql/history.sql``).
 
-The driver is given only what grows with runbooks, steps, services and devices; the facts themselves stay with Spark.
+This process is given only what grows with runbooks, steps, services and devices; the facts stay with the engine.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
 
 from orchestrator.clock import Clock, iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.reports.forecast import DrainForecast, Forecast, Range, StepForecast
-from pipeline.history import tables
+from pipeline.engines.executor import Executor, Row, Script
+from pipeline.history.reader import PARQUET
 from pipeline.history.report import (
     Drain,
     Drift,
@@ -34,22 +32,29 @@ from pipeline.places import Place
 from pipeline.runs import runs_in
 
 _UNREAD_SHOWN = 100
-_ENDINGS = (".jsonl", ".json", tables.PARQUET)
+_ENDINGS = (".jsonl", ".json", PARQUET)
+# A trend through fewer points is a line through noise. What a forecast is judged by: so many runs before the one that it
+# is about.
+_NUMBERS = {"fewest": 3, "week": 7 * 86_400, "days_30": 30 * 86_400}
+_REMEMBERED = 50
+# The facts of fewer files are one file.
+_FEW = 100_000
 Say = Callable[[str], None]
 Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryOutcome:
-    """The report, the forecast, and the facts they are made of. ``close`` lets go of what Spark holds."""
+    """The report and the forecast; ``write`` makes the table ``facts`` in a directory. ``close`` lets go of what the
+    engine holds."""
 
     report: HistoryReport
     forecast: Forecast
-    facts: DataFrame
+    write: Callable[[Place], None]
     close: Callable[[], None]
 
 
-def files_of(names: Sequence[str]) -> list[str]:
+def files_of(names: Sequence[str]) -> list[Place]:
     """The exports and kept checks at ``names``, which are files or directories. Raises ``DefinitionError``: none."""
     files = [file for name in names for file in _files(Place.of(name))]
     if not files:
@@ -59,64 +64,68 @@ def files_of(names: Sequence[str]) -> list[str]:
     return files
 
 
-def history_of(spark: SparkSession, files: Sequence[str], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
-    """The history of what lies in ``files``. Whoever calls it does so inside of ``spark_faults``."""
+def history_of(engine: Executor, files: Sequence[Place], clock: Clock, say: Say = lambda _: None) -> HistoryOutcome:
+    """The history of what lies in ``files``."""
     say(f"reading {counted(len(files), 'file')}")
-    read = tables.read_facts(spark, files).persist(StorageLevel.MEMORY_AND_DISK)
-    told = read.groupBy("kind").agg(F.count("*").alias("n"), F.countDistinct("run").alias("runs")).collect()
+    engine.read("facts_read", "facts", files, {})
+    script = Script("history", engine)
+    told = script.rows("counts")
     counts = {row["kind"]: row["n"] for row in told}
     runs = sum(row["runs"] for row in told if row["kind"] == "run")
-    facts = tables.each_once(read)
+    script.view("facts")
+    values = prepare(script)
     say(f"looking at {counted(runs, 'run')}")
     made_at = iso(clock.now())
     report = HistoryReport(
         made_at=made_at,
+        engine=engine.name,
         runs=runs,
         repeated_files=counts.get("run", 0) - runs,
-        checks=facts.where("kind = 'check'").select("at").distinct().count(),
+        checks=script.rows("checks")[0]["n"],
         unread_files=counts.get("unread", 0),
-        unread=tuple(
-            Unread(file=row["file"], why=row["state"])
-            for row in facts.where("kind = 'unread'").orderBy("file").limit(_UNREAD_SHOWN).collect()
-        ),
-        endings=_made(Ending, tables.endings(facts), "runbook", "outcome"),
-        outages=_made(Durations, tables.outages(facts), "runbook"),
-        phases=_made(Durations, tables.phases(facts), "runbook", "number", "step"),
-        drains=_made(Drain, tables.drains(facts), "service", "backlog", "hour"),
-        retries=_made(Retry, tables.retries(facts), "site", "device", "action"),
-        failures=_made(ReadingFailure, tables.failures(facts), "site", "reading", "error"),
-        drift=_made(Drift, tables.drift(facts), "site", "service", "check"),
-        prediction_errors=_made(PredictionError, tables.prediction_errors(facts), "runbook", "step"),
+        unread=_made(Unread, script.rows("unread", most=_UNREAD_SHOWN)),
+        endings=_made(Ending, script.rows("endings")),
+        outages=_made(Durations, script.rows("outages", **values)),
+        phases=_made(Durations, script.rows("phases", **values)),
+        drains=_made(Drain, script.rows("drains")),
+        retries=_made(Retry, script.rows("retries")),
+        failures=_made(ReadingFailure, script.rows("failures")),
+        drift=_made(Drift, script.rows("drift")),
+        prediction_errors=_made(PredictionError, script.rows("prediction_errors")),
     )
 
-    def close() -> None:
-        read.unpersist()
+    def write(place: Place) -> None:
+        engine.write(script.text("table"), place.child("facts"), is_small=len(files) < _FEW)
 
-    return HistoryOutcome(report, _forecast(facts, made_at, report.runs), facts, close)
+    return HistoryOutcome(report, _forecast(script, made_at, report.runs), write, engine.release)
 
 
-def _files(place: Place) -> list[str]:
-    """The names of the files at ``place``: itself, or those in it that end as exports do."""
+def prepare(script: Script) -> dict[str, str]:
+    """The views of the view ``facts`` that the tables are made of; returns what some of these need."""
+    for section in ("done", "rates", "numbered"):
+        script.view(section)
+    script.view("foretold", remembered=_REMEMBERED, fewest=_NUMBERS["fewest"])
+    return {"durations": script.text("durations", **_NUMBERS)}
+
+
+def _files(place: Place) -> list[Place]:
+    """The files at ``place``: itself, or those in it that end as exports do."""
     if not place.exists():
-        raise DefinitionError(f"{place.name} is not there")
+        raise DefinitionError(
+            f"{place.name} is not there", hint="`failover runs export --all --parquet DIR` makes it, and fills it"
+        )
     if not place.is_directory():
-        return [place.name]
-    return [file.name for file in place.files() if file.name.endswith(_ENDINGS)] + [
-        file.name for file in runs_in(place)
-    ]
+        return [place]
+    return [file for file in place.files() if file.name.endswith(_ENDINGS)] + runs_in(place)
 
 
-def _rows(table: DataFrame, *order: str) -> list[Row]:
-    return table.orderBy("simulated", *[F.col(name).asc_nulls_first() for name in order]).collect()
-
-
-def _made(model: type[Model], table: DataFrame, *order: str) -> tuple[Model, ...]:
-    """The rows of ``table`` as models, in order."""
-    return tuple(model(**_fields(model, row)) for row in _rows(table, *order))
+def _made(model: type[Model], rows: Sequence[Row]) -> tuple[Model, ...]:
+    """The rows as models, in order."""
+    return tuple(model(**_fields(model, row)) for row in rows)
 
 
 def _fields(model: type[BaseModel], row: Row) -> dict[str, Any]:
-    values = {name: value for name, value in row.asDict().items() if name in model.model_fields}
+    values = {name: value for name, value in row.items() if name in model.model_fields}
     if values.get("changed_at") is not None:
         values["changed_at"] = iso(values["changed_at"])
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
@@ -126,9 +135,7 @@ def _range(row: Row) -> Range:
     return Range(**_fields(Range, row))
 
 
-def _forecast(facts: DataFrame, made_at: str, runs: int) -> Forecast:
-    steps = _rows(tables.step_forecasts(facts), "runbook", "name", "service")
-    drains = _rows(tables.drain_forecasts(facts), "service")
+def _forecast(script: Script, made_at: str, runs: int) -> Forecast:
     return Forecast(
         made_at=made_at,
         runs=runs,
@@ -140,9 +147,10 @@ def _forecast(facts: DataFrame, made_at: str, runs: int) -> Forecast:
                 service=row["service"],
                 seconds=_range(row),
             )
-            for row in steps
+            for row in script.rows("step_forecasts")
         ),
         drains=tuple(
-            DrainForecast(simulated=row["simulated"], service=row["service"], rate=_range(row)) for row in drains
+            DrainForecast(simulated=row["simulated"], service=row["service"], rate=_range(row))
+            for row in script.rows("drain_forecasts")
         ),
     )

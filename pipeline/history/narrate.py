@@ -12,7 +12,7 @@ _ROWS_MAX = 20
 
 def lines_of(report: HistoryReport) -> Iterator[str]:
     """Line by line."""
-    yield f"{counted(report.runs, 'run')} and {counted(report.checks, 'check')}"
+    yield f"{counted(report.runs, 'run')} and {counted(report.checks, 'check')}, computed on {report.engine}"
     for one in report.unread[:_ROWS_MAX]:
         yield f"  not read: {one.file}: {one.why}"
     if report.unread_files > len(report.unread[:_ROWS_MAX]):

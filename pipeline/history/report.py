@@ -112,6 +112,7 @@ class HistoryReport(_Strict):
 
     format: Literal["failover.history/1"] = FORMAT
     made_at: str
+    engine: str = "spark"
     runs: int
     checks: int
     repeated_files: int = 0

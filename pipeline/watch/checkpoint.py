@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from json import dumps, loads
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -39,7 +39,14 @@ from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
 
-AGAIN = "take another directory: it begins with all readings that are there"
+AGAIN = "take another directory: it starts with all readings that are there"
+# So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
+BATCH_BYTES = 16 << 20
+# Names of files older than this, by the newest one, are forgotten, and such a file is not read any more. Four times
+# orchestrator.looks.KEPT_S: by then it is gone.
+REMEMBERED_S = 28 * 86_400.0
+# Without readings for so long a person should know, seconds.
+SILENT_S = 120.0
 
 
 @dataclass(slots=True)
@@ -73,6 +80,23 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """What came of one batch. ``touched``: the services it had readings of."""
+
+    number: int
+    lines: int
+    alerts: list[Alert]
+    touched: list[Key]
+    state: State
+
+
+def in_order(alert: Alert) -> tuple[str, str, str]:
+    """What alerts of a batch are sorted by: what was told of one queue at one moment stays in its order."""
+    data: dict[str, Any] = alert["data"]
+    return alert["time"], data["site"] or "", data["service"] or ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Stored:
     """A state as it is written: JSON has no keys of two parts."""
 
@@ -83,14 +107,28 @@ class _Stored:
 
 
 _STORED = TypeAdapter(_Stored)
+By = Literal["spark", "loop"]
+
+
+def encode_state(state: State) -> bytes:
+    """A state as it is kept."""
+    courses = [(*key, course) for key, course in sorted(state.courses.items())]
+    return _STORED.dump_json(_Stored(1, state.batch, state.totals, courses))
+
+
+def decode_state(data: bytes) -> State:
+    """The same read again. Raises ``ValidationError``."""
+    stored = _STORED.validate_json(data)
+    return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
 
 
 class _About(BaseModel):
-    """``watch.json``."""
+    """``watch.json``. ``by``: who follows it, as the two remember in different ways."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
+    by: By = "spark"
     id: str
     readings: str
     rules: Rules
@@ -115,10 +153,9 @@ class Checkpoint:
         if newest is None:
             return State()
         try:
-            stored = _STORED.validate_json(newest.read_bytes())
+            return decode_state(newest.read_bytes())
         except (OSError, ValidationError) as error:
             raise DefinitionError("the state of a watch cannot be read", file=newest, hint=AGAIN) from error
-        return State(stored.batch, stored.totals, {(site, service): one for site, service, one in stored.courses})
 
     def files_of(self, batch: int) -> list[Path]:
         """The files of this machine that Spark counts to ``batch``, the newest one: by its own list of them.
@@ -141,15 +178,17 @@ class Checkpoint:
 
     def commit(self, state: State, alerts: Iterable[Alert]) -> None:
         """Write the alerts of a batch, then the state after it. Raises ``OutputLost``."""
+        self.write_alerts(state.batch, alerts)
+        self.write(self.path / "state", f"{state.batch:010}.json", encode_state(state))
+        for old in self._states()[:-2]:
+            old.unlink(missing_ok=True)
+
+    def write_alerts(self, batch: int, alerts: Iterable[Alert]) -> None:
+        """Write the alerts of a batch, if there are any, over themselves if they are there. Raises ``OutputLost``."""
         lines = [dumps(alert, separators=(",", ":"), ensure_ascii=False) for alert in alerts]
         if lines:
             data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
-            self.write(self.alerts, f"alerts-{self.id}-{state.batch:010}.jsonl", data)
-        courses = [(*key, course) for key, course in sorted(state.courses.items())]
-        stored = _Stored(1, state.batch, state.totals, courses)
-        self.write(self.path / "state", f"{state.batch:010}.json", _STORED.dump_json(stored))
-        for old in self._states()[:-2]:
-            old.unlink(missing_ok=True)
+            self.write(self.alerts, f"alerts-{self.id}-{batch:010}.jsonl", data)
 
     def _states(self) -> list[Path]:
         return sorted((self.path / "state").glob("[0-9]*.json"))
@@ -167,8 +206,10 @@ class Checkpoint:
 
 
 @contextmanager
-def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> Iterator[Checkpoint]:
-    """The checkpoint in ``path``, held to the end of the block, begun if it is not there.
+def checkpoint_at(
+    path: Path, readings: str, rules: Rules, out: Path | None, by: By = "spark"
+) -> Iterator[Checkpoint]:
+    """The checkpoint in ``path``, held to the end of the block, begun by ``by`` if it is not there.
 
     Raises ``DefinitionError`` for one of other readings or rules, ``LeaseHeld`` when another process holds it, and
     ``OutputLost``.
@@ -186,7 +227,7 @@ def checkpoint_at(path: Path, readings: str, rules: Rules, out: Path | None) -> 
             raise LeaseHeld(f"another process watches with the checkpoint {path}") from error
         except OSError as error:
             raise OutputLost(f"the checkpoint {path} cannot be locked: {error.strerror}") from error
-        about = _about(path, readings, rules)
+        about = _about(path, readings, rules, by)
         alerts = path / "alerts" if out is None else out.absolute()
         _sweep(path, alerts, about.id)
         yield Checkpoint(path, about.id, alerts)
@@ -202,23 +243,34 @@ def _sweep(path: Path, alerts: Path, name: str) -> None:
             file.unlink()
 
 
-def _about(path: Path, readings: str, rules: Rules) -> _About:
+def begun_by(path: Path) -> By | None:
+    """Who follows the checkpoint in ``path``; None where there is none, or none that can be read."""
+    try:
+        return _About.model_validate_json((path / "watch.json").read_bytes()).by
+    except (OSError, ValidationError):
+        return None
+
+
+def _about(path: Path, readings: str, rules: Rules, by: By) -> _About:
     file = path / "watch.json"
     try:
         known = _About.model_validate_json(file.read_bytes()) if file.exists() else None
         if known is None:
             if any(entry.name != "lock" and not entry.name.startswith(".") for entry in path.iterdir()):
                 raise DefinitionError(f"{path} is no checkpoint of a watch, and not empty")
-            known = _About(id=secrets.token_hex(4), readings=readings, rules=rules)
+            known = _About(by=by, id=secrets.token_hex(4), readings=readings, rules=rules)
             write_private(path, file.name, known.model_dump_json().encode())
     except ValidationError as error:
         raise DefinitionError("this is no checkpoint of a watch", file=file, hint=AGAIN) from error
     except OSError as error:
         raise OutputLost(f"the checkpoint {path} cannot be used: {error.strerror}") from error
+    if known.by != by:
+        words = {"spark": "--engine spark", "loop": "no --engine"}
+        raise DefinitionError(f"the checkpoint {path} was started with {words[known.by]}", hint=AGAIN)
     if known.readings != readings:
         raise DefinitionError(f"the checkpoint {path} is that of {known.readings}", hint=AGAIN)
     if known.rules != rules:
-        raise DefinitionError(f"the checkpoint {path} was begun with {_words(known.rules)}", hint=AGAIN)
+        raise DefinitionError(f"the checkpoint {path} was started with {_words(known.rules)}", hint=AGAIN)
     return known
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 
 from orchestrator.clock import Clock
 from orchestrator.errors import DefinitionError
-from pipeline.faults import spark_faults
+from pipeline.engines.settings import Settings
 from pipeline.places import Place
-from pipeline.session import SparkSettings, spark_session
-from pipeline.watch.alone import only_jvm
+from pipeline.watch.alone import await_last_jvm, name_jvm
 from pipeline.watch.arrivals import Rules
-from pipeline.watch.checkpoint import checkpoint_at
-from pipeline.watch.stream import Batch, follow
+from pipeline.watch.checkpoint import Batch, By, Checkpoint, begun_by, checkpoint_at
+from pipeline.watch.kept import Kept
+from pipeline.watch.loop import follow_here
 
 _PATTERN = frozenset("*?[]{}\\")
 _URI = re.compile(r"[a-z][a-z0-9+.-]+:/")
@@ -26,7 +27,7 @@ def watch(
     checkpoint: str,
     out: str | None,
     rules: Rules,
-    settings: SparkSettings,
+    settings: Settings,
     *,
     every_s: float | None,
     clock: Clock,
@@ -37,30 +38,65 @@ def watch(
     ``DefinitionError`` for what is no directory of this machine. On a cluster every worker must have ``readings`` at
     the same path; checkpoint and alerts are written by this process alone.
 
-    ``stopping`` is entered once Spark has started, as that has its own way with Ctrl-C.
+    ``stopping`` is entered once Spark has started, as that has its own way with Ctrl-C. Without a word about the engine
+    nothing but this process follows them, unless the checkpoint was started with Spark.
     """
     place, kept = _here("the readings", readings), _here("the checkpoint", checkpoint)
     alerts = None if out is None else _here("--out", out)
     if not place.exists():
         hint = "`failover watch --readings DIR` makes it, and fills it"
         raise DefinitionError(f"there is no directory {readings}", hint=hint)
-    if set(place.path) & _PATTERN:
-        raise DefinitionError(
-            f"{readings} has a sign that Spark takes for a pattern: one of {' '.join(sorted(_PATTERN))}"
-        )
     if alerts is not None:
         if alerts.local.resolve() == place.local.resolve():
             raise DefinitionError(f"--out {out}: alerts among the readings would be read as such")
         alerts.check_can_be_made()
-    with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local) as held:
-        say("starting Spark")
-        with (
-            spark_session(settings) as spark,
-            spark_faults(),
-            stopping() as stop,
-            only_jvm(spark, held.path, stop, say),
-        ):
-            yield from follow(spark, place, held, rules, every_s=every_s, clock=clock, stop=stop, say=say)
+    by = _by(settings, kept)
+    if by == "spark" and set(place.path) & _PATTERN:
+        raise DefinitionError(
+            f"{readings} has a sign that Spark takes for a pattern: one of {' '.join(sorted(_PATTERN))}"
+        )
+    with checkpoint_at(kept.local, place.for_spark, rules, None if alerts is None else alerts.local, by) as held:
+        if by == "loop":
+            with closing(Kept(held)) as remembered, stopping() as stop:
+                yield from follow_here(
+                    place.local, remembered, rules, every_s=every_s, clock=clock, stop=stop, say=say
+                )
+            return
+        yield from _on_spark(place, held, rules, settings, every_s=every_s, clock=clock, stopping=stopping, say=say)
+
+
+def _by(settings: Settings, kept: Place) -> By:
+    """Who follows. Raises ``DefinitionError``: DuckDB follows nothing."""
+    if settings.engine == "duckdb":
+        raise DefinitionError("DuckDB does not follow readings", hint="leave out --engine: no engine is needed")
+    if settings.engine == "spark" or settings.names_a_cluster:
+        return "spark"
+    return begun_by(kept.local) or "loop"
+
+
+def _on_spark(
+    place: Place,
+    held: Checkpoint,
+    rules: Rules,
+    settings: Settings,
+    *,
+    every_s: float | None,
+    clock: Clock,
+    stopping: Callable[[], AbstractContextManager[threading.Event]],
+    say: Callable[[str], None],
+) -> Iterator[Batch]:
+    from pipeline.faults import spark_faults
+    from pipeline.jvm import jvm_pid
+    from pipeline.session import is_given, spark_session
+    from pipeline.watch.stream import follow
+
+    with stopping() as stop:
+        await_last_jvm(held.path, stop, say)
+    say("starting Spark")
+    with spark_session(settings.for_spark()) as spark, spark_faults(), stopping() as stop:
+        # Under spark-submit the JVM is the process that started this one.
+        name_jvm(held.path, os.getppid() if is_given() else jvm_pid())
+        yield from follow(spark, place, held, rules, every_s=every_s, clock=clock, stop=stop, say=say)
 
 
 def _here(what: str, name: str) -> Place:

@@ -25,14 +25,20 @@ _AHEAD_S = 600.0
 
 
 class Row(Protocol):
-    """One line as Spark gives it. ``site`` and ``service``: None where the line is not JSON that has them."""
+    """One line of a look. ``site`` and ``service``: None where the line is not JSON that has them."""
 
-    name: str
-    written_at: float
-    number: int
-    text: str
-    site: str | None
-    service: str | None
+    @property
+    def name(self) -> str: ...
+    @property
+    def written_at(self) -> float: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def site(self) -> str | None: ...
+    @property
+    def service(self) -> str | None: ...
 
 
 @dataclass(slots=True)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -25,31 +23,12 @@ from orchestrator.clock import Clock
 from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError
 from pipeline.faults import fault_of
 from pipeline.places import Place
-from pipeline.watch.alerts import Alert
 from pipeline.watch.arrivals import Rules
-from pipeline.watch.checkpoint import AGAIN, Checkpoint, State
-from pipeline.watch.fold import Folded, Key, fold
+from pipeline.watch.checkpoint import AGAIN, BATCH_BYTES, REMEMBERED_S, SILENT_S, Batch, Checkpoint, State, in_order
+from pipeline.watch.fold import Folded, fold
 
-# So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
-BATCH_BYTES = 16 << 20
-# Spark forgets names of files older than this, by the newest one, and would not read such a file any more. Four times
-# orchestrator.looks.KEPT_S: by then it is gone.
-_REMEMBERED = "28d"
 _LOOK_S = 0.2
 _GONE = "put it back; or begin with another checkpoint, which takes what is there"
-# Without readings for so long somebody should know, seconds.
-_SILENT_S = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What came of one batch. ``touched``: the services it had readings of."""
-
-    number: int
-    lines: int
-    alerts: list[Alert]
-    touched: list[Key]
-    state: State
 
 
 def follow(
@@ -84,9 +63,9 @@ def follow(
                 yield batch
             if batches.busy.locked():
                 heard_at = clock.now()
-            if every_s is not None and not is_silent and clock.now() - heard_at > _SILENT_S:
+            if every_s is not None and not is_silent and clock.now() - heard_at > SILENT_S:
                 is_silent = True
-                say(f"no new readings in {readings.name} for {_SILENT_S:.0f}s: does `failover watch` still run?")
+                say(f"no new readings in {readings.name} for {SILENT_S:.0f}s: does `failover watch` still run?")
             if not is_over:
                 stop.wait(_LOOK_S)
     finally:
@@ -145,7 +124,7 @@ class _Batches:
             if not file.exists():
                 raise DefinitionError("cannot be read any more", file=file, hint=_GONE)
         folded = self._folded(rows)
-        alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=_in_order)
+        alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=in_order)
         state = before.after(number, folded, len(alerts))
         self._checkpoint.commit(state, alerts)
         self._state = state
@@ -164,12 +143,6 @@ class _Batches:
 
 
 _ORDER = ("site", "service", "written_at", "name", "number")
-
-
-def _in_order(alert: Alert) -> tuple[str, str, str]:
-    # What was told of one queue at one moment stays in its order, as sorting is stable.
-    data: dict[str, Any] = alert["data"]
-    return alert["time"], data["site"] or "", data["service"] or ""
 
 
 def _start(lines: DataFrame, checkpoint: Checkpoint, batches: _Batches, every_s: float | None) -> StreamingQuery:
@@ -205,7 +178,7 @@ def _looks(spark: SparkSession, readings: Place, batch_bytes: int) -> DataFrame:
         .option("wholetext", "true")
         .option("pathGlobFilter", "*.jsonl")
         .option("maxBytesPerTrigger", str(batch_bytes))
-        .option("maxFileAge", _REMEMBERED)
+        .option("maxFileAge", f"{REMEMBERED_S:.0f}s")
         .load(readings.for_spark)
     )
 

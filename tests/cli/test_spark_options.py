@@ -27,9 +27,9 @@ def _asked(*words: str) -> tuple[str, SparkWish, bool]:
 
 def test_what_is_typed_arrives() -> None:
     """Each option of Spark arrives in its own field, beside the command's own parameters."""
-    spark = ["--master", "local[2]", "--memory", "800m", "--partitions", "3", "--scratch", "/s"]
+    spark = ["--engine", "spark", "--master", "local[2]", "--memory", "800m", "--partitions", "3", "--scratch", "/s"]
     conf = ["--conf", "spark.a=1", "--conf", "spark.b=2"]
-    wish = SparkWish("local[2]", "800m", 3, "/s", ["spark.a=1", "spark.b=2"])
+    wish = SparkWish("spark", "local[2]", None, "800m", 3, "/s", ["spark.a=1", "spark.b=2"])
     assert _asked("exports/ny", "--loud", *spark, *conf) == ("exports/ny", wish, True)
 
 

@@ -41,7 +41,7 @@ def notes(shell: Shell, step: str) -> list[str]:
 def test_a_range_with_how_often(shell: Shell) -> None:
     """Law: the middle and the range of earlier runs are told, with how many there were."""
     keep(shell)
-    assert "about 2.0s (1.0s to 4.0s), as 7 times before" in notes(shell, "demote")
+    assert "takes 1 to 4 s, 7 runs" in notes(shell, "demote")
 
 
 def test_a_drain_is_foretold_from_what_is_queued(shell: Shell) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
 from orchestrator.clock import iso
+from pipeline.amps.collect import UNKNOWN
 from tests.cli.shell import Shell
 from tests.snapshot.amps import async_loss, logged, only_at, write_inventory
 
@@ -41,7 +42,7 @@ def test_it_is_what_the_world_knows(shell: Shell) -> None:
         assert len(exported(out, "sow")) == len(world.records(INSTANCES[site], "orders")) == 100
         manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
         assert manifest["services"] == [{"name": SERVICE}]
-        assert manifest["unknown"] == ["replicated", "redeliveries"]
+        assert manifest["unknown"] == [*UNKNOWN]
     home, away = (set(exported(shell.folder / "exports" / site, "topic")) for site in (HOME, AWAY))
     assert home - away == only_at(world, HOME) != set()
 
@@ -73,7 +74,7 @@ def test_a_part_that_cannot_be_read_is_said(shell: Shell) -> None:
     assert ended.code == 4, ended.err
     assert f"{first}: 2 pieces could not be read, first: there is no field client seq" in ended.out
     assert "a/quarantine" in ended.out
-    told = shell(*arguments, "--out", "b", "--json").values[-1]
+    told = shell(*arguments, "--out", "b", "--json").values[-1]["result"]
     assert (told["unread"], told["exit_code"], told["incomplete"] != []) == (2, 4, True)
     rows = pq.ParquetFile(shell.folder / "b" / "quarantine" / "part-00001.parquet").read().to_pylist()
     assert [(row["file"], row["offset"] is None) for row in rows] == [(str(first), False), (str(first), True)]

@@ -61,7 +61,7 @@ def test_bound_to_a_failover(shell: Shell) -> None:
     assert shell.run_name() != run
     ended = shell("snapshot", "--site", "nj", "--vpn", VPN, "--run", "last", "--out", "nj", "--json")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.values[-1]["simulated"] is True
+    assert ended.values[-1]["result"]["simulated"] is True
     manifest = json.loads((shell.folder / "nj" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["run"] == run
     assert 0 < manifest["failover_at"] <= shell.clock.now()

@@ -9,6 +9,9 @@ from pyspark.sql import SparkSession
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
+from pipeline.engines.duck import Duck
+from pipeline.engines.executor import Executor
+from pipeline.engines.spark import Spark
 from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
@@ -24,7 +27,7 @@ _BRIEF = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever needs the session runs in the worker that has it."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if {"spark", "engine"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 
@@ -45,6 +48,23 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
         yield session
 
 
+@pytest.fixture
+def duck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duck]:
+    """DuckDB, in this process."""
+    engine = Duck(tmp_path_factory.mktemp("duck"), memory="1g", threads=2)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def engine(request: pytest.FixtureRequest) -> Executor:
+    """Each engine in its turn: what a test says holds of both."""
+    if request.param == "duckdb":
+        duck: Duck = request.getfixturevalue("duck")
+        return duck
+    return Spark(request.getfixturevalue("spark"))
+
+
 @pytest.fixture(scope="session")
 def night_of_runs(tmp_path_factory: pytest.TempPathFactory) -> Night:
     """Six runs and their exports, for tests that only read them."""
@@ -57,8 +77,8 @@ def night_of_runs(tmp_path_factory: pytest.TempPathFactory) -> Night:
 
 
 @pytest.fixture(scope="session")
-def outcome(spark: SparkSession, night_of_runs: Night) -> Iterator[HistoryOutcome]:
-    """The history of that night, as this machine makes it."""
-    found = history_of(spark, files_of([str(night_of_runs.records)]), VirtualClock())
-    yield found
-    found.close()
+def outcome(tmp_path_factory: pytest.TempPathFactory, night_of_runs: Night) -> Iterator[HistoryOutcome]:
+    """The history of these runs, as this machine makes it."""
+    engine = Duck(tmp_path_factory.mktemp("duck"), memory="1g", threads=2)
+    yield history_of(engine, files_of([str(night_of_runs.records)]), VirtualClock())
+    engine.close()

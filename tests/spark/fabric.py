@@ -273,9 +273,12 @@ def _cause(ends: list[_End], skew_s: float) -> str:
 def _astray(message: Message, mate: Site, skew_s: float) -> str | None:
     if any(one.identity == message.identity for one in mate.log):
         return None
-    highest = max((one.sequence for one in mate.log if one.client == message.client), default=None)
-    if highest is not None and message.sequence > highest:
+    numbers = [one.sequence for one in mate.log if one.client == message.client]
+    if numbers:
+        if message.sequence > max(numbers):
+            return "not-yet-replicated"
+        return "aged-out" if message.sequence < min(numbers) else "lost"
+    begins = min((one.at_s for one in mate.log), default=None)
+    if begins is None or message.at_s - skew_s > begins:
         return "not-yet-replicated"
-    if mate.log and message.at_s + skew_s < min(one.at_s for one in mate.log):
-        return "aged-out"
-    return "not-yet-replicated" if highest is None else "lost"
+    return "aged-out" if message.at_s + skew_s < begins else "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,7 @@ from orchestrator.clock import VirtualClock
 from pipeline.collect import Job, collect
 from pipeline.manifest import ServiceSnapshot
 from pipeline.report import EndpointReport
-from pipeline.rows import Census, Cursor, EndpointKey, Message, Replicated, digest_of, split_id
+from pipeline.rows import NEVER, Census, Cursor, EndpointKey, Message, Replicated, digest_of, split_id
 
 SERVICE = "Trading_VPN"
 NOON = 1_800_000_000.0
@@ -47,6 +47,8 @@ class Expected:
     extra: Counter[str] = field(default_factory=Counter)
     missing_before: Counter[str] = field(default_factory=Counter)
     extra_before: Counter[str] = field(default_factory=Counter)
+    missing_silent: int = 0
+    extra_silent: int = 0
     duplicates_left: int = 0
     duplicates_right: int = 0
     duplicates_at_both: int = 0
@@ -62,6 +64,8 @@ class Expected:
             extra=Counter(report.extra.by_why),
             missing_before=Counter(report.missing.before_failover),
             extra_before=Counter(report.extra.before_failover),
+            missing_silent=report.missing.may_have_expired,
+            extra_silent=report.extra.may_have_expired,
             duplicates_left=report.duplicates_left,
             duplicates_right=report.duplicates_right,
             duplicates_at_both=report.duplicates_at_both or 0,
@@ -80,19 +84,23 @@ def compare(case: Case, *, skew: float, with_digests: bool = True, equal_duplica
     for one in left.keys() - right.keys():
         why = _why(left[one], case.left, case.right, firsts[0], case.active, "left", skew)
         _count(found.missing, found.missing_before, left[one], why, case, skew)
+        found.missing_silent += _is_silent(left[one], why, case, skew)
     for one in right.keys() - left.keys():
         why = _why(right[one], case.right, case.left, firsts[1], case.active, "right", skew)
         _count(found.extra, found.extra_before, right[one], why, case, skew)
+        found.extra_silent += _is_silent(right[one], why, case, skew)
     for one in left.keys() | right.keys():
         n_l, n_r = len(left.get(one, ())), len(right.get(one, ()))
         found.duplicates_left += max(n_l - max(n_r, 1), 0)
         found.duplicates_right += max(n_r - max(n_l, 1), 0)
         found.duplicates_at_both += max(min(n_l, n_r) - 1, 0) if equal_duplicates else 0
     for one in common:
-        contents = [{message.digest for _, message in side[one]} for side in (left, right)]
-        blind = None in contents[0] | contents[1]
+        contents = [Counter(message.digest for _, message in side[one]) for side in (left, right)]
+        blind = None in contents[0] or None in contents[1]
+        is_as_often = contents[0].total() == contents[1].total()
+        apart = contents[0] != contents[1] if is_as_often else contents[0].keys() != contents[1].keys()
         found.unverified += blind
-        found.changed += not blind and contents[0] != contents[1]
+        found.changed += not blind and apart
     streams: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for one in common:
         streams[split_id(one)[0]].append((left[one][0][0], right[one][0][0]))
@@ -125,12 +133,22 @@ def _why(
         return "in-replication"
     if min(message.spooled_at for _, message in copies) + skew >= other.taken_from:
         return "after-snapshot"
+    expires = [message.expires_at for _, message in copies if message.expires_at is not None]
+    if expires and 0 < min(expires) <= other.taken_to + skew:
+        return "expired"
     is_at_head = first_common is None or copies[0][0] < first_common
     if is_at_head and own.taken_from < other.taken_to:
         return "consumed-between"
     if is_at_head and active is not None and active != side:
         return "consumed-unpropagated"
     return "none"
+
+
+def _is_silent(copies: Sequence[tuple[int, Message]], why: str, case: Case, skew: float) -> bool:
+    """Of before the fail-over, explained by nothing, and nothing tells when it expires."""
+    spooled = min(message.spooled_at for _, message in copies)
+    is_before = case.failover_at is not None and spooled <= case.failover_at + skew
+    return why == "none" and is_before and all(message.expires_at is None for _, message in copies)
 
 
 def _count(
@@ -152,8 +170,9 @@ def _count(
 def some_case(seed: int, *, equal_duplicates: bool = False) -> Case:
     """A small endpoint whose two sides differ in ways that chance picks."""
     chance = random.Random(seed)
-    ids = _some_ids(chance)
+    ids = [f"{one[:5]}{seed:08x}{one[5:]}" for one in _some_ids(chance)]  # no message is in two endpoints
     messages = [_some_message(chance, one, number) for number, one in enumerate(ids)]
+    messages = [replace(one, expires_at=chance.choice(_EXPIRIES)) for one in messages]
     both = chance.choice([0.0, 0.02, 0.2, 1.0])
     if equal_duplicates and messages:
         messages += [chance.choice(messages)]
@@ -168,6 +187,9 @@ def some_case(seed: int, *, equal_duplicates: bool = False) -> Case:
         Endpoint(tuple(left), NOON + read_l, NOON + read_l + 1),
         Endpoint(tuple(right), NOON + read_r, NOON + read_r + 1),
     )
+
+
+_EXPIRIES = (None, None, NEVER, NEVER, NEVER, NOON - 700, NOON + 9_000)
 
 
 def _some_ids(chance: random.Random) -> list[str]:
@@ -215,7 +237,7 @@ def _copy(chance: random.Random, side: list[Message]) -> None:
 def _change(chance: random.Random, side: list[Message]) -> None:
     if side:
         one = chance.choice(side)
-        other = Message(one.message_id, one.spooled_at, one.size, digest_of(b"other"), one.replicated, 1)
+        other = replace(one, digest=digest_of(b"other"), redeliveries=1)
         side[:] = [other if message is one else message for message in side]
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from orchestrator.clock import VirtualClock
 from pipeline.amps.instance import Instance
 from pipeline.amps.journals import compare_journals, findings_of_unread
 from pipeline.amps.log import open_log, unread_of
-from pipeline.amps.reader import journal_entries, quarantine
+from pipeline.engines.executor import Executor
 from pipeline.places import Place
 from tests.spark.dumps import NOON_MICROS, Logged, journal_text, write
+from tests.spark.tables import tables_of
 
 NOON = NOON_MICROS / 1e6
 
@@ -27,7 +26,7 @@ def entries(
     ]
 
 
-def test_what_a_failover_left_behind(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_a_failover_left_behind(engine: Executor, tmp_path: Path) -> None:
     """An asynchronous link was cut while publisher 1 went on at the mate: 6 to 8 stay behind for good. Publisher 2 did
     not go on: its tail may still arrive. What is older than the mate's log has aged out of it; a topic that the mate
     does not log is said as such; one identity with two contents, twice the same, and a publisher's order out of step
@@ -51,7 +50,7 @@ def test_what_a_failover_left_behind(spark: SparkSession, tmp_path: Path) -> Non
         write(tmp_path / name / "journal" / "0.txt", journal_text(one)) for name, one in (("l", left), ("r", right))
     ]
     here, there = (Instance.of_journals(str(Path(side).parents[1])) for side in sides)
-    outcome = compare_journals(spark, here, there, 0.5, VirtualClock())
+    outcome = compare_journals(engine, here, there, 0.5, VirtualClock())
     report = outcome.report
     told = {topic.topic: topic for topic in report.topics}
     assert told["orders"].missing == {"aged-out": 2, "lost": 3, "not-yet-replicated": 2}
@@ -69,22 +68,22 @@ def test_what_a_failover_left_behind(spark: SparkSession, tmp_path: Path) -> Non
     assert (remains.first_sequence, remains.last_sequence) == (6, 8)
     assert (remains.first_at, remains.last_at) == (NOON + 6, NOON + 8)
     assert report.left.other_types == {"noop": 1}
-    rows = Counter(row["class"] for row in outcome.differences.collect())
+    rows = Counter(row["class"] for row in tables_of(outcome, tmp_path)["differences"])
     assert rows == {"missing": 9, "extra": 2, "changed": 1}
     outcome.close()
 
 
-def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_was_not_read_is_not_called_lost(engine: Executor, tmp_path: Path) -> None:
     """With a piece of the mate's log in quarantine, what is missing there is unknown; the piece is in the table."""
     text = journal_text(entries("1", [1, 2, 3], base=10))
     left = write(tmp_path / "left.txt", text)
     right = write(tmp_path / "right.txt", text.replace(b"[2]", b"[22]"))
-    outcome = compare_journals(spark, Instance.of_journals(left), Instance.of_journals(right), 1.0, VirtualClock())
+    outcome = compare_journals(engine, Instance.of_journals(left), Instance.of_journals(right), 1.0, VirtualClock())
     (topic,) = outcome.report.topics
     assert topic.missing == {"unknown": 1}
     assert not outcome.report.right.is_whole
     assert outcome.report.left.is_whole
-    assert {row["reason"] for row in outcome.unread.collect()} == {
+    assert {row["reason"] for row in tables_of(outcome, tmp_path)["quarantine"]} == {
         "a value does not end after its 1 byte",
         "the dump says that there are 3, and 2 were read",
     }
@@ -92,21 +91,39 @@ def test_what_was_not_read_is_not_called_lost(spark: SparkSession, tmp_path: Pat
     outcome.close()
 
 
-def test_everything_unread_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_everything_unread_is_counted(engine: Executor, tmp_path: Path) -> None:
     """Damage that is worded with each record's own numbers is one line a dump, with the first of them; however few
     dumps are named, every piece counts. The same for the types of entries that are no messages."""
     logged = [Logged(n, "1", n, b"%d" % n, type="publish" if n < 5 else f"t{n % 7}") for n in range(1, 40)]
     text = journal_text(logged).replace(b"client seq                    : ", b"client seq                    : x", 4)
     names = [write(tmp_path / f"{number}.txt", text) for number in range(2)]
-    rows = quarantine(journal_entries(spark, [Place.of(name) for name in names]))
-    [one] = unread_of(rows, 1)
+    pieces = open_log(engine, "l", Instance("x", tuple(map(Place.of, names)))).unread_pieces
+    [one] = unread_of(engine, "dumps_l", 1)
     assert (one.file, one.pieces) == (names[0], 5)  # four entries, and that the dump has fewer than it says
     assert one.reason.startswith("client seq is no number: 'x") and one.reason.endswith(" 1'")
-    words = [finding.message for finding in findings_of_unread([one], rows.count())]
+    words = [finding.message for finding in findings_of_unread([one], pieces)]
     assert words == [
         f"5 pieces could not be read, first: {one.reason}",
         "5 pieces of further dumps could not be read; `--out` writes a table of each",
     ]
-    report = open_log(spark, "x", [Place.of(names[0])], types_max=3).report
+    report = open_log(engine, "r", Instance("x", (Place.of(names[0]),)), types_max=3)
     assert (report.unread_pieces, report.entries) == (5, 35)
     assert report.other_types == {"t0": 5, "t1": 5, "t2": 5, "of further types": 20}
+
+
+def test_logs_that_reach_back_less_far(engine: Executor, tmp_path: Path) -> None:
+    """Law: at a thousand messages a second what stood before the other log's beginning has aged out of it, to the last
+    one; a hole in it is lost; of a publisher that it has nothing of, what is of about its beginning is undecided (D2)."""
+    numbers = range(1, 1_501)
+    logged = [Logged(n, "1", n, b"%d" % n, at_s=n / 1_000) for n in numbers]
+    logged += [Logged(2_000 + n, "2", n, b"x", at_s=0.2 + n) for n in range(4)]
+    left = write(tmp_path / "left.txt", journal_text(logged))
+    right = write(
+        tmp_path / "right.txt",
+        journal_text([one for one in logged if one.client == "1" and one.sequence > 1_000 and one.sequence != 1_200]),
+    )
+    outcome = compare_journals(engine, Instance.of_journals(left), Instance.of_journals(right), 1.0, VirtualClock())
+    (topic,) = outcome.report.topics
+    assert topic.missing == {"aged-out": 1_000, "lost": 1, "undecided": 2, "not-yet-replicated": 2}
+    assert topic.extra == {}
+    outcome.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from adapters.mock.amps.dumps import write_dumps
 from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
@@ -14,6 +13,7 @@ from pipeline.amps.collect import collect_dumps, dumps_of
 from pipeline.amps.instance import Instance
 from pipeline.ask import Ask
 from pipeline.collect import Job
+from pipeline.engines.executor import Executor
 from pipeline.manifest import ServiceSnapshot
 from pipeline.moments import moment
 from pipeline.reconcile import reconcile
@@ -21,6 +21,7 @@ from pipeline.report import EndpointReport, Report, ServiceReport
 from pipeline.sides import Side
 from tests.snapshot.amps import async_loss, only_at
 from tests.spark.dumps import NOON_MICROS, Kept, Logged, journal_text, sow_text, write
+from tests.spark.tables import tables_of
 
 NOON = NOON_MICROS / 1e6
 
@@ -35,12 +36,12 @@ def export_of(dumps: Path, site: str, made_at: float) -> str:
     return str(out)
 
 
-def compared(spark: SparkSession, left: str, right: str, ask: Ask) -> tuple[Report, dict[str, set[str]]]:
+def compared(engine: Executor, left: str, right: str, ask: Ask) -> tuple[Report, dict[str, set[str]]]:
     """The report, and the ids of each class among the messages of logs."""
-    outcome = reconcile(spark, Side.open(left), Side.open(right), ask, VirtualClock(NOON))
+    outcome = reconcile(engine, Side.open(left), Side.open(right), ask, VirtualClock(NOON))
     found: dict[str, set[str]] = {}
-    if outcome.differences is not None:
-        for row in outcome.differences.where("kind = 'topic'").collect():
+    for row in tables_of(outcome, Path(left).parent).get("differences", []):
+        if row["kind"] == "topic":
             found.setdefault(row["class"], set()).add(row["message_id"])
     outcome.close()
     return outcome.report, found
@@ -55,7 +56,7 @@ def endpoint(report: Report, kind: str, name: str) -> EndpointReport:
     return next(one for one in report.endpoints if (one.kind, one.name) == (kind, name))
 
 
-def test_a_loss_in_the_simulated_world(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_loss_in_the_simulated_world(engine: Executor, tmp_path: Path) -> None:
     """What the link had not carried over when New York died is found, message by message, and its number is the
     recovery point; order and contents agree, since it is the same world."""
     clock = VirtualClock(NOON)
@@ -65,7 +66,7 @@ def test_a_loss_in_the_simulated_world(spark: SparkSession, tmp_path: Path) -> N
         write_dumps(world, INSTANCES[site], tmp_path / site)
         exports.append(export_of(tmp_path / site, site, clock.now()))
     ask = Ask(active="right", failover_at=moment(died_at, "here"), clock_skew_s=0.0)
-    report, found = compared(spark, exports[0], exports[1], ask)
+    report, found = compared(engine, exports[0], exports[1], ask)
     lost, newer = only_at(world, HOME), only_at(world, AWAY)
     assert lost
     assert found == {"missing": lost, "extra": newer}
@@ -86,13 +87,13 @@ def logs(folder: Path, numbers: range, records: range | None = None) -> Path:
     return folder
 
 
-def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(spark: SparkSession, tmp_path: Path) -> None:
+def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(engine: Executor, tmp_path: Path) -> None:
     """What is older than the other log may have been in it: it is said so, bounds the recovery point, and is neither
     a loss nor safe. So is what came after the other dump. A SOW that one side did not dump is no loss of its records."""
     left = export_of(logs(tmp_path / "a", range(1, 101), range(3)), "ny", NOON + 110)
     right = export_of(logs(tmp_path / "b", range(31, 96)), "nj", NOON + 95)
     ask = Ask(active="right", failover_at=NOON + 94, clock_skew_s=0.0)
-    report, found = compared(spark, left, right, ask)
+    report, found = compared(engine, left, right, ask)
     assert found == {"missing": {f"77|{n}" for n in [*range(1, 31), *range(96, 101)]}}
     assert endpoint(report, "topic", "orders (json)").missing.by_why == {"aged-out": 30, "after-snapshot": 5}
     assert endpoint(report, "sow", "orders (json)").missing.by_why == {"not-dumped": 3}
@@ -101,17 +102,17 @@ def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(spark: SparkSession, t
     assert service.rpo.reasons == ("30 are older than the active site's log and may have been in it",)
 
 
-def test_equal_logs_are_safe_and_unread_pieces_are_not(spark: SparkSession, tmp_path: Path) -> None:
+def test_equal_logs_are_safe_and_unread_pieces_are_not(engine: Executor, tmp_path: Path) -> None:
     """Equal logs and records are safe to go back to; with a piece that could not be read nothing is."""
     left = export_of(logs(tmp_path / "a", range(1, 51), range(5)), "ny", NOON + 60)
     right = export_of(logs(tmp_path / "b", range(1, 51), range(5)), "nj", NOON + 60)
-    report, found = compared(spark, left, right, Ask(active="right", failover_at=NOON + 94))
+    report, found = compared(engine, left, right, Ask(active="right", failover_at=NOON + 94))
     assert (only_service(report).verdict, found) == ("safe", {})
     text = (tmp_path / "b" / "journal" / "0.txt").read_bytes()
     (tmp_path / "c" / "journal").mkdir(parents=True)
     (tmp_path / "c" / "journal" / "0.txt").write_bytes(text.replace(b"client seq ", b"client sex ", 1))
     worse = export_of(tmp_path / "c", "la", NOON + 60)
-    report, found = compared(spark, left, worse, Ask(active="right", failover_at=NOON + 94))
+    report, found = compared(engine, left, worse, Ask(active="right", failover_at=NOON + 94))
     service = only_service(report)
     assert (service.rpo.how, found) == ("unknown", {"missing": {"77|1"}})
     assert service.verdict != "safe"

@@ -7,21 +7,22 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import buckets, drill
+from pipeline.engines.executor import Near, Script
+from pipeline.engines.spark import Spark
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.layout import ROWS_A_PAGE
 from pipeline.readings import RANGES_MAX, READINGS_MAX, in_ranges, merged, readings, rows_read
 from pipeline.rows import Message
-from pipeline.sides import BUCKET, Side, rows_of_both, together, with_buckets
+from pipeline.sides import Side, common_services
 from pipeline.width import numbers_log2
 from tests.spark.oracle import NOON, Case, Endpoint, write
 
@@ -124,24 +125,26 @@ def test_the_jvm_compiles_what_reads_rows(spark: SparkSession, tmp_path: Path) -
     """Of methods of more than 8,000 bytes the JVM makes no machine code: reading would be many times slower."""
     two = TwoSites(Shape(200, endpoints=2, missing=1))
     left, right = (Side.open(str(side)) for side in write_small(two, tmp_path))
+    engine = Spark(spark)
+    script = Script("reconcile", engine)
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     try:
-        table = buckets.table_of_buckets(
-            *rows_of_both(spark, left, right, buckets.READ, 4), 2, with_digests=True, with_local=True
-        )
+        engine.open_sides(left, right, common_services(left, right))
         ranges = [(number * 10, number * 10 + 5) for number in range(RANGES_MAX)]
-        wanted = drill.Wanted(table.where("is_drilled").select(*BUCKET), ["orders/q00000"], ranges)
-        # Each side in several readings.
-        read = [
-            reduce(DataFrame.union, [drill.in_numbers(side.rows(spark), ranges)] * READINGS_MAX)
-            for side in (left, right)
-        ]
-        rows = drill.only(with_buckets(together(*read), (*drill.READ, "side"), 4), wanted)
-        sizes = _method_sizes(spark, drill.judged(drill.by_message(rows, 2)))
+        engine.narrow(Near(["orders/q00000"], ranges * READINGS_MAX))
+        engine.given("wanted_buckets", pa.table({name: pa.array([1], pa.int64()) for name in BUCKET}))
+        script.view("keyed", "near_keyed", rows="near", bits=4)
+        script.view("near", "near_wanted", rows="near_keyed")
+        script.view("copies", rows="near_wanted")
+        script.view("messages")
+        sizes = _method_sizes(spark, spark.sql(script.text("judged")))
     finally:
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    assert len(sizes) > 10
+    assert len(sizes) > 1
     assert max(sizes) < 8_000
+
+
+BUCKET = ("endpoint_id", "stream_id", "bucket")
 
 
 def _method_sizes(spark: SparkSession, rows: DataFrame) -> list[int]:

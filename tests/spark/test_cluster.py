@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
@@ -27,9 +26,10 @@ from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.reports.forecast import NAME as FORECAST
 from pipeline.amps.instance import Instance, Topic
-from pipeline.amps.journals import compare_journals
+from pipeline.amps.journals import JournalsOutcome, compare_journals
 from pipeline.amps.keys import Definition
-from pipeline.amps.sow import SowSide, compare_sows
+from pipeline.amps.sow import SowOutcome, SowSide, compare_sows
+from pipeline.engines.duck import Duck
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.history.history import HistoryOutcome
 from pipeline.java import find_java
@@ -41,6 +41,7 @@ from tests.spark.fabric import some_pair
 from tests.spark.looking import NIGHT, WATCH_RULES, brief, night
 from tests.spark.past import Night, inline, typed
 from tests.spark.processes import PATIENCE_S, ROOT
+from tests.spark.tables import tables_of
 
 # In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
 pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
@@ -173,7 +174,7 @@ def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess
     )
 
 
-EXAMPLE = ROOT / "examples" / "spark_submit.py"
+EXAMPLE = ROOT / "pipeline" / "submit.py"
 
 
 def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE, more: Sequence[str] = ()) -> list[str]:
@@ -255,14 +256,10 @@ class Found:
     @classmethod
     def of(cls, documents: Mapping[str, dict[str, Any]], tables: Mapping[str, list[dict[str, Any]]]) -> Found:
         timeless = {
-            name: {key: value for key, value in told.items() if key not in ("created_at", "made_at")}
+            name: {key: value for key, value in told.items() if key not in ("created_at", "made_at", "engine")}
             for name, told in documents.items()
         }
         return cls(timeless, {name: sorted(map(str, rows)) for name, rows in tables.items()})
-
-
-def rows(table: DataFrame) -> list[dict[str, Any]]:
-    return [row.asDict() for row in table.collect()]
 
 
 def dumped(folder: Path) -> tuple[str, str]:
@@ -273,23 +270,25 @@ def dumped(folder: Path) -> tuple[str, str]:
     return left, right
 
 
-def locally(spark: SparkSession, left: str, right: str) -> dict[str, Found]:
-    """The same questions about dumps, asked of a session on this machine."""
-    clock = VirtualClock()
-    logs = compare_journals(spark, Instance.of_journals(left), Instance.of_journals(right), 1.0, clock)
+def locally(engine: Duck, left: str, right: str, folder: Path) -> dict[str, Found]:
+    """The same questions about dumps, answered by the other engine on this machine."""
+    clock, found = VirtualClock(), {}
     keys = {Topic(topic, "json"): Definition(("/id",)) for topic in TOPICS}
     here, there = (SowSide(Instance.of_directory(name), keys) for name in (left, right))
-    sows = compare_sows(spark, here, there, 1.0, clock)
-    found = {}
-    for name, one in (("journals", logs), ("sow", sows)):
-        tables = {"differences": rows(one.differences), "quarantine": rows(one.unread)}
-        found[name] = Found.of({"report.json": one.report.model_dump(mode="json")}, tables)
+    logs = Instance.of_journals(left), Instance.of_journals(right)
+    asked: dict[str, Callable[[], JournalsOutcome | SowOutcome]] = {
+        "journals": lambda: compare_journals(engine, *logs, 1.0, clock),
+        "sow": lambda: compare_sows(engine, here, there, 1.0, clock),
+    }
+    for name, ask in asked.items():
+        one = ask()
+        found[name] = Found.of({"report.json": one.report.model_dump(mode="json")}, tables_of(one, folder))
         one.close()
     return found
 
 
 def test_what_needs_python_on_the_workers(
-    cluster: Cluster, spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+    cluster: Cluster, duck: Duck, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
 ) -> None:
     """Law: journals, sow and history, whose workers read dumps and records in Python, say and write on a cluster what
     they do on one machine, to the last row; and what history learns there, a dry run tells."""
@@ -307,12 +306,12 @@ def test_what_needs_python_on_the_workers(
     with begun(submitted(cluster, json.dumps(commands), script=script, more=UNCOMPILED), tmp_path) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
     assert out.splitlines()[-1:] == ["[4, 4, 0]"], err[-2000:]
-    for name, known in locally(spark, left, right).items():
+    for name, known in locally(duck, left, right, tmp_path).items():
         assert Found.at(tmp_path / "found" / name) == known, name
         assert len(known.tables["differences"]) > 10 and known.tables["quarantine"]
     told = {"report.json": outcome.report, "forecast.json": outcome.forecast}
     documents = {name: one.model_dump(mode="json") for name, one in told.items()}
-    past = Found.of(documents, {"facts": rows(outcome.facts)})
+    past = Found.of(documents, tables_of(outcome, tmp_path))
     assert Found.at(tmp_path / "found" / "history") == past
     assert len(past.tables["facts"]) > 50
     assert (tmp_path / "found" / "history" / "history.html").exists()
@@ -321,7 +320,7 @@ def test_what_needs_python_on_the_workers(
     tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
     ahead = json.loads(typed(tools, "controlled", "--vpn", VPN, "--dry-run", "--json").splitlines()[-1])["result"]
     notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
-    assert any(note.endswith("as 6 times before") for note in notes["demote"])
+    assert any(note.endswith(" s, 6 runs") for note in notes["demote"])
     assert any("waits before (at " in note for note in notes["drain"])
 
 

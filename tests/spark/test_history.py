@@ -12,10 +12,10 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
@@ -23,14 +23,16 @@ from orchestrator.errors import DefinitionError
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.reports.forecast import Range
-from pipeline.history import tables
+from pipeline.engines.executor import Executor, Script
 from pipeline.history.facts import Fact, facts_of_text
 from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.history.narrate import lines_of
 from pipeline.history.page import page_of
+from pipeline.history.reader import as_batch
 from pipeline.history.report import Drain, Durations, HistoryReport, Retry
 from tests.cli.shell import VPN, Shell
 from tests.spark.past import Night, inline, pause, typed
+from tests.spark.tables import tables_of_facts
 
 
 @pytest.fixture
@@ -64,14 +66,14 @@ def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night_of_runs: N
     assert [one.step for one in report.phases] == [step["id"] for step in runs[0]["lanes"][0]["steps"]]
 
 
-def test_a_trend_needs_a_week(spark: SparkSession) -> None:
+def test_a_trend_needs_a_week(engine: Executor) -> None:
     """Law: a line through half a day says nothing of a month; through ten days it has the slope of the figures."""
 
     def grown(days: float) -> float | None:
         rows = [
             Fact("lane", day * days / 9 * 86_400, False, "r", "a/b", "V", seconds=float(day)) for day in range(10)
         ]
-        [row] = tables.outages(spark.createDataFrame(rows, tables.SCHEMA)).collect()
+        [row] = tables_of_facts(engine, rows)("outages")
         return None if row["trend"] is None else float(row["trend"])
 
     assert grown(0.5) is None
@@ -117,7 +119,7 @@ def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, n
         assert median == pytest.approx(statistics.median(expected), abs=2e-3)
 
 
-def test_what_cannot_be_read_is_counted(spark: SparkSession, night_of_runs: Night, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_counted(engine: Executor, night_of_runs: Night, tmp_path: Path) -> None:
     """Law: an edited, a cut and an empty export are named with a reason, and do not stop the others."""
     records = tmp_path / "records"
     copytree(night_of_runs.records, records)
@@ -128,7 +130,7 @@ def test_what_cannot_be_read_is_counted(spark: SparkSession, night_of_runs: Nigh
     second.write_text("".join(second.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
     third.write_bytes(b"")
     (records / "noise.json").write_bytes(b"\xff\xfe")
-    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
+    report = history_of(engine, files_of([str(records)]), VirtualClock()).report
     assert (report.runs, report.unread_files) == (3, 5)
     why = {Path(one.file).name: one.why for one in report.unread}
     assert "not what was written" in why[first.name]
@@ -139,7 +141,7 @@ def test_what_cannot_be_read_is_counted(spark: SparkSession, night_of_runs: Nigh
     assert set(why) == {first.name, second.name, third.name, "noise.json", "records.parquet"}
 
 
-def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) -> None:
+def test_checks_show_drift(engine: Executor, shell: Shell, tmp_path: Path) -> None:
     """Law: a check that changed between two looks is told with its first and last state, and when."""
     kept = tmp_path / "checks.jsonl"
     for number in range(3):
@@ -148,7 +150,7 @@ def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) ->
         pause(shell.tools(), 60.0)
         with kept.open("a", encoding="utf-8") as file:
             file.write(shell("check", "--json").out)
-    report = history_of(spark, files_of([str(kept)]), VirtualClock()).report
+    report = history_of(engine, files_of([str(kept)]), VirtualClock()).report
     assert (report.runs, report.checks) == (0, 3)
     bridge = next(one for one in report.drift if (one.service, one.check) == (VPN, "bridge"))
     assert (bridge.first, bridge.last, bridge.changes, bridge.n) == ("ok", "error", 1, 3)
@@ -156,13 +158,14 @@ def test_checks_show_drift(spark: SparkSession, shell: Shell, tmp_path: Path) ->
 
 
 def test_parquet_tells_the_same(
-    spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+    engine: Executor, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
 ) -> None:
     """Law: what `runs export --all --parquet` wrote proves itself, and gives the very figures of the JSON Lines."""
     tools = Tools(night_of_runs.folder, VirtualClock(), SecretStore(None), Registry(), inline)
     typed(tools, "runs", "export", "--all", "--parquet", str(tmp_path / "exported"))
-    found = history_of(spark, files_of([str(tmp_path / "exported")]), VirtualClock())
-    assert (found.report, found.forecast) == (outcome.report, outcome.forecast)
+    found = history_of(engine, files_of([str(tmp_path / "exported")]), VirtualClock())
+    expected = outcome.report.model_copy(update={"engine": engine.name})
+    assert (found.report, found.forecast) == (expected, outcome.forecast)
     found.close()
     [file, *_] = sorted((tmp_path / "exported").rglob("*.parquet"))
     table = pq.ParquetFile(file).read()
@@ -173,12 +176,12 @@ def test_parquet_tells_the_same(
         (table.set_column(3, "stored_at", table["seq"]), "column stored_at is int64, and must be double"),
     ):
         pq.write_table(changed, file)
-        [one] = history_of(spark, files_of([str(file)]), VirtualClock()).report.unread
+        [one] = history_of(engine, files_of([str(file)]), VirtualClock()).report.unread
         assert one.file == str(file) and words in one.why
 
 
 def test_each_run_counts_once(
-    spark: SparkSession, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+    engine: Executor, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
 ) -> None:
     """Law: copies of exports change no figure, and are told; a run that is in one file as far as its question, and in
     another to its end, counts as it ended. Looks that are kept twice count once."""
@@ -186,8 +189,8 @@ def test_each_run_counts_once(
     copytree(night_of_runs.records, records)
     for file in sorted(records.iterdir())[:2]:
         (records / f"copy-{file.name}").write_bytes(file.read_bytes())
-    report = history_of(spark, files_of([str(records)]), VirtualClock()).report
-    assert report == outcome.report.model_copy(update={"repeated_files": 2})
+    report = history_of(engine, files_of([str(records)]), VirtualClock()).report
+    assert report == outcome.report.model_copy(update={"repeated_files": 2, "engine": engine.name})
 
     facts = [
         *[
@@ -198,7 +201,9 @@ def test_each_run_counts_once(
         *[Fact("check", 1.0, False, site="ny", name="c", state="ok", file=f) for f in ("x", "y")],
         *[Fact("unread", state="why", file=f) for f in ("u", "v")],
     ]
-    once = tables.each_once(spark.createDataFrame(facts, tables.SCHEMA)).collect()
+    engine.given("facts_read", pa.Table.from_batches([as_batch(facts)]))
+    Script("history", engine).view("facts")
+    once = engine.rows("SELECT * FROM facts")
     left = sorted((row["kind"], row["file"] if row["kind"] != "check" else "", row["state"]) for row in once)
     assert left == [
         ("check", "", "ok"),

@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.history import tables
+from pipeline.engines.executor import Executor
 from pipeline.history.facts import Fact
+from tests.spark.tables import tables_of_facts
 
 DAY = 86_400.0
 Table = dict[tuple[object, ...], tuple[object, ...]]
@@ -209,16 +209,15 @@ TABLES: dict[str, tuple[Callable[[Sequence[Fact]], Table], tuple[str, ...], tupl
     max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
 )
 @given(seed=st.integers(0, 2**32))
-def test_as_the_oracle_says(spark: SparkSession, seed: int) -> None:
+def test_as_the_oracle_says(engine: Executor, seed: int) -> None:
     """Law: no figure of any table differs from the oracle's, and no row is there that it does not know."""
     facts = some_facts(seed)
-    held: DataFrame = spark.createDataFrame(facts, tables.SCHEMA).persist()
+    table = tables_of_facts(engine, facts)
     for name, (oracle, keys, columns) in TABLES.items():
-        rows = getattr(tables, name)(held).collect()
+        rows = table(name)
         told = {tuple(row[key] for key in keys): tuple(row[column] for column in columns) for row in rows}
         expected = oracle(facts)
         assert (len(rows), told.keys()) == (len(expected), expected.keys()), (seed, name)
         for key, values in expected.items():
             wanted = [pytest.approx(one, rel=1e-6) if isinstance(one, float) else one for one in values]
             assert list(told[key]) == wanted, (seed, name, key)
-    held.unpersist()

@@ -77,7 +77,7 @@ def comparing(exports: tuple[str, str], folder: Path) -> Iterator[Under]:
     """It and its JVM end with the block."""
     for name in ("tmp", "scratch space"):
         (folder / name).mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports]
+    command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports, "--engine", "spark"]
     options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *_BRIEF]
     environment = {
         "FAILOVER_STATE": str(folder / "state"),

@@ -14,10 +14,10 @@ import pytest
 from py4j.protocol import Py4JError
 
 from orchestrator.cli.main import main
-from orchestrator.cli.reconciling import spark_installed
+from orchestrator.cli.reconciling import engine_installed
 from orchestrator.errors import DefinitionError, OutputLost
 from pipeline.amps.instance import Instance, check_apart
-from pipeline.commands import settings_of
+from pipeline.engines.settings import settings_of
 from pipeline.faults import fault_of
 from pipeline.java import find_java
 from pipeline.layout import SCHEMA, Footer, check_files
@@ -110,7 +110,8 @@ def test_no_java_on_the_command_line(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))
     left, right = write([Case(Endpoint(()), Endpoint(()))], tmp_path)
-    assert main(["pipeline", "reconcile", left, right, "--out", str(tmp_path / "out")]) == 2
+    asked = ["pipeline", "reconcile", left, right, "--engine", "spark", "--out", str(tmp_path / "out")]
+    assert main(asked) == 2
     assert "failover: JAVA_HOME is" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -125,8 +126,8 @@ def test_without_the_extra(command: Sequence[str], tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     sentence, mend = done.stderr.splitlines()
-    assert sentence == "failover: Spark and PyArrow are not installed"
-    assert "install failover[spark]" in mend
+    assert sentence == "failover: PyArrow is not installed"
+    assert "install failover[duckdb], which needs no Java, or failover[spark]" in mend
 
 
 @pytest.mark.realtime
@@ -145,7 +146,7 @@ def test_what_only_writes_parquet_needs_neither_java_nor_spark(command: Sequence
         assert done.returncode == code, done.stderr
     assert done.stderr.splitlines() == [
         "failover: PyArrow is not installed",
-        "  what to do: install failover[spark]; this needs no Java",
+        "  what to do: install failover[duckdb] or failover[spark]; this needs no Java",
     ]
 
 
@@ -162,9 +163,9 @@ def test_one_instance_given_twice(tmp_path: Path) -> None:
 
 def test_a_library_that_is_not_installed() -> None:
     """What is there is not said to be missing; any other missing module is a bug, and stays one."""
-    with pytest.raises(DefinitionError, match=r"^Spark is not installed"), spark_installed():
+    with pytest.raises(DefinitionError, match=r"^Spark is not installed"), engine_installed():
         raise ModuleNotFoundError("No module named 'py4j.protocol'", name="py4j.protocol")
-    with pytest.raises(ModuleNotFoundError), spark_installed():
+    with pytest.raises(ModuleNotFoundError), engine_installed():
         raise ModuleNotFoundError("No module named 'x'", name="x")
 
 
@@ -259,7 +260,7 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     the file and the column, before anything runs."""
     good = empty_row()
     place = Place.of(str(tmp_path))
-    footer = Footer(undigested=1, numbers=(1, 1), has_local=False)
+    footer = Footer(undigested=1, numbers=(1, 1), has_local=False, absent=frozenset())
     assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [footer]
     index = SCHEMA.get_field_index("sequence")
     wrong = {
@@ -320,10 +321,10 @@ def test_options_as_typed() -> None:
     for wrong in ("yesterday", "2026-11-20T03:00:00"):
         with pytest.raises(DefinitionError, match="--failover-at"):
             moment(wrong, "--failover-at")
-    assert settings_of(None, "1g", None, None, ["spark.a=b=c"]).options == {"spark.a": "b=c"}
+    assert settings_of(memory="1g", conf=["spark.a=b=c"]).options == {"spark.a": "b=c"}
     for wrong in ("a=b", "spark.a"):
         with pytest.raises(DefinitionError, match="--conf"):
-            settings_of(None, "1g", None, None, [wrong])
+            settings_of(memory="1g", conf=[wrong])
 
 
 def test_a_look_that_cannot_be_read() -> None:

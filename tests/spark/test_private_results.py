@@ -21,9 +21,21 @@ _COMMAND = "import os, sys; os.umask(0); from orchestrator.cli.main import main;
 def test_a_result_is_private(tmp_path: Path) -> None:
     """Law: report and tables are 0600, their directories 0700, whatever the umask; with --json stderr has nothing."""
     left, right = write([Case(Endpoint((message(1), message(2))), Endpoint((message(1),)))], tmp_path)
-    asked = ["pipeline", "reconcile", left, right, "--out", str(tmp_path / "found"), "--json", "--memory", "600m"]
+    asked = [
+        "pipeline",
+        "reconcile",
+        left,
+        right,
+        "--out",
+        str(tmp_path / "found"),
+        "--json",
+        "--memory",
+        "600m",
+        "--engine",
+        "spark",
+    ]
     with begun([sys.executable, "-c", _COMMAND, *asked], {"FAILOVER_STATE": str(tmp_path / "state")}) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
-    assert (err, process.returncode, json.loads(out)["exit_code"]) == ("", 4, 4)
+    assert (err, process.returncode, json.loads(out)["result"]["exit_code"]) == ("", 4, 4)
     assert list((tmp_path / "found" / "differences").glob("*.parquet"))
     assert open_to_others(tmp_path / "found") == []

@@ -16,19 +16,20 @@ from pyspark.sql import SparkSession
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 from pipeline.ask import Ask
+from pipeline.engines.executor import Executor
 from pipeline.generator import Shape, TwoSites, write_large, write_small
 from pipeline.reconcile import reconcile
 from pipeline.report import Report
-from pipeline.results import differences_table
 from pipeline.rows import Message, digest_of
 from pipeline.sides import Side
 from tests.spark.oracle import NOON, SERVICE, Case, Endpoint, Expected, compare, some_case, write
+from tests.spark.tables import tables_of
 
 SKEW = 1.0
 
 
-def run(spark: SparkSession, left: str, right: str, **ask: Any) -> Report:
-    outcome = reconcile(spark, Side.open(left), Side.open(right), Ask(**ask), VirtualClock(NOON))
+def run(engine: Executor, left: str, right: str, **ask: Any) -> Report:
+    outcome = reconcile(engine, Side.open(left), Side.open(right), Ask(**ask), VirtualClock(NOON))
     outcome.close()
     return outcome.report
 
@@ -60,70 +61,66 @@ def pair(left: list[Message], right: list[Message]) -> Case:
 )
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=60, max_size=90, unique=True), width=st.integers(1, 6))
 def test_as_the_oracle_says(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, seeds: list[int], width: int
+    engine: Executor, tmp_path_factory: pytest.TempPathFactory, seeds: list[int], width: int
 ) -> None:
     """Whatever happened to the endpoints, every number of the report is the oracle's, however buckets are cut."""
     cases = [some_case(seed) for seed in seeds]
-    report = run(spark, *write(cases, tmp_path_factory.mktemp("random")), numbers_log2=width, everything_above=2.0)
+    report = run(engine, *write(cases, tmp_path_factory.mktemp("random")), numbers_log2=width, everything_above=2.0)
     expected = {f"q{number}": compare(case, skew=SKEW) for number, case in enumerate(cases)}
     assert not wrong(report, expected, seeds)
 
 
-def test_equal_duplicates_on_request(spark: SparkSession, tmp_path: Path) -> None:
+def test_equal_duplicates_on_request(engine: Executor, tmp_path: Path) -> None:
     """Copies that both sites have are found when sought, and every other number is the same in the full plan."""
     seeds = range(1000, 1060)
     cases = [some_case(seed, equal_duplicates=True) for seed in seeds]
-    report = run(spark, *write(cases, tmp_path), equal_duplicates=True)
+    report = run(engine, *write(cases, tmp_path), equal_duplicates=True)
     expected = {f"q{number}": compare(case, skew=SKEW, equal_duplicates=True) for number, case in enumerate(cases)}
     assert report.work.plan == "everything"
     assert sum(one.duplicates_at_both for one in expected.values()) > 0
     assert not wrong(report, expected, seeds)
 
 
-def test_known_truth_with_skew(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", ["small", "large"])
+def test_known_truth_with_skew(engine: Executor, spark: SparkSession, tmp_path: Path, written: str) -> None:
     """What the generator broke is what is found, the differences table names exactly those, and little is read."""
     two = TwoSites(Shape(4_000, endpoints=12, missing=3, extra=2, duplicate=2, changed=2, displaced=3))
-    for write_export in ("small", "large"):
-        where = tmp_path / write_export
-        sides = (
-            write_small(two, where) if write_export == "small" else write_large(spark, two, where, rows_a_file=2_000)
-        )
-        left, right = (Side.open(str(side)) for side in sides)
-        outcome = reconcile(spark, left, right, Ask(numbers_log2=4), VirtualClock(NOON))
-        report = outcome.report
-        assert report.work.plan == "drill"
-        assert report.work.rows_drilled < report.work.rows / 10
-        assert sum(one.missing.messages for one in report.endpoints) == 3
-        assert sum(one.extra.messages for one in report.endpoints) == 2
-        assert sum(one.duplicates_right for one in report.endpoints) == 2
-        assert sum(one.changed for one in report.endpoints) == 2
-        assert sum(one.order_breaks for one in report.endpoints) == 3
-        assert outcome.differences is not None
-        rows = differences_table(outcome.differences).collect()
-        found = {kind: {int(row["message_id"][-8:], 16) for row in rows if row["class"] == kind} for kind in KINDS}
-        assert found == {kind: set(getattr(two.truth, kind)) for kind in KINDS}
-        outcome.close()
+    sides = write_small(two, tmp_path) if written == "small" else write_large(spark, two, tmp_path, rows_a_file=2_000)
+    left, right = (Side.open(str(side)) for side in sides)
+    outcome = reconcile(engine, left, right, Ask(numbers_log2=4), VirtualClock(NOON))
+    report = outcome.report
+    assert report.work.plan == "drill"
+    assert report.work.rows_drilled < report.work.rows / 10
+    assert sum(one.missing.messages for one in report.endpoints) == 3
+    assert sum(one.extra.messages for one in report.endpoints) == 2
+    assert sum(one.duplicates_right for one in report.endpoints) == 2
+    assert sum(one.changed for one in report.endpoints) == 2
+    assert sum(one.order_breaks for one in report.endpoints) == 3
+    rows = tables_of(outcome, tmp_path)["differences"]
+    found = {kind: {int(row["message_id"][-8:], 16) for row in rows if row["class"] == kind} for kind in KINDS}
+    assert found == {kind: set(getattr(two.truth, kind)) for kind in KINDS}
+    outcome.close()
 
 
 KINDS = ("missing", "extra", "duplicate", "changed")
 
 
-def test_plans_agree(spark: SparkSession, tmp_path: Path) -> None:
+def test_plans_agree(engine: Executor, tmp_path: Path) -> None:
     """Drilling where it differs and looking at everything give the same report but for the plan."""
     two = TwoSites(Shape(1_500, endpoints=4, missing=5, extra=4, duplicate=3, changed=2, displaced=2))
     left, right = (str(side) for side in write_small(two, tmp_path))
-    drilled = run(spark, left, right, numbers_log2=4, everything_above=2.0)
-    whole = run(spark, left, right, numbers_log2=4, everything_above=-1.0)
+    drilled = run(engine, left, right, numbers_log2=4, everything_above=2.0)
+    whole = run(engine, left, right, numbers_log2=4, everything_above=-1.0)
     assert (drilled.work.plan, whole.work.plan) == ("drill", "everything")
     assert drilled.services == whole.services
     assert drilled.intervals == whole.intervals
     assert drilled.findings == whole.findings
 
 
-def test_many_differences(spark: SparkSession, tmp_path: Path) -> None:
+def test_many_differences(engine: Executor, tmp_path: Path) -> None:
     """More than a thousand differences are counted where they are, and a few of each class are shown."""
     two = TwoSites(Shape(4_000, endpoints=4, missing=600, extra=500, duplicate=40, changed=3))
-    report = run(spark, *(str(side) for side in write_small(two, tmp_path)), failover_at=NOON, interval_s=3600.0)
+    report = run(engine, *(str(side) for side in write_small(two, tmp_path)), failover_at=NOON, interval_s=3600.0)
     told = {
         "missing": sum(one.missing.messages for one in report.endpoints),
         "extra": sum(one.extra.messages for one in report.endpoints),
@@ -155,12 +152,12 @@ SPANS = ("missing", "extra", "duplicates", "changed")
 
 
 @pytest.mark.parametrize("emptied", ["none", "left", "both"])
-def test_empty_and_identical_sides(spark: SparkSession, tmp_path: Path, emptied: str) -> None:
+def test_empty_and_identical_sides(engine: Executor, tmp_path: Path, emptied: str) -> None:
     """Identical sides need one pass and are safe; an empty side makes everything of the other extra."""
     messages = [message(number) for number in range(20)]
     left = [] if emptied in ("left", "both") else messages
     right = [] if emptied == "both" else messages
-    report = run(spark, *write([pair(left, right)], tmp_path))
+    report = run(engine, *write([pair(left, right)], tmp_path))
     (endpoint,) = report.endpoints
     assert (endpoint.left.messages, endpoint.right.messages) == (len(left), len(right))
     assert endpoint.missing.messages == 0
@@ -173,13 +170,13 @@ def test_empty_and_identical_sides(spark: SparkSession, tmp_path: Path, emptied:
         assert not report.findings
 
 
-def test_contents_unknown_and_local_messages(spark: SparkSession, tmp_path: Path) -> None:
+def test_contents_unknown_and_local_messages(engine: Executor, tmp_path: Path) -> None:
     """Where one site's contents could not be read, ids are compared all the same, cheaply, and that is said. A message
     that is not replicated is at one site by design: neither missing, nor too old to fail back."""
     left = [message(number) for number in range(300)]
     right = [message(number, digest=None) for number in range(300) if number != 7]
     local = [message(0, replicated="not-replicated", digest=None), message(1, digest=None)]
-    report = run(spark, *write([pair(left, right), pair(local, local[1:])], tmp_path), numbers_log2=4)
+    report = run(engine, *write([pair(left, right), pair(local, local[1:])], tmp_path), numbers_log2=4)
     first, second = report.endpoints
     assert report.work.plan == "drill"
     assert (first.missing.messages, first.changed, first.unverified) == (1, 0, 299)
@@ -195,20 +192,20 @@ def test_a_site_cannot_be_its_own_mate(tmp_path: Path) -> None:
         reconcile(None, Side.open(left), Side.open(left), Ask(), VirtualClock(NOON))  # type: ignore[arg-type]  # not used
 
 
-def test_messages_of_an_endpoint_that_no_manifest_names(spark: SparkSession, tmp_path: Path) -> None:
+def test_messages_of_an_endpoint_that_no_manifest_names(engine: Executor, tmp_path: Path) -> None:
     """Rows are told apart by hashes of names, and the manifests tell the names: an export that contradicts its own
     manifest is refused, and nothing of it is left out in silence."""
     sides = map(Side.open, write([pair([message(1)], [message(1)])], tmp_path))
     left, right = (replace(side, manifest=side.manifest.model_copy(update={"endpoints": ()})) for side in sides)
     with pytest.raises(DefinitionError, match="an endpoint that no manifest names"):
-        reconcile(spark, left, right, Ask(), VirtualClock(NOON))
+        reconcile(engine, left, right, Ask(), VirtualClock(NOON))
 
 
-def test_intervals_around_the_failover(spark: SparkSession, tmp_path: Path) -> None:
+def test_intervals_around_the_failover(engine: Executor, tmp_path: Path) -> None:
     """Intervals begin at the fail-over, hold every difference once, and are widened when there would be too many."""
     left = [message(number) for number in range(900)]
     right = [one for number, one in enumerate(left) if number % 100]
-    report = run(spark, *write([pair(left, right)], tmp_path), interval_s=1.0, failover_at=NOON - 500)
+    report = run(engine, *write([pair(left, right)], tmp_path), interval_s=1.0, failover_at=NOON - 500)
     assert sum(span.missing for span in report.intervals) == 9
     widths = {round(span.end - span.start, 3) for span in report.intervals}
     assert widths == {10.0}

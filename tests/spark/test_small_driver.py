@@ -32,7 +32,8 @@ from pipeline.amps.keys import Definition
 from pipeline.amps.sow import SowSide, compare_sows
 from pipeline.ask import Ask
 from pipeline.reconcile import reconcile
-from pipeline.results import differences_table
+from pipeline.engines.spark import Spark
+from pipeline.places import Place
 from pipeline.session import SparkSettings, spark_session
 from pipeline.sides import Side
 from pyspark.errors import PySparkException
@@ -46,26 +47,30 @@ brief = {
 }
 found = {}
 
-def told(name, outcome, differences, number):
-    differences.write.parquet(f"{scratch}/{name}")
-    found[name] = [number, outcome.unread.count() if hasattr(outcome, "unread") else 0]
+def told(name, outcome, number):
+    place = Path(scratch, name)
+    place.mkdir()
+    outcome.write(Place.of(str(place)))
+    unread = place / "quarantine"
+    found[name] = [number, spark.read.parquet(str(unread)).count() if unread.exists() else 0]
     outcome.close()
 
 with spark_session(SparkSettings("local[2]", "900m", 2, Path(scratch), brief)) as spark:
     clock = VirtualClock()
-    one = reconcile(spark, Side.open(ny), Side.open(nj), Ask(), clock)
-    told("reconcile", one, differences_table(one.differences), sum(e.missing.messages for e in one.report.endpoints))
+    engine = Spark(spark)
+    one = reconcile(engine, Side.open(ny), Side.open(nj), Ask(), clock)
+    told("reconcile", one, sum(e.missing.messages for e in one.report.endpoints))
     sides = [Instance.of_directory(name) for name in (left, right)]
-    one = compare_journals(spark, *sides, 1.0, clock)
-    told("journals", one, one.differences, sum(one.report.topics[0].missing.values()))
+    one = compare_journals(engine, *sides, 1.0, clock)
+    told("journals", one, sum(one.report.topics[0].missing.values()))
     keys = {Topic("orders", "json"): Definition(("/id",))}
-    one = compare_sows(spark, *[SowSide(side, keys) for side in sides], 1.0, clock)
-    told("sow", one, one.differences, sum(one.report.topics[0].only_left.values()))
-    counted = {name: spark.read.parquet(f"{scratch}/{name}").count() for name in found}
+    one = compare_sows(engine, *[SowSide(side, keys) for side in sides], 1.0, clock)
+    told("sow", one, sum(one.report.topics[0].only_left.values()))
+    counted = {name: spark.read.parquet(f"{scratch}/{name}/differences").count() for name in found}
     refused = []
     for name in found:
         try:
-            spark.read.parquet(f"{scratch}/{name}").collect()
+            spark.read.parquet(f"{scratch}/{name}/differences").collect()
         except (PySparkException, Py4JError) as error:
             refused += [name] if "maxResultSize" in str(error) else []
 print(json.dumps([found, counted, refused]))

@@ -138,6 +138,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         assert main(arguments(tmp_path, *more)) == 2
         assert words in capsys.readouterr().err
     (tmp_path / "a[b]").mkdir()
-    assert main(["pipeline", "watch", str(tmp_path / "a[b]"), "--checkpoint", str(tmp_path / "followed")]) == 2
+    odd = ["pipeline", "watch", str(tmp_path / "a[b]"), "--checkpoint", str(tmp_path / "followed")]
+    assert main([*odd, "--engine", "spark"]) == 2
     assert "takes for a pattern" in capsys.readouterr().err
     assert not (tmp_path / "followed").exists()

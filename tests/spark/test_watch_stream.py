@@ -16,9 +16,9 @@ from orchestrator.clock import VirtualClock
 from orchestrator.errors import ComputationFailed, DefinitionError, LeaseHeld, OutputLost
 from pipeline.places import Place
 from pipeline.watch.alerts import Alert, AnyCourse
-from pipeline.watch.checkpoint import Checkpoint, State, checkpoint_at
+from pipeline.watch.checkpoint import Batch, Checkpoint, State, checkpoint_at
 from pipeline.watch.course import Course
-from pipeline.watch.stream import Batch, follow
+from pipeline.watch.stream import follow
 from tests.spark.looking import (
     NIGHT,
     NIGHT_OF_LINKS,

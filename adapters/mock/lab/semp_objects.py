@@ -160,6 +160,9 @@ class Objects:
                     attachmentSize=one.size,
                     contentSize=0,
                     redeliveryCount=0,
+                    expiryTime=0,
+                    dmqEligible=False,
+                    priority=4,
                     undelivered=True,
                     **{key: name},
                 )

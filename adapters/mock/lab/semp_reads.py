@@ -61,7 +61,7 @@ _EMPTY: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "msgs": (
         (
             *("msgVpnName", "msgId", "spooledTime", "replicationState", "replicationGroupMsgId", "undelivered"),
-            *("contentSize", "attachmentSize", "redeliveryCount"),
+            *("contentSize", "attachmentSize", "redeliveryCount", "expiryTime", "dmqEligible", "priority"),
         ),
         (),
     ),

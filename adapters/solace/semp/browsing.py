@@ -18,7 +18,9 @@ from orchestrator.errors import UnreadableReply
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"
 _SIZES = ("contentSize", "attachmentSize")
-_MESSAGE = (_ID, _SPOOLED, _STATE, _GROUP_ID, *_SIZES, "redeliveryCount")
+# When it expires, whether it goes to the dead message queue, and what it may overtake: what else than a loss explains it.
+_FATE = ("expiryTime", "dmqEligible", "priority")
+_MESSAGE = (_ID, _SPOOLED, _STATE, _GROUP_ID, *_SIZES, "redeliveryCount", *_FATE)
 _COUNTERS = ("spooledMsgCount", "deletedMsgCount", "msgs.count")
 _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replication"]] = {
     "replicated": "replicated",
@@ -79,6 +81,9 @@ def _held(reader: SempReader, endpoint: Endpoint, number: int, data: Object) -> 
         size=sum(sizes) if sizes else None,
         replicated=state,
         redeliveries=count_in(data, "redeliveryCount"),
+        expires_at=moment_in(data, "expiryTime"),
+        dmq_eligible=eligible if isinstance(eligible := data.get("dmqEligible"), bool) else None,
+        priority=count_in(data, "priority"),
     )
 
 

@@ -1,0 +1,108 @@
+"""Which engine answers: as asked, or the one that suits the size and the place of what is asked about.
+
+Neither is begun before everything that can be wrong with the question was looked at. Once an engine has begun there is
+no changing over to another: it answers, or says why not.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+from orchestrator.errors import DefinitionError
+from pipeline.engines.executor import Executor
+from pipeline.leavings import make, remove, sweep
+from pipeline.places import Place
+
+if TYPE_CHECKING:
+    from pipeline.engines.settings import Settings
+
+EngineName = Literal["spark", "duckdb"]
+# So many messages of both sides, or entries, one machine compares sooner than a Spark on it has started.
+SPARK_ABOVE = 20_000_000
+_SCRATCH = "failover-duckdb-"
+_WITHOUT = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"
+Say = Callable[[str], None]
+
+
+def chosen(settings: Settings, places: Sequence[Place], rows: int) -> EngineName:
+    """The engine for a question about so many rows at these places. Raises ``DefinitionError``: it is not installed, or
+    cannot do what was asked for."""
+    far = next((place for place in places if not place.is_local), None)
+    asked = settings.engine
+    if asked == "duckdb":
+        _check_duckdb(settings, far)
+        return "duckdb"
+    if asked == "spark" or settings.names_a_cluster or far is not None or rows > SPARK_ABOVE:
+        _check_spark()
+        return "spark"
+    if is_installed("duckdb"):
+        return "duckdb"
+    if not is_installed("pyspark"):
+        raise DefinitionError("neither DuckDB nor Spark is installed", hint=_WITHOUT)
+    return "spark"
+
+
+def is_installed(library: str) -> bool:
+    """Can this library be imported?"""
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it was taken out of Python's sight
+        return False
+
+
+def _check_duckdb(settings: Settings, far: Place | None) -> None:
+    if settings.names_a_cluster:
+        raise DefinitionError("--engine duckdb knows no cluster", hint="leave out --master and --remote, or --engine")
+    if far is not None:
+        raise DefinitionError(
+            f"DuckDB reads and writes on this machine alone, not at {far.name}",
+            hint="copy it here, or --engine spark",
+        )
+    if not is_installed("duckdb"):
+        raise DefinitionError("DuckDB is not installed", hint="install failover[duckdb]; it needs no Java")
+
+
+def _check_spark() -> None:
+    if not is_installed("pyspark"):
+        raise DefinitionError(
+            "Spark is not installed", hint="install failover[spark]; it also needs Java 17 or newer"
+        )
+
+
+@contextmanager
+def engine_for(settings: Settings, name: EngineName, rows: int | None, say: Say) -> Iterator[Executor]:
+    """The engine of this name, to the end of the block. Raises the errors of both."""
+    if name == "duckdb":
+        from pipeline.engines.duck import Duck
+
+        with _scratch_in(settings.scratch or Path(tempfile.gettempdir())) as scratch:
+            duck = Duck(scratch, memory=settings.memory, threads=os.cpu_count())
+            try:
+                yield duck
+            finally:
+                duck.close()
+        return
+    from pipeline.engines.spark import Spark
+    from pipeline.session import spark_session
+    from pipeline.watching import watched
+
+    say("starting Spark")
+    with spark_session(settings.for_spark(rows)) as session, watched(session, say):
+        yield Spark(session)
+
+
+@contextmanager
+def _scratch_in(place: Path) -> Iterator[Path]:
+    sweep(place, f"{_SCRATCH}*")
+    scratch = make(place / f"{_SCRATCH}{uuid4().hex[:12]}")
+    try:
+        yield scratch
+    finally:
+        remove(scratch)

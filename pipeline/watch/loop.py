@@ -1,0 +1,165 @@
+"""Follows kept looks with nothing but this process: a listing of a directory, a fold, a transaction.
+
+A look has some hundred bytes and comes every few seconds, so one process reads what any number of sites keep in one
+directory. Spark does the same for a directory that it cannot (``pipeline.watch.stream``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from orchestrator.clock import Clock
+from orchestrator.errors import ComputationFailed, DefinitionError
+from pipeline.watch.arrivals import Rules
+from pipeline.watch.checkpoint import BATCH_BYTES, REMEMBERED_S, SILENT_S, Batch, State, in_order
+from pipeline.watch.fold import fold
+from pipeline.watch.kept import Kept
+
+_ENDING = ".jsonl"
+_HINT = "fix that and start again: it resumes where it stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One look. ``written_at``: seconds since the epoch."""
+
+    path: Path
+    written_at: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of a look, as ``pipeline.watch.fold.Row``."""
+
+    name: str
+    written_at: float
+    number: int
+    text: str
+    site: str | None
+    service: str | None
+
+
+def follow_here(
+    readings: Path,
+    kept: Kept,
+    rules: Rules,
+    *,
+    every_s: float | None,
+    clock: Clock,
+    stop: threading.Event,
+    say: Callable[[str], None],
+    batch_bytes: int = BATCH_BYTES,
+) -> Iterator[Batch]:
+    """Batch after batch, as they are written; see ``pipeline.watch.stream.follow``, whose answers these are."""
+    state = kept.state()
+    yield Batch(state.batch, 0, [], [], state)
+    known, heard_at, is_silent = kept.names(), clock.now(), False
+    while not stop.is_set():
+        for files in _batches(_new(readings, known, kept.newest()), batch_bytes):
+            batch = _read(files, state, kept, rules)
+            if batch is not None:
+                state = batch.state
+                yield batch
+            known |= {file.path.name for file in files}
+            heard_at, is_silent = clock.now(), False
+            if stop.is_set():
+                break
+        else:
+            if every_s is None:
+                return
+            if not is_silent and clock.now() - heard_at > SILENT_S:
+                is_silent = True
+                say(f"no new readings in {readings} for {SILENT_S:.0f}s: does `failover watch` still run?")
+            stop.wait(every_s)
+    if every_s is None:
+        raise ComputationFailed("stopped before everything was read", hint="start it again: it resumes there")
+
+
+def _new(readings: Path, known: set[str], newest: float) -> list[_File]:
+    """The looks that were not read, in the order in which they were written. One that is far older than the youngest that
+    was read is not: its name may have been forgotten."""
+    found = []
+    try:
+        with os.scandir(readings) as entries:
+            for entry in entries:
+                hidden = entry.name.startswith((".", "_"))
+                if hidden or not entry.name.endswith(_ENDING) or entry.name in known or not entry.is_file():
+                    continue
+                told = entry.stat()
+                if told.st_mtime >= newest - REMEMBERED_S:
+                    found.append(_File(Path(entry.path), told.st_mtime, told.st_size))
+    except OSError as error:
+        raise DefinitionError(
+            f"cannot be read: {error.strerror}", file=readings, hint="fix that and start again"
+        ) from error
+    return sorted(found, key=lambda one: (one.written_at, one.path.name))
+
+
+def _batches(files: Sequence[_File], batch_bytes: int) -> Iterator[list[_File]]:
+    """So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it."""
+    batch: list[_File] = []
+    size = 0
+    for file in files:
+        if batch and size + file.size > batch_bytes:
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += file.size
+    if batch:
+        yield batch
+
+
+def _read(files: Sequence[_File], before: State, kept: Kept, rules: Rules) -> Batch | None:
+    """One batch, committed. Files that were removed meanwhile are as if they had been removed before."""
+    there: dict[str, float] = {}
+    lines: list[_Line] = []
+    for file in files:
+        text = _text(file.path)
+        if text is not None:
+            there[file.path.name] = file.written_at
+            lines += _lines(file, text)
+    if not there:
+        return None
+    lines.sort(key=lambda one: (one.site or "", one.service or "", one.written_at, one.name, one.number))
+    folded = list(fold(lines, before.courses, rules))
+    alerts = sorted(chain.from_iterable(one.alerts for one in folded), key=in_order)
+    state = before.after(before.batch + 1, folded, len(alerts))
+    kept.commit(state, alerts, there)
+    kept.forget(kept.newest() - REMEMBERED_S)
+    touched = sorted(chain.from_iterable(one.courses for one in folded))
+    return Batch(state.batch, len(lines), alerts, touched, state)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = "permission denied" if isinstance(error, PermissionError) else error.strerror
+        raise DefinitionError(f"cannot be read: {why}", file=path, hint=_HINT) from error
+
+
+def _lines(file: _File, text: str) -> Iterator[_Line]:
+    for number, line in enumerate(text.split("\n")):
+        if line:
+            yield _Line(file.path.name, file.written_at, number, line, *_whose(line))
+
+
+def _whose(line: str) -> tuple[str | None, str | None]:
+    """Site and service of a line; None where it is not JSON that has them."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, None
+    if not isinstance(told, dict):
+        return None, None
+    site, service = told.get("site"), told.get("service")
+    return site if isinstance(site, str) else None, service if isinstance(service, str) else None
