@@ -15,7 +15,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
-        | {"standing"}
+        | {"standing", "position"}
     ),
     frozenset(
         {
