@@ -13,6 +13,7 @@ from typing import Literal
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.readings import QueueDepth, Reachability, Role
+from orchestrator.readings_amps import Transports
 from orchestrator.runbook import Side
 from orchestrator.standing import lets_clients_in, role_in
 
@@ -90,7 +91,7 @@ class _End:
     was before. ``idle_at``: when it was last read as not serving."""
 
     serves: bool | None = None
-    role: Role | None = None
+    role: Role | None = None  # None for what has no roles, too
     read_at: float = float("-inf")
     told_at: float = float("-inf")
     wanted: bool | None = None
@@ -142,9 +143,10 @@ class Course:
         """What the site was last read to be; None: not read, or told to change since."""
         return self._ends[side].role
 
-    def is_read_after_change(self, side: Side) -> bool | None:
-        """Does the site serve, by a reading after everything that it was told?"""
-        return self._ends[side].serves
+    def lets_clients_in(self, side: Side) -> bool | None:
+        """The same of AMPS, which has no roles."""
+        end = self._ends[side]
+        return end.serves if end.role is None else None
 
     def take(self, event: ev.Event, at: float) -> None:
         """One more event of the lane, recorded at ``at``."""
@@ -173,6 +175,8 @@ class Course:
             if isinstance(seen.value, Reachability) and not seen.value.answers and end.serves is None:
                 end.is_silent = True
                 self._grow_dark(seen.on, seen.asked_at)
+            elif isinstance(seen.value, Transports):
+                end.serves = None  # some of its doors are open
             return
         served, read_at = end.serves, end.read_at
         end.serves, end.role, end.read_at, end.wanted, end.is_silent = serves, role, seen.asked_at, None, False

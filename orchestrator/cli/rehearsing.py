@@ -138,7 +138,8 @@ class _Stage:
         # Nobody who watches, and nobody who has time: then all of it passes at once.
         at_once = wish.fast and not self._attended
         self._clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
-        self._tools = replace(tools, state=directory, clock=self._clock, fleet=self._fleet, is_rehearsal=True)
+        own = replace(tools, state=directory, clock=self._clock, fleet=self._fleet)
+        self._tools = replace(own, is_rehearsal=True, keeps_records=wish.keep)
 
     def play(self, program: Program, faults: Sequence[str]) -> int:
         """The whole rehearsal; the exit code of the rehearsed command."""
@@ -227,7 +228,7 @@ class _Stage:
             alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
             show(f"  its record is kept: {alone}{STATE_VARIABLE}={self._directory} failover runs show")
         elif is_open:
-            show("  its record is gone, so nothing can be gone on with; add --keep to rehearse that too")
+            show("  its record is gone, so it cannot be resumed; add --keep to rehearse that too")
         show(f"  the same again: {self._again()}")
 
     def _decided(self) -> Iterator[str]:
