@@ -177,7 +177,8 @@ class _Leader:
     def _stands(self) -> tuple[str, ...]:
         """What a run that breaks off leaves behind: services that no site is known to serve, or both sites do."""
         clocks = ((service, self._outage(service)) for service in self._run.lanes)
-        return tuple(f"{service}: {clock}, by the last reading" for service, clock in clocks if clock)
+        marker = "SIMULATED  " if self._run.plan.simulated else ""
+        return tuple(f"{marker}{service}: {clock}, by the last reading" for service, clock in clocks if clock)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from uuid import uuid4
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file
-from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.families import AMPS, known_family
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
@@ -95,7 +95,7 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     seed = wish.seed
     assert seed is not None  # drawn when none was given
     cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline)
-    is_amps = family_of(tools, inventory.sites[source]) == AMPS
+    is_amps = known_family(tools, inventory.sites[source]) == AMPS
     scene: Scene = AmpsScene(tools, cast) if is_amps else ApplianceScene(cast)
     drill = [] if wish.drill is None else [str(drill_file(wish.drill, "amps" if is_amps else ""))]
     faults = scene.faults([*drill, *wish.faults])

@@ -22,6 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            "last_read",
         }
     ),
     frozenset({"engine", "draft"}),
