@@ -101,6 +101,7 @@ class _Guard:
         self._tried_at: float | None = None
         self._searched_at = tools.clock.now()
         self._code = 0
+        self._alarm = ""
         self._is_restored = False
         self._ending = "stopped; nobody guards the site any more"
 
@@ -161,6 +162,8 @@ class _Guard:
         now = self._post.look()
         if now.kind == "safe" and self._is_settled() and self._is_over(now):
             return True
+        if now.both_active and not self._alarm:
+            self._alarm = f"BOTH SITES ACTIVE: read at {iso(self._tools.clock.now())}: {self._site}: {now.why}"
         self._tell(now.kind, now.why)
         return now.kind == "act" and self._act(now)
 
@@ -245,8 +248,10 @@ class _Guard:
 
     def _plan(self, now: Standing) -> ev.Plan:
         wish = self._wish.plan(self._post.runbook(now), now.services, self._pair.name)
+        plan = make_plan(self._tools, wish)
+        read = tuple(one for one in self._post.read if one.service in plan.services)
         note = f"{self._site} came back: {now.why}"
-        return make_plan(self._tools, wish).model_copy(update={"notes": (note,)})
+        return plan.model_copy(update={"notes": (note,), "read_before": read})
 
     def _owners(self, journal: Journal, plan: ev.Plan) -> list[str]:
         """The unfinished runs that these services belong to."""
@@ -288,9 +293,12 @@ class _Guard:
         """Say how it ended, and what comes next; the exit code."""
         if self._as_json:
             body = {"simulated": self._simulated, "site": self._site, "message": self._ending}
+            body["alarms"] = [self._alarm] if self._alarm else []
             show_json({"result": {**body, "exit_code": self._code}})
             return self._code
-        show(f"{'SIMULATED  ' if self._simulated else ''}{self._ending}")
+        for text in (self._alarm, self._ending):
+            if text:
+                show(f"{'SIMULATED  ' if self._simulated else ''}{text}")
         for line in self._next():
             show(line)
         return self._code

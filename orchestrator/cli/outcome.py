@@ -68,6 +68,8 @@ def report_lines(
     state = state_of(report, is_led=is_led).upper()
     last = "" if report.ended_at is not None else ", by its last record"
     yield f"{marker}{report.runbook}: {way}: {state} after {report.seconds:.1f}s{last}"
+    for note in report.notes:
+        yield f"  {note}"
     if report.approval is not None:
         yield from _approval_lines(report, report.approval)
     in_full = [lane for lane in report.lanes if _differs(lane) or len(report.lanes) <= _LANES_IN_FULL]
