@@ -125,7 +125,7 @@ class Course:
     def position(self) -> Position:
         """As it is now."""
         serving = [side for side in _SIDES if self._ends[side].serves]
-        if self._open is not None:
+        if len(serving) == 2 and self._open is not None:
             return Position("both", both_since=self._open.first)
         if serving:
             return Position(serving[0] if len(serving) == 1 else "unknown")

@@ -56,7 +56,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help=(
         "Moves replicated messaging services from one site to its mate, and back, without losing a message.\n\n"

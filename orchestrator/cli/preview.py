@@ -144,10 +144,14 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
 
 
 def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:
-    """How old the last good check of each service is: of interest before a planned move. Said once of those that share
-    it."""
+    """How old the last good check of each service is: of interest before a planned move. Of many services it is said
+    once for all that share it."""
+    lines = list(_ages(tools, plan))
+    if len(lines) <= _LANES_IN_FULL:
+        yield from (f"  {line}" for line in lines)
+        return
     ages: dict[str, list[str]] = {}
-    for line in _ages(tools, plan):
+    for line in lines:
         service, _, words = line.partition(": ")
         ages.setdefault(words, []).append(service)
     for words, services in ages.items():

@@ -23,7 +23,6 @@ from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import LEASE_SECONDS, is_led, leader
 from orchestrator.position import Positions
 from orchestrator.reports.advice import named
-from orchestrator.reports.ages import age
 from orchestrator.reports.document import Alarm, OpenQuestion, RunDocument, RunReport
 from orchestrator.reports.report import build, run_and_report
 from orchestrator.reports.words import direction, sentence
@@ -102,8 +101,8 @@ def _document(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocume
     more: dict[str, object] = {"led": led, "last_led_by": host, "last_heard_at": iso(heard), "questions": questions}
     if not led and report.outcome is None and report.status != "paused":
         text = (
-            f"INTERRUPTED since {iso(heard)}, {age(now - heard)}: no process leads the run; {host} led it last. "
-            "What the sites do since is not read"
+            f"INTERRUPTED since {iso(heard)}: no process leads the run; {host} led it last. What the sites do since then "
+            "was not read"
         )
         gone = Alarm(kind="interrupted", services=tuple(lane.service for lane in report.lanes), text=text)
         more |= {"status": "interrupted", "alarms": (gone, *report.alarms)}

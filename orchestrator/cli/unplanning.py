@@ -78,8 +78,8 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
     return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
 
 
-# What tells how a pair stands, and what a site holds that its mate lacks.
-_POSITION = ("replication", "replication_queue", "transports")
+# What tells who is active, and what a site holds that its mate lacks: of message VPNs. AMPS has neither.
+_POSITION = ("replication", "replication_queue")
 
 
 def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
@@ -100,11 +100,12 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
 
 def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:
     site = plan.inventory.sites[plan.site_name(side)]
-    before = []
+    before: list[ReadBefore] = []
+    offered = [one for one in _POSITION if one in tools.registry.declarations(site).readings]
+    if not offered:
+        return before
     with reading_only(tools, site) as adapter:
-        for reading in _POSITION:
-            if reading not in adapter.readings:
-                continue
+        for reading in offered:
             at = tools.clock.now()
             for service, value in probe(adapter, reading, plan.services).items():
                 if not isinstance(value, Failure):

@@ -34,6 +34,7 @@ HOMES: Mapping[str, Home] = {
             "orchestrator/journal.py",
             "orchestrator/lease.py",
             "orchestrator/checks.py",
+            "orchestrator/last_read.py",
             "orchestrator/hooks/outbox.py",
         ),
         "one store: the record, who may add to it, who was told of it, and what checks found",

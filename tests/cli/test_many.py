@@ -95,7 +95,13 @@ def test_very_many_are_summed_up(shell: Shell) -> None:
     inventory = str(shell.inventory(layout, services=names))
     ended = shell("controlled", "-i", inventory, "--all", "--yes", "--fault", "demote V07: refuse 10h")
     assert ended.code == 3
-    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == ["ann", "V07", "V07", "ended"]
+    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == [
+        "NJ_Appliance1",
+        "ann",
+        "V07",
+        "V07",
+        "ended",
+    ]
     assert "  V07: refused: " in ended.out
     for text in (ended.out, shell("runs", "show").out):
         rows = [line.split()[0].rstrip(":") for line in text.splitlines() if line.startswith("  V")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
@@ -223,3 +226,89 @@ def test_whoever_watches_is_told_once() -> None:
     assert [news(2 + place, event) for place, event in enumerate(rounds)] == [None, "Trading", None]
     assert isinstance(rounds[0], ev.Observed)
     assert isinstance(rounds[0].seen[0].value, ReplicationStatus)
+
+
+# Whatever happens
+
+MOMENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["read", "order", "refused"]),
+        st.sampled_from(["source", "target"]),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+def happenings(drawn: Sequence[tuple[str, str, bool]]) -> list[Event]:
+    """Readings and orders in this order, ten seconds apart."""
+    events: list[Event] = []
+    for number, (kind, side, is_active) in enumerate(drawn, 1):
+        on: Side = "source" if side == "source" else "target"
+        at = 10.0 * number
+        if kind == "read":
+            events.append((at + 1, ev.Observed(mark=1, seen=(role(on, A if is_active else S, at),))))
+            continue
+        events.append(order(at, number, on, "active" if is_active else "standby"))
+        if kind == "refused":
+            events.append(answered(at + 1, number, Effect.REJECTED))
+    return events
+
+
+def read_as(events: Sequence[Event], on: Side) -> Role | None:
+    """What a site was last read to be, if it was not told anything since that it did not refuse. An oracle of its own."""
+    known: Role | None = None
+    before: dict[int, Role | None] = {}
+    for _, event in events:
+        if isinstance(event, ev.Observed) and event.seen[0].on == on:
+            assert isinstance(event.seen[0].value, ReplicationStatus)
+            known = event.seen[0].value.role
+        elif isinstance(event, ev.ActionIntended) and event.on == on:
+            before, known = {event.intent: known}, None
+        elif isinstance(event, ev.ActionEnded) and event.intent in before:
+            known = before[event.intent]
+    return known
+
+
+@given(MOMENTS)
+def test_no_role_that_was_not_read(drawn: Sequence[tuple[str, str, bool]]) -> None:
+    """Law (promise 17): a role is known only from a reading after everything that its site was told; who serves follows
+    from the roles; and no site is known to serve exactly while a clock runs, or too little was read."""
+    events = happenings(drawn)
+    for length in range(len(events) + 1):
+        made = course(*events[:length])
+        roles = {side: read_as(events[:length], side) for side in ("source", "target")}  # type: ignore[arg-type]
+        assert {side: made.role(side) for side in ("source", "target")} == roles  # type: ignore[arg-type]
+        active = [side for side, value in roles.items() if value is A]
+        if len(active) == 1:
+            assert made.position.serves == active[0]
+        assert not active or made.position.nobody_since is None
+        assert (made.position.serves == "none") == (set(roles.values()) == {S})
+
+
+@given(MOMENTS)
+def test_a_gap_has_no_moment_at_which_a_site_was_read_active(drawn: Sequence[tuple[str, str, bool]]) -> None:
+    """Law: gaps are apart, in order, and none of them runs past a reading that shows a site active; and where both sites
+    were read standby with nothing read active in between, that moment lies in a gap, or the clock runs since."""
+    events = happenings(drawn)
+    made = course(*events)
+    active = [
+        (event.seen[0].asked_at, at) for at, event in events if isinstance(event, ev.Observed) and role_of(event) is A
+    ]
+    spans = [(one.since, one.until) for one in made.gaps]
+    assert spans == sorted(spans)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    # It was active at some moment between the question and the answer.
+    assert all(not (since < asked and at < until) for since, until in spans for asked, at in active)
+    for length, (at, _) in enumerate(events, 1):
+        now = course(*events[:length]).position
+        if now.serves == "none":
+            assert now.nobody_since is not None
+            later = any(since <= at <= until for since, until in spans)
+            assert later or (made.position.nobody_since or at + 1) <= at
+
+
+def role_of(event: ev.Observed) -> Role | None:
+    value = event.seen[0].value
+    assert isinstance(value, ReplicationStatus)
+    return value.role

@@ -1,4 +1,4 @@
-"""What was read and is bad stands first: both sites active, messages left at a failed site. The world's account judges."""
+"""What was read and is bad stands first: both sites active, messages left at a failed site. The world judges it."""
 
 from __future__ import annotations
 
