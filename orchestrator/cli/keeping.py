@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.cli.terminal import say, say_error
 from orchestrator.cli.wiring import Tools
-from orchestrator.errors import JournalError, OutputLost
+from orchestrator.errors import FailoverError, OutputLost
 from orchestrator.last_read import Answers, store_read
 from orchestrator.looks import By, LookFolder
 from orchestrator.site import Inventory
@@ -52,5 +52,5 @@ class Keeping:
     def remember(self, site: str, answers: Answers, services: Sequence[str], at: float) -> None:
         """The newest is what is last known of a site once it is lost. A journal that cannot be used is the business of
         those commands that need it."""
-        with suppress(JournalError), closing(self._tools.journal()) as journal:
+        with suppress(FailoverError), closing(self._tools.journal()) as journal:
             store_read(journal, self._sites[site], services, answers, at)

@@ -68,7 +68,7 @@ def decide(
         typer.Argument(
             metavar="CHOICE",
             help="One of the answers that the question offers, as shown by `failover runs show`: wait, revert, escalate,"
-            " retry, stop, waive, attest, accept; of transactions commit, rollback, stop.",
+            " retry, stop, waive, attest, accept, later; of transactions commit, rollback, stop.",
         ),
     ],
     reason: Reason,

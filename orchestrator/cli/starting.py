@@ -38,7 +38,7 @@ def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginnin
         code = first_result(tools, plan, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
-    say_unless(as_json)(f"connecting to {_devices(plan)}")
+    say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
     if begin.dry_run:
         from orchestrator.cli.preview import show_preview
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from rich.live import Live
 from rich.text import Text
@@ -62,17 +63,18 @@ def show_survey(
     simulated = tools.is_simulated(inventory)
     code = 4  # stopped before the first look
     with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
-        for rows in looks:
+        for rows, remember in looks:
             code = 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
             paper.put(rows, open_runs(tools, inventory, pairs), tools.clock.now(), code)
+            remember()  # it is shown first: a person waits for it
             if every_s is None:
                 break
             tools.clock.sleep(every_s)
     return code
 
 
-def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[Rows]:
-    """The state of the pairs, read anew each time; sessions stay open in between."""
+def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Callable[[], None]]]:
+    """The state of the pairs, read anew each time, and what keeps it; sessions stay open in between."""
     sites = list(dict.fromkeys(name for pair in pairs for name in pair.sites))
     with ExitStack() as opened, ThreadPoolExecutor(len(sites)) as pool:
         setting = Setting(tools.clock, tools.secrets, read_only=True)
@@ -89,9 +91,15 @@ def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterato
                 for name in sites
             }
             seen = {name: answer.result() for name, answer in asked.items()}
-            for name, one in seen.items():
-                keeping.remember(name, one.answers, services[name], now)
-            yield [row for pair in pairs for row in _rows(pair, [seen[name] for name in pair.sites])]
+            rows = [row for pair in pairs for row in _rows(pair, [seen[name] for name in pair.sites])]
+            yield rows, partial(_remember, keeping, seen, services, now)
+
+
+def _remember(
+    keeping: Keeping, seen: Mapping[str, SiteSurvey], services: Mapping[str, Sequence[str]], at: float
+) -> None:
+    for name, one in seen.items():
+        keeping.remember(name, one.answers, services[name], at)
 
 
 def _read(site: Site, family: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:

@@ -93,8 +93,8 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
         with closing(tools.journal()) as journal:
             history = History(journal, _sites_of(plan))
             notes = tuple(note for service in plan.services for note in history.both_active(service))
-    except JournalCorrupt as error:
-        notes = (f"whether both sites were active since the fail-over is unknown: {error}",)
+    except JournalCorrupt:  # the plan says already that this record tells nothing
+        notes = ()
     return plan.model_copy(update={"notes": (*plan.notes, *notes), "read_before": before})
 
 

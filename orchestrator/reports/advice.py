@@ -101,6 +101,8 @@ def _after_revert(report: RunReport, lane: LaneReport) -> str:
             f"`failover watch {named(report.runbook, lane.service)} --suspend-at {HIGH_SET:.0f}%`."
         )
     done = _left(lane) if lane.left_changed else "What was done is rolled back."
+    if report.runbook.partition("/")[2].startswith("uncontrolled"):
+        done = f"{done} {report.target} was not activated by this run."
     return f"{done} {_stands(report, lane)} {again}"
 
 

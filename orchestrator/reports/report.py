@@ -295,6 +295,8 @@ def _left_behind(plan: ev.Plan, course: Course, began: float) -> LeftBehind | No
     after that is new. Of any other move: what is still queued where activity was, if that was read and is something."""
     kind = plan.runbook.runbook.partition("/")[2].partition("-")[0]
     side = _FAILED.get(kind)
+    if kind == "uncontrolled" and course.found is None:
+        return None  # the target was not told to take over
     queued = (course.found or course.queued) if kind == "failback" else course.queued
     found = queued.get(side or "source")
     if side is None:

@@ -58,7 +58,7 @@ def killed_is_told(bench: Bench) -> None:
         assert (bool(host), number.isdigit()) == (True, True)
     assert bench.here("runs", "list").out.split()[1] == "interrupted"
     text = bench.here("runs", "show").out
-    assert text.splitlines()[1].startswith(f"SIMULATED  INTERRUPTED since {shown['last_heard_at']}, ")
+    assert text.splitlines()[1].startswith(f"SIMULATED  INTERRUPTED since {shown['last_heard_at']}: ")
     assert f"{shown['last_led_by']} led it last" in text
     assert "NO SITE IS ACTIVE since" in text
     assert "INTERRUPTED after" in text
