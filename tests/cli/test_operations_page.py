@@ -104,6 +104,12 @@ def test_every_exit_code_is_told() -> None:
     assert told == {int(code) for code in re.findall(r"\b(\d+) ", EXIT_CODES)}
 
 
+def test_the_readme_has_the_same_exit_codes() -> None:
+    """Law: its table has every exit code of the page, and no other."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (\d+) \|", readme, re.M) == re.findall(r"^\| (\d+) \|", PAGE, re.M)
+
+
 def test_every_outcome_is_told_in_order() -> None:
     """Law: each way a service can end has its line, and the order from best to worst is the program's."""
     assert set(re.findall(r"^\| `([a-z-]+)` \|", PAGE.split("## How a service ends")[1].split("## ")[0], re.M)) == {

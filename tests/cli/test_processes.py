@@ -185,6 +185,15 @@ def test_a_full_disk(bench: Bench) -> None:
     moved(bench)
 
 
+def test_a_full_disk_for_machines(bench: Bench) -> None:
+    """Law: the error that stops a run tells machines too which services it leaves with no active site."""
+    full = bench.run(*MOVE, "--json", before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
+    assert (full.code, full.result["exit_code"]) == (6, 6)
+    [left] = full.result["stands"]
+    assert re.fullmatch(r"SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading", left)
+    assert bench.here("resume").code == 0
+
+
 def test_a_result_that_has_no_room(bench: Bench) -> None:
     """Law: a full disk under the output does not change what became of the run."""
     with Path("/dev/full").open("w") as full:

@@ -144,6 +144,16 @@ def test_a_question_takes_nothing_off_the_screen(make_bench: MakeBench) -> None:
     ]
 
 
+def test_the_clock_of_an_outage(bench: Bench) -> None:
+    """Law: while a queue drains the screen says for how long no site has been active, and the clock runs."""
+    terminal = bench.terminal(*MOVE, "--yes", "--fault", "drain: slow 100x")
+    terminal.until("NO SITE ACTIVE for 1 s")
+    terminal.until("NO SITE ACTIVE for 2 s")
+    terminal.type("\x03")
+    assert terminal.end() == 6
+    assert "NO SITE IS ACTIVE since" in terminal.text
+
+
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn. What
     `runs show` says meanwhile is for a run that is led: its answer is for the one service that it stands under, and

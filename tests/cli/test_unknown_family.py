@@ -138,3 +138,39 @@ def test_what_was_not_judged(shell: Shell, own: str, command: str, as_json: bool
     assert "promises 1-4 were not judged: the model does not know what these commands do" in ended.out
     assert "read-write, read-only" in ended.out
     assert "no promise broken" not in ended.out
+
+
+HALF = """\
+runbook: postgresql/switch
+summary: A planned switch of a database that stops half-way.
+steps:
+  - id: stop
+    title: The source becomes read-only
+    do: {on: source, action: ensure, command: read-only}
+  - id: drained
+    title: The mate has everything
+    do: {on: target, action: ensure, command: drained}
+"""
+
+
+def test_a_run_that_stops_half_way(shell: Shell) -> None:
+    """Law (promise 17): a change that was not rolled back is named first, whatever the lane ended as; nothing is said of
+    a role or of messages that nobody read."""
+    commands = {
+        "read-only": {"argv": ["true"], "idempotent": True},
+        "drained": {"argv": ["false"], "idempotent": True},
+    }
+    sites = {
+        name: {"adapter": "local", "devices": [{"name": name, "address": name}], "options": {"commands": commands}}
+        for name in ("a", "b")
+    }
+    pairs = [{"name": "db", "sites": ["a", "b"], "services": ["app"]}]
+    inventory = str(shell.write("half.yaml", json.dumps({"sites": sites, "pairs": pairs})))
+    half = str(shell.write("half-way.yaml", HALF))
+    ended = shell("controlled", "--all", "--inventory", inventory, "--runbook", half, "--yes")
+    assert ended.code in (5, 7)
+    assert ended.out.strip().splitlines()[0].startswith("LEFT CHANGED: not rolled back for app: The source becomes")
+    for word in ("active again", "nothing was lost", "message"):
+        assert word not in ended.out
+    [document] = shell("runs", "show", "--json").values
+    assert document["lanes"][0]["left_changed"][0] == "The source becomes read-only"

@@ -25,7 +25,7 @@ A, S = Role.ACTIVE, Role.STANDBY
 
 def read(at: float, **roles: Role | None) -> Event:
     """A round of readings that was asked at ``at`` and known a moment later."""
-    told: list[Any] = [role(side, value, at) for side, value in roles.items()]  # type: ignore[arg-type]
+    told: list[Any] = [role(side, value, at) for side, value in roles.items()]
     return at + 0.1, ev.Observed(mark=1, seen=tuple(told))
 
 
@@ -277,8 +277,8 @@ def test_no_role_that_was_not_read(drawn: Sequence[tuple[str, str, bool]]) -> No
     events = happenings(drawn)
     for length in range(len(events) + 1):
         made = course(*events[:length])
-        roles = {side: read_as(events[:length], side) for side in ("source", "target")}  # type: ignore[arg-type]
-        assert {side: made.role(side) for side in ("source", "target")} == roles  # type: ignore[arg-type]
+        roles = {side: read_as(events[:length], side) for side in ("source", "target")}
+        assert {side: made.role(side) for side in ("source", "target")} == roles
         active = [side for side, value in roles.items() if value is A]
         if len(active) == 1:
             assert made.position.serves == active[0]
