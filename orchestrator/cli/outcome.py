@@ -126,7 +126,8 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
     if lane.no_active_site_since is not None:
         unread = " or ".join(site for site in (report.source, report.target) if not _is_read(lane, site))
         perhaps, unless = ("PERHAPS ", f": what {unread} is now was not read") if unread else ("", "")
-        so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by the last record"
+        by = "now, as far as was read" if report.status == "interrupted" else "the last record"
+        so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by {by}"
         yield f"    {perhaps}{nobody(family)} since {lane.no_active_site_since}{so_far}{unless}"
     for both in lane.both_active:
         until = f"until {both.until}" if both.until else f"last read at {both.last}, and not over by any reading"

@@ -23,7 +23,7 @@ from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import LEASE_SECONDS, is_led, leader
 from orchestrator.position import Positions
 from orchestrator.reports.advice import named
-from orchestrator.reports.document import Alarm, OpenQuestion, RunDocument, RunReport
+from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
 from orchestrator.reports.report import build, run_and_report
 from orchestrator.reports.words import direction, sentence
 from orchestrator.state import Run
@@ -105,8 +105,16 @@ def _document(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocume
             "was not read"
         )
         gone = Alarm(kind="interrupted", services=tuple(lane.service for lane in report.lanes), text=text)
-        more |= {"status": "interrupted", "alarms": (gone, *report.alarms)}
+        lanes = tuple(_until_now(lane, now - run.last_at) for lane in report.lanes)
+        more |= {"status": "interrupted", "alarms": (gone, *report.alarms), "lanes": lanes}
     return RunDocument.model_validate({**dict(report), **more})
+
+
+def _until_now(lane: LaneReport, seconds: float) -> LaneReport:
+    """The record ended, and an outage that it tells of did not, as far as anybody knows."""
+    if lane.no_active_site_seconds is None:
+        return lane
+    return lane.model_copy(update={"no_active_site_seconds": round(lane.no_active_site_seconds + seconds, 3)})
 
 
 def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:

@@ -115,9 +115,10 @@ class LaneReport(_Strict):
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last read to be; one that was
     told to change and not read since is not in it. ``lets_clients_in``: the same of AMPS.
     ``suspended``: is replication suspended, by site, as each last reported.
-    ``no_active_site_since``: set while no site is known to serve, ``no_active_site_seconds`` before the last record; only
-    a site that is not in ``roles`` may: it was told to change, or is silent. ``undecided``: the gate whose items it
-    stopped at because they have no decision. ``can_turn_back``: it is before its point of no return, and not at an end.
+    ``no_active_site_since``: set while no site is known to serve; for ``no_active_site_seconds`` by the last record, or
+    by now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
+    ``undecided``: the gate whose items it stopped at because they have no decision. ``can_turn_back``: it is before its
+    point of no return, and not at an end.
     ``not_aborted``: an abort was asked for and not done: why. ``left_changed``: titles of steps that may have changed
     something and were not rolled back, of a lane that went back.
     """

@@ -297,6 +297,8 @@ def _left_behind(plan: ev.Plan, course: Course, began: float) -> LeftBehind | No
     side = _FAILED.get(kind)
     if kind == "uncontrolled" and course.found is None:
         return None  # the target was not told to take over
+    if plan.runbook.family == "amps" and kind != "uncontrolled":
+        return None  # it has no queue for its mate; that both have caught up is what these runs end with
     queued = (course.found or course.queued) if kind == "failback" else course.queued
     found = queued.get(side or "source")
     if side is None:

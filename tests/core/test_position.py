@@ -25,7 +25,7 @@ A, S = Role.ACTIVE, Role.STANDBY
 
 def read(at: float, **roles: Role | None) -> Event:
     """A round of readings that was asked at ``at`` and known a moment later."""
-    told: list[Any] = [role(side, value, at) for side, value in roles.items()]
+    told: list[Any] = [role("source" if side == "source" else "target", value, at) for side, value in roles.items()]
     return at + 0.1, ev.Observed(mark=1, seen=tuple(told))
 
 
