@@ -118,7 +118,7 @@ class Course:
     _orders: dict[int, Side] = field(default_factory=dict)
     _since: float | None = None
     _had_begun: bool = False
-    _is_seen: bool = False  # was a site read as not serving since ``_since``?
+    _is_seen: bool = False  # was it read since ``_since`` that sites do not serve? Silence shows nothing.
     _open: Overlap | None = None
 
     @property
@@ -190,7 +190,7 @@ class Course:
         if served:
             self._start_gap(seen.on, read_at)
         self._grow_dark(seen.on, seen.asked_at)
-        self._is_seen = True
+        self._is_seen = self._is_seen or not self._other(seen.on).is_silent
 
     def _tell(self, side: Side, wanted: bool, at: float) -> None:
         end = self._ends[side]
@@ -218,7 +218,7 @@ class Course:
     def _grow_dark(self, side: Side, at: float) -> None:
         """It was so when both were first read."""
         if self._since is None and self._ends[side].may_be_idle and self._other(side).may_be_idle:
-            self._since, self._had_begun, self._is_seen = at, True, True
+            self._since, self._had_begun, self._is_seen = at, True, False
 
     def _lighten(self, at: float) -> None:
         """A site serves. A command that had no effect took nobody's service away."""

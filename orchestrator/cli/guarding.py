@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,10 @@ from orchestrator.cli.posts_amps import InstancePost
 from orchestrator.cli.posts_appliances import AppliancePost
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import agrees, is_attended, say, say_error, show, show_json
+from orchestrator.cli.unplanning import was_standby
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.errors import DefinitionError, FailoverError, JournalError
+from orchestrator.errors import DefinitionError, FailoverError, JournalCorrupt, JournalError
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
 from orchestrator.reports.history import History
@@ -175,6 +176,9 @@ class _Guard:
             if self._see_restored(journal):
                 return True
             plan = self._plan(now)
+            with suppress(JournalCorrupt):  # the bound of a time, for people to know
+                read = (*was_standby(self._history(journal), plan), *plan.read_before)
+                plan = plan.model_copy(update={"read_before": read})
             owners = self._owners(journal, plan)
         if owners:
             self._go_on_with(owners, plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -93,9 +93,20 @@ def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
         with closing(tools.journal()) as journal:
             history = History(journal, _sites_of(plan))
             notes = tuple(note for service in plan.services for note in history.both_active(service))
+            before = (*was_standby(history, plan), *before)
     except JournalCorrupt:  # the plan says already that this record tells nothing
         notes = ()
     return plan.model_copy(update={"notes": (*plan.notes, *notes), "read_before": before})
+
+
+def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
+    """When the acting site was last read as standby: both sites cannot have been active before."""
+    for service in plan.services:
+        found = history.last_standby(service, plan.target)
+        if found is not None:
+            at, value = found
+            seen = ev.Seen(on="target", reading="replication", asked_at=at, value=value)
+            yield ReadBefore(service=service, seen=seen)
 
 
 def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:

@@ -63,7 +63,8 @@ def _services(lanes: Sequence[LaneReport]) -> tuple[str, ...]:
 def _both_active(plan: ev.Plan, lanes: Sequence[LaneReport]) -> str:
     spans = [one for lane in lanes for one in lane.both_active]
     at_most = [one.at_most_seconds for one in spans]
-    most = "" if None in at_most else f", at most {max(one for one in at_most if one is not None):.1f}s"
+    known = [one for one in at_most if one is not None]
+    most = f", at most {max(known):.1f}s" if len(known) == len(at_most) else ", how long at most is unknown"
     open_ones = [one for one in spans if one.until is None]
     end = (
         f"no later reading shows that it is over (last read {max(one.last for one in open_ones)})"

@@ -17,7 +17,7 @@ from orchestrator.journal import Journal, RunRow
 from orchestrator.last_read import last_read
 from orchestrator.lease import service_place
 from orchestrator.position import Course, course_of
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.readings_amps import Links
 from orchestrator.runbook import Side
 from orchestrator.site import Site
@@ -85,6 +85,7 @@ class _Told:
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
     rejects: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # the queue, when full; last so
     read: dict[tuple[str, Side], LastKnown] = field(default_factory=dict)
+    standby: dict[tuple[str, Side], tuple[float, ReplicationStatus]] = field(default_factory=dict)
 
     def take(self, lane: str, event: ev.Event, at: float) -> None:
         """One more record of a lane."""
@@ -107,6 +108,8 @@ class _Told:
 
     def note(self, lane: str, seen: ev.Seen) -> None:
         """One more reading."""
+        if isinstance(seen.value, ReplicationStatus) and seen.value.role is Role.STANDBY:
+            self.standby[lane, seen.on] = seen.asked_at, seen.value
         self.read.setdefault((lane, seen.on), LastKnown()).take(seen.value, seen.asked_at)
 
     def moved(self, service: str) -> bool:
@@ -166,6 +169,15 @@ class History:
         for at, value in last_read(self._journal, self._sites[site], service):
             last.take(value, at)
         return last
+
+    def last_standby(self, service: str, site: str) -> tuple[float, ReplicationStatus] | None:
+        """When a run last read the site as standby: it was not active at the same time as its mate before."""
+        for row, plan in self._of(service):
+            side: Side = "source" if plan.source == site else "target"
+            found = self._told(row).standby.get((service, side)) if site in (plan.source, plan.target) else None
+            if found is not None:
+                return found
+        return None
 
     def both_active(self, service: str) -> Iterator[str]:
         """Runs that read both sites active, newest first, back to the uncontrolled fail-over that stands."""

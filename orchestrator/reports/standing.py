@@ -68,7 +68,7 @@ def standing(sight: Sight) -> Standing:
 
 def _why(active: Sequence[str], *, is_open: bool) -> str:
     parts = [f"it is active for {', '.join(active)}, and SO IS ITS MATE"] if active else []
-    return " and ".join([*parts, *(["its message backbone is up"] if is_open else [])])
+    return "; ".join([*parts, *(["its message backbone is up"] if is_open else [])])
 
 
 def _safe(sight: Sight) -> str:

@@ -117,6 +117,8 @@ def test_a_silent_site_is_not_known_to_serve() -> None:
     silent = ev.Observed(mark=1, seen=(seen("source", Reachability(answers=False, why="no route"), 2.0),))
     lost = course(read(1, target=S), (2.1, silent))
     assert (lost.position.serves, lost.position.nobody_since, lost.position.unread) == ("unknown", 2, ("source",))
+    lost.take(read(7, target=A)[1], 7.1)
+    assert (lost.position.serves, lost.gaps) == ("target", []), "that the silent site served nobody was not read"
 
 
 def test_a_reading_that_failed_takes_nothing_away() -> None:
