@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator import events as ev
@@ -72,12 +73,12 @@ def report_lines(
         yield f"  {note}"
     if report.approval is not None:
         yield from _approval_lines(report, report.approval)
-    in_full = [lane for lane in report.lanes if _differs(lane) or len(report.lanes) <= _LANES_IN_FULL]
-    for lane in sorted(in_full, key=_differs, reverse=True):
+    in_full, alike = _sorted_out(report.lanes)
+    for lane in in_full:
         yield from _lane_lines(report, lane, is_led, is_kept)
         if account is not None and lane.service in account:
             yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
-    yield from _rows([lane for lane in report.lanes if lane not in in_full], report)
+    yield from _rows(alike, report)
 
 
 def state_of(report: RunReport, *, is_led: bool) -> str:
@@ -87,11 +88,28 @@ def state_of(report: RunReport, *, is_led: bool) -> str:
     return report.status if is_led or report.status == "paused" else "interrupted"
 
 
-def _differs(lane: LaneReport) -> bool:
-    """Is there more to say of it than that it is done?"""
+def _sorted_out(lanes: Sequence[LaneReport]) -> tuple[list[LaneReport], list[LaneReport]]:
+    """Those to tell in full, and those of which a row is enough: what is not done, or differs from what most did, comes
+    first; of many that did the same, one is told in full where there is more to tell than that it is done."""
+    kinds = [_kind(lane) for lane in lanes]
+    done = Counter(kind for kind, lane in zip(kinds, lanes, strict=True) if lane.outcome is ev.Outcome.DONE)
+    usual = done.most_common(1)[0][0] if done else None
+    others = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind != usual]
+    alike = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind == usual]
+    shown = len(alike) if len(lanes) <= _LANES_IN_FULL else 0 if usual == _PLAIN else 1
+    return [*others, *alike[:shown]], alike[shown:]
+
+
+def _kind(lane: LaneReport) -> tuple[object, ...]:
+    """What makes a service another one than its neighbour."""
     left = lane.left_behind is not None and lane.left_behind.messages != 0
-    is_plain = lane.outcome is ev.Outcome.DONE and lane.no_active_site_since is None and not lane.decisions
-    return not is_plain or bool(lane.both_active or lane.not_aborted or left)
+    decided = tuple((one.gate, one.item, one.choice) for one in lane.decisions)
+    bad = bool(lane.both_active or lane.not_aborted or lane.no_active_site_since)
+    return lane.outcome, decided, bad, left
+
+
+# Done, and nothing else to tell.
+_PLAIN = (ev.Outcome.DONE, (), False, False)
 
 
 def _rows(lanes: Sequence[LaneReport], report: RunReport) -> Iterator[str]:
@@ -161,9 +179,8 @@ def _outage(lane: LaneReport, report: RunReport) -> str:
     seconds = sum(one.seconds for one in lane.gaps)
     bound = "at least" if any(one.had_begun for one in lane.gaps) else "at most"
     many = f", in {len(lane.gaps)} intervals, the longest {max(one.seconds for one in lane.gaps):.2f}s"
-    is_drained = (
-        lane.outcome is ev.Outcome.DONE and lane.drained_messages is not None
-    )  # else they went back, or are at risk
+    # Of any other end they went back, or are at risk.
+    is_drained = lane.outcome is ev.Outcome.DONE and lane.drained_messages is not None
     drained = f"; {amount(lane.drained_messages, family)} drained" if is_drained else ""
     what = "no instance let clients in" if family == "amps" else "no active site"
     return f", {what} for {bound} {seconds:.2f}s{many * (len(lane.gaps) > 1)}{drained}"

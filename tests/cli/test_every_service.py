@@ -80,3 +80,16 @@ def test_the_result(shell: Shell, inventory: str) -> None:
     for text in (ended.out, shell("runs", "show").out):
         rows = [name for name in rows_of(text) if name in NAMES]
         assert rows == [ODD, *(name for name in NAMES if name != ODD)]
+
+
+def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> None:
+    """Law: where every service was decided on alike, one is told in full and the others have their rows."""
+    lost = "at 0s: node ny/NY_Appliance1 down"
+    ended = shell(
+        *("uncontrolled", "--all", "--failed", "ny", "--yes", "--attest", "x", "--inventory", inventory),
+        *("--fault", lost),
+    )
+    assert ended.code == 0
+    assert [name for name in rows_of(ended.out) if name in NAMES] == NAMES
+    assert ended.out.count("decided on unfenced: attest") == 1
+    assert ended.out.count("what to do: ") == 1
