@@ -263,7 +263,7 @@ class Positions:
     showed for the first time that both sites are active, or None."""
 
     def __init__(self, plan: ev.Plan) -> None:
-        self._courses = {service: course_of(plan, service) for service in plan.services}
+        self._courses = courses_of(plan)
         self.news: str | None = None
 
     def take(self, record: ev.Record) -> None:
@@ -282,10 +282,10 @@ class Positions:
         return self._courses[service].position
 
 
-def course_of(plan: ev.Plan, service: str) -> Course:
-    """The course of a service at the beginning of a run: with what was read for its plan."""
-    course = Course()
+def courses_of(plan: ev.Plan) -> dict[str, Course]:
+    """By service, the course at the beginning of a run: with what was read for its plan."""
+    courses = {service: Course() for service in plan.services}
     for one in plan.read_before:
-        if one.service == service:
-            course.see(one.seen, one.seen.asked_at)
-    return course
+        if one.service in courses:
+            courses[one.service].see(one.seen, one.seen.asked_at)
+    return courses

@@ -16,7 +16,7 @@ from orchestrator.counting import counted
 from orchestrator.journal import Journal, RunRow
 from orchestrator.last_read import last_read
 from orchestrator.lease import service_place
-from orchestrator.position import Course, course_of
+from orchestrator.position import Course, courses_of
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.readings_amps import Links
 from orchestrator.runbook import Side
@@ -201,7 +201,7 @@ class History:
     def _told(self, row: RunRow) -> _Told:
         if row.run not in self._read:
             plan = begin(next(self._journal.records(row.run))).plan
-            told = _Told({service: course_of(plan, service) for service in plan.services})
+            told = _Told(courses_of(plan))
             self._read[row.run] = told
             for one in plan.read_before:
                 told.note(one.service, one.seen)

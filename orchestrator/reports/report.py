@@ -12,7 +12,7 @@ from orchestrator import state
 from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
-from orchestrator.position import FRESH_S, Course, course_of
+from orchestrator.position import FRESH_S, Course, courses_of
 from orchestrator.reports.alarms import alarms_of
 from orchestrator.reports.document import (
     ApprovalReport,
@@ -75,10 +75,10 @@ class _ApprovalStory:
 class _LaneStory:
     """What the fold of the engine forgets: how long steps took, which decisions were made, how the pair stood."""
 
-    def __init__(self, plan: ev.Plan, service: str) -> None:
+    def __init__(self, plan: ev.Plan, service: str, course: Course) -> None:
         self._plan = plan
         self.service = service
-        self.course = course_of(plan, service)
+        self.course = course
         self.steps: dict[str, StepReport] = {}
         self.decisions: list[DecisionReport] = []
         self.actions = 0
@@ -195,7 +195,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
     run = state.begin(first)
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
-    stories = {service: _LaneStory(plan, service) for service in plan.services}
+    stories = {service: _LaneStory(plan, service, course) for service, course in courses_of(plan).items()}
     approval = _ApprovalStory(plan)
     for record in stream:
         run.fold(record)

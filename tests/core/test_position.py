@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.plan import ReadBefore
-from orchestrator.position import FRESH_S, Course, Gap, Overlap, Positions, course_of
+from orchestrator.position import FRESH_S, Course, Gap, Overlap, Positions, courses_of
 from orchestrator.readings import QueueDepth, Reachability, ReplicationStatus, Role
 from orchestrator.readings_amps import Transport, Transports
 from orchestrator.runbook import Side
@@ -212,8 +212,8 @@ def before(*found: ev.Seen) -> ev.Plan:
 def test_what_was_read_for_the_plan_counts() -> None:
     """Law: a guard that saw both sites active before its run began is heard: the run may never read it again."""
     plan = before(role("source", A, 1.0), role("target", A, 2.0))
-    assert course_of(plan, "Trading").position.serves == "both"
-    assert course_of(plan, "Other").position.serves == "unknown"
+    assert courses_of(plan)["Trading"].position.serves == "both"
+    assert courses_of(a_plan())["Trading"].position.serves == "unknown"
 
 
 def test_whoever_watches_is_told_once() -> None:
