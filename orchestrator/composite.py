@@ -11,7 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import ClassVar
 
-from orchestrator.contract import ActionSpec, Adapter, Browser, Call, Failure, Permit, ReadingSpec, Result, Setting
+from orchestrator.contract import (
+    ActionSpec,
+    Adapter,
+    Browser,
+    Call,
+    Failure,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+    family_named,
+)
 from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
 from orchestrator.readings import Reading
 from orchestrator.site import Site
@@ -35,9 +46,16 @@ def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
         readings = merged_readings
         actions = merged_actions
         simulated = all(kind.simulated for kind in kinds)
+        family = _family(kinds)
         _kinds = tuple(kinds)
 
     return Composed
+
+
+def _family(kinds: Sequence[type[Adapter]]) -> str:
+    """The one that its parts name, if they agree; commands of the operator's own belong to any."""
+    named = {family_named(kind) for kind in kinds} - {""}
+    return named.pop() if len(named) == 1 else ""
 
 
 class CompositeAdapter:
@@ -46,6 +64,7 @@ class CompositeAdapter:
     readings: ClassVar[Mapping[str, ReadingSpec]] = {}
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     simulated: ClassVar[bool] = False
+    family: ClassVar[str] = ""
     _kinds: ClassVar[tuple[type[Adapter], ...]] = ()
 
     def __init__(self, site: Site, setting: Setting) -> None:

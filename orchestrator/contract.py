@@ -171,12 +171,18 @@ class Setting:
     read_only: bool = False
 
 
+def family_named(kind: type[object]) -> str:
+    """The family that an adapter says it speaks for; empty where it names none, as one of a third party may."""
+    return str(getattr(kind, "family", ""))
+
+
 class Adapter(Protocol):
     """One site's devices. Not shared between threads: the fleet gives each site one worker.
 
     An adapter whose declarations depend on the site may have a class method ``fitted(site)`` that returns the class
     to use there, with the declarations of that site. One whose services may share something at a site, so that they
     cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
+    One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``: without it no command takes its pair for one of that family.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]

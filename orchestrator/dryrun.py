@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
-from orchestrator.counting import counted
+from orchestrator.counting import amount
 from orchestrator.decide.approve import RISK_CHOICES, RISK_GATE
 from orchestrator.decide.foresee import foreseen, unanswered
 from orchestrator.decide.items import listed
@@ -337,7 +337,7 @@ class _Layout:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)
         if waiting is not None:
-            yield f"{counted(waiting, 'message')} in the queue now"
+            yield f"{amount(waiting, self.plan.runbook.family)} in the queue now"
         if step.when_guard_breaks is not None:
             yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
         if step.when_stalled is not None:

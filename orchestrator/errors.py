@@ -40,9 +40,11 @@ from pathlib import Path
 
 
 class FailoverError(Exception):
-    """Base of every deliberate error. ``hint`` is the next thing a person should do, or empty."""
+    """Base of every deliberate error. ``hint`` is the next thing a person should do, or empty. ``stands``: how services
+    were left by a run that the error stopped: those that no site is known to serve, a sentence each."""
 
     exit_code = 70
+    stands: tuple[str, ...] = ()
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence)

@@ -12,13 +12,14 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from orchestrator.contract import Effect, Failure
+from orchestrator.contract import Effect
 from orchestrator.plan import ApprovalRule as ApprovalRule
 from orchestrator.plan import Outage as Outage
 from orchestrator.plan import Outcome as Outcome
 from orchestrator.plan import Plan as Plan
 from orchestrator.plan import Policy as Policy
 from orchestrator.plan import Ruling as Ruling
+from orchestrator.plan import Seen as Seen
 from orchestrator.plan import Waves as Waves
 from orchestrator.readings import Reading
 from orchestrator.runbook import Answer, Claim, Side
@@ -101,16 +102,6 @@ class StepStarted(_Strict):
 class RequirementsMet(_Strict):
     kind: Literal["step.ready"] = "step.ready"
     step: str
-
-
-class Seen(_Strict):
-    """One reading of one side: a value or a failure. ``asked_at`` is when it was asked, seconds since the epoch."""
-
-    on: Side
-    reading: str
-    asked_at: float
-    value: Reading | None = None
-    failure: Failure | None = None
 
 
 class ConditionMet(_Strict):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from orchestrator.contract import Adapter
+from orchestrator.contract import Adapter, family_named
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
 from orchestrator.located import Lines, Path, Told, findings_of, show, suggest
@@ -79,6 +79,14 @@ def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iter
     except DefinitionError as error:
         yield Told((*path, "adapter"), Level.ERROR, "adapter-unusable", f"site {site.name}: {error}", error.hint)
         return
+    if not family_named(declared):
+        sentence = (
+            f"no adapter of site {site.name} names its family: only a runbook of your own can move what is there"
+        )
+        hint = (
+            "status and check show it as unknown, and the other commands refuse it; see CONTRIBUTING.md for `family`"
+        )
+        yield Told((*path, "adapter"), Level.WARNING, "family-unknown", sentence, hint)
     for index, option in enumerate(site.fence):
         needs = _FENCES.get(option.kind)
         if needs is None:

@@ -9,6 +9,8 @@ from hashlib import sha256
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.contract import Failure
+from orchestrator.readings import Reading
 from orchestrator.runbook import Answer, Choice, Runbook, Side
 from orchestrator.site import Inventory
 
@@ -86,6 +88,24 @@ class ApprovalRule(_Strict):
     break_glass: bool = True
 
 
+class Seen(_Strict):
+    """One reading of one side: a value or a failure. ``asked_at`` is when it was asked, seconds since the epoch."""
+
+    on: Side
+    reading: str
+    asked_at: float
+    value: Reading | None = None
+    failure: Failure | None = None
+
+
+class ReadBefore(_Strict):
+    """A reading of one service that was taken before the run was made: by a guard that waited for the site, or to count
+    what a failed site still holds. It may be old; ``seen.asked_at`` says how old."""
+
+    service: str
+    seen: Seen
+
+
 class Plan(_Strict):
     """What a run is going to do: stored whole with the run, so that ``resume`` needs nothing else."""
 
@@ -101,6 +121,7 @@ class Plan(_Strict):
     waves: Waves | None = None
     approval: ApprovalRule | None = None
     notes: tuple[str, ...] = ()
+    read_before: tuple[ReadBefore, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -50,6 +50,9 @@ def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
 
 
 def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+    if reading not in site.readings:
+        text = f"the adapter does not offer the reading {reading}"
+        return dict.fromkeys(services, Failure(kind="NotOffered", text=text))
     try:
         answers = site.probe(reading, services)
     except AdapterError as error:

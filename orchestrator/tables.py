@@ -94,3 +94,13 @@ CHECKS = sa.Table(
     sa.Column("good_at", sa.Float),
     sa.Column("findings", sa.Text, nullable=False),
 )
+# The newest reading of each service at one site that was taken outside of a run. One row each: what is older is nobody's
+# business once a site is lost.
+LAST_READ = sa.Table(
+    "last_read",
+    METADATA,
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("reading", sa.String(40), primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("value", sa.Text, nullable=False),
+)

@@ -130,6 +130,7 @@ class MockAdapter(Browsing):
         ),
     }
     simulated: ClassVar[bool] = True
+    family: ClassVar[str] = "solace"
 
     def __init__(self, site: Site, setting: Setting) -> None:
         self._site = site

@@ -58,6 +58,7 @@ class SolaceCliAdapter:
     readings: ClassVar[Mapping[str, ReadingSpec]] = READINGS
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     simulated: ClassVar[bool] = False
+    family: ClassVar[str] = "solace"
 
     def __init__(
         self, site: Site, setting: Setting, *, dial: Dial | None = None, random: Random | None = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
-from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.families import AMPS, family_of, unknown_family
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show, show_document, show_json
@@ -33,12 +35,12 @@ from orchestrator.reports.readiness import (
     judge,
     judge_amps,
     matter,
+    not_judged,
 )
 from orchestrator.site import Inventory, Pair, Site
 
 # Adapters that speak SSH, and so meet host keys.
 _SPEAK_SSH = frozenset({"solace-cli"})
-_ROWS_IN_FULL = 20
 _NAMES_IN_FULL = 3
 _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
 FINDINGS = 4
@@ -49,7 +51,7 @@ def run_check(tools: Tools, inventory: Inventory, only: str | None, readings: Pa
 
     Returns the exit code: 0, or 4 beyond notes.
     """
-    keeping = Keeping(tools, readings, "check")
+    keeping = Keeping(tools, inventory, readings, "check")
     found = [_check(tools, inventory, pair, keeping) for pair in pairs_of(inventory, only)]
     now = tools.clock.now()
     _store(tools, inventory, found, now)
@@ -80,7 +82,10 @@ def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
 
 def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> Readiness:
     one, other = (inventory.sites[name] for name in pair.sites)
-    is_amps = family_of(tools, one) == AMPS
+    family = family_of(tools, one)
+    if not family:
+        return not_judged(pair, unknown_family(one))
+    is_amps = family == AMPS
     readings = AMPS_READINGS if is_amps else READINGS
     at = tools.clock.now()
     with ThreadPoolExecutor(2) as pool:
@@ -100,11 +105,7 @@ def _read(tools: Tools, site: Site, services: Sequence[str], readings: Sequence[
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
     try:
         for reading in readings:
-            if reading in adapter.readings:
-                answers[reading] = probe(adapter, reading, services)
-            else:
-                text = f"the adapter {site.adapter} does not offer the reading {reading}"
-                answers[reading] = dict.fromkeys(services, Failure(kind="NotOffered", text=text))
+            answers[reading] = probe(adapter, reading, services)
     finally:
         adapter.close()
     return SiteRead(site, answers, _host_keys(site))
@@ -169,7 +170,8 @@ def _as_data(found: Readiness) -> dict[str, object]:
     ]
     for finding in findings:
         del finding["file"], finding["line"]
-    return {"pair": pair.name, "sites": sites, "services": services, "findings": findings}
+    head = {"pair": pair.name, "verdict": verdict_of(found)}
+    return {**head, "sites": sites, "services": services, "findings": findings}
 
 
 def _print(found: Readiness) -> None:
@@ -183,19 +185,35 @@ def _print(found: Readiness) -> None:
     show_document("")
     for line in lines_of(table):
         show_document(line)
-    troubled = [service for service in pair.services if matter(_own(found, service))]
-    shown = list(pair.services) if len(pair.services) <= _ROWS_IN_FULL else troubled[:_ROWS_IN_FULL]
     table = plain_table("service", *found.service_checks)
-    for service in shown:
+    # Those with findings first: of many services the others may leave the screen.
+    for service in sorted(pair.services, key=lambda service: not matter(_own(found, service))):
         table.add_row(service, *(presentable(cells[service, check]) for check in found.service_checks))
     show_document("")
     for line in lines_of(table):
         show_document(line)
-    if len(shown) < len(pair.services):
-        rest = len(pair.services) - len(troubled)
-        show(f"{counted(rest, 'more service')}: ok; {max(0, len(troubled) - len(shown))} more with findings")
     for line in finding_lines(found.findings):
         show(line)
+    show(f"{verdict_of(found).upper()}: {_because(found)}")
+
+
+def verdict_of(found: Readiness) -> Literal["ready", "ready, with warnings", "not ready", "unknown"]:
+    """Could every service of the pair be moved now? Unknown where nothing is in the way, and not everything is known."""
+    levels = {finding.level for finding in found.findings}
+    if Level.ERROR in levels:
+        return "not ready"
+    return "unknown" if Level.UNKNOWN in levels else "ready, with warnings" if Level.WARNING in levels else "ready"
+
+
+def _because(found: Readiness) -> str:
+    """How many of its services, and what is in the way of the others."""
+    pair = found.pair
+    good = sum(is_good(found.findings_of(service)) for service in pair.services)
+    counts = Counter(finding.level for finding in found.findings)
+    words = {Level.ERROR: "error", Level.UNKNOWN: "unknown", Level.WARNING: "warning"}
+    what = ", ".join(counted(counts[level], word, word + "s") for level, word in words.items() if counts[level])
+    nothing = "nothing is in the way"
+    return f"{good} of {counted(len(pair.services), 'service')} of {pair.name} could be moved now; {what or nothing}"
 
 
 def _own(found: Readiness, service: str) -> list[Finding]:
@@ -205,7 +223,7 @@ def _own(found: Readiness, service: str) -> list[Finding]:
 def _mark(finding: Finding | None) -> str:
     if finding is None or finding.level is Level.NOTE:
         return ""
-    return {Level.ERROR: "ERROR ", Level.WARNING: "warning ", Level.UNKNOWN: "? "}[finding.level]
+    return {Level.ERROR: "ERROR: ", Level.WARNING: "warning: ", Level.UNKNOWN: "? "}[finding.level]
 
 
 @dataclass(slots=True)

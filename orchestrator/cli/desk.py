@@ -12,7 +12,7 @@ from typing import TextIO
 
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say
-from orchestrator.counting import counted
+from orchestrator.counting import amount
 from orchestrator.runbook import Answer
 from orchestrator.state import Run
 
@@ -42,15 +42,25 @@ _Key = tuple[str, str, str | None]  # lane, gate, item
 class TerminalDesk:
     """Asks on stderr, reads stdin. Also an observer: a question that answers itself meanwhile is withdrawn, also while
     it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open.
-    ``stdin``: where a person types, if not at the process's own."""
+    ``stdin``: where a person types, if not at the process's own. ``outage``: by service, the clock of an outage that goes
+    on, or empty."""
 
-    def __init__(self, by: str, quiet: Callable[[bool], None], run: Run, *, stdin: TextIO | None = None) -> None:
-        self._by = by
+    def __init__(
+        self,
+        by: str,
+        quiet: Callable[[bool], None],
+        run: Run,
+        *,
+        stdin: TextIO | None = None,
+        outage: Callable[[str], str] = lambda lane: "",
+    ) -> None:
+        self._by, self._outage, self._family = by, outage, run.plan.runbook.family
         self._stdin = stdin or sys.stdin
         self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
         self._open: dict[_Key, ev.GateOpened] = {
             (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
         }
+        self._closed: dict[_Key, str] = {}  # by whom, or why, those that are not asked any more
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         lane = record.lane or ""
@@ -58,7 +68,9 @@ class TerminalDesk:
             case ev.GateOpened():
                 self._open[(lane, record.event.gate, record.event.item)] = record.event
             case ev.GateDecided() | ev.GateWithdrawn():
-                self._open.pop((lane, record.event.gate, record.event.item), None)
+                key = lane, record.event.gate, record.event.item
+                self._open.pop(key, None)
+                self._closed[key] = _closed(record.event)
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
                 self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
 
@@ -86,6 +98,7 @@ class TerminalDesk:
         return None
 
     def _reason(self, chosen: Answer, lane: str, gate: ev.GateOpened) -> str | None:
+        self._say_outage(lane)
         while (reason := self._answer("reason", lane, gate)) is not None:
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
@@ -96,10 +109,16 @@ class TerminalDesk:
         self._forget_typed()
         say("")
         say(f"  DECISION NEEDED  {lane}: {gate.why}")
+        self._say_outage(lane)
         if gate.at_risk is not None:
-            say(f"  {counted(gate.at_risk, 'message is', 'messages are')} at risk")
+            say(f"  at risk: {amount(gate.at_risk, self._family)}")
         for choice in gate.choices:
             say(f"    {choice:<9} {MEANING[choice]}")
+
+    def _say_outage(self, lane: str) -> None:
+        """What it costs to think."""
+        if clock := self._outage(lane):
+            say(f"  {clock}")
 
     def _answer(self, what: str, lane: str, gate: ev.GateOpened) -> str | None:
         """One line typed; None when the question became moot or the terminal is gone."""
@@ -109,7 +128,7 @@ class TerminalDesk:
             if select.select([self._stdin], [], [], _LOOK_EVERY)[0]:
                 return self._typed_line()
         say("")
-        say("  this question has answered itself")
+        say(f"  {self._closed.get((lane, gate.gate, gate.item), 'this question is not asked any more')}")
         return None
 
     def _typed_line(self) -> str | None:
@@ -128,6 +147,12 @@ class TerminalDesk:
     def _is_open(self, lane: str, gate: ev.GateOpened) -> bool:
         """Is this very question asked now, and no other of its name?"""
         return self._open.get((lane, gate.gate, gate.item)) == gate
+
+
+def _closed(event: ev.GateDecided | ev.GateWithdrawn) -> str:
+    if isinstance(event, ev.GateWithdrawn):
+        return f"this question has answered itself: {event.why}"
+    return f"{event.ruling.by} has answered: {event.ruling.choice} ({event.ruling.reason})"
 
 
 def _match(typed: str, choices: tuple[Answer, ...]) -> Answer | None:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from orchestrator.cli.exploring import as_data, explored, extent, simulated_for, steps_of
+from orchestrator.cli.exploring import (
+    as_data,
+    explored,
+    extent,
+    is_not_judged,
+    simulated_for,
+    steps_of,
+    unproven_commands,
+)
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
@@ -50,7 +58,7 @@ def print_runbook(source: str, *, as_json: bool) -> None:
 
 def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) -> int:
     """Print what is found in a runbook for a site with these adapters; none: the simulated ones of its family. Returns 0,
-    2 (unreadable) or 4 (an error)."""
+    2 (unreadable) or 4 (an error, or something that could not be judged)."""
     definition = read_runbook(source)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
@@ -67,9 +75,12 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
     walk, broken = explored(definition.value, declared.actions, file=definition.file)
     code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
     if as_json:
-        show_json(as_data(walk))
-    else:
+        show_json(as_data(walk, definition.value))
+    elif not is_not_judged(definition.value):
         _print_walk(walk)
+        given = unproven_commands(definition.value)
+        if given:
+            show(f"given that these commands change nothing that is read: {', '.join(given)}")
     return code
 
 
@@ -105,7 +116,7 @@ def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: b
         show("nothing found")
     if unreadable:
         return 2
-    return 4 if worst(findings) is Level.ERROR else 0
+    return 4 if worst(findings) in (Level.ERROR, Level.UNKNOWN) else 0
 
 
 def print_graph(source: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.cli.terminal import show, show_json
@@ -12,7 +12,8 @@ from orchestrator.counting import counted
 from orchestrator.findings import Finding, Level
 from orchestrator.loader import load_runbook
 from orchestrator.registry import Registry
-from orchestrator.runbook import Runbook
+from orchestrator.runbook import Do, Runbook
+from proof.exploration.commands import ACTIONS as COMMANDS
 from proof.exploration.families import fitting
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample, Exploration, explore
@@ -28,11 +29,36 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
     runbook = load_runbook(source)
     found = explore(runbook, _declared(runbook), states_max=states, disturbances_max=disturbances)
     if as_json:
-        show_json(as_data(found))
+        show_json(as_data(found, runbook))
     else:
-        for line in lines_of(found):
+        for line in lines_of(found, runbook):
             show(line)
-    return 4 if found.found or found.unexplored else 0
+    return 4 if found.found or found.unexplored or is_not_judged(runbook) else 0
+
+
+NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these commands do"
+
+
+def unproven_commands(runbook: Runbook) -> list[str]:
+    """Commands of the operator's own that no reading proves: what they do is known to nobody but their author."""
+    return list(dict.fromkeys(do.args["command"] for do, is_proven in _changes(runbook) if not is_proven))
+
+
+def is_not_judged(runbook: Runbook) -> bool:
+    """Is such a command everything that it does? Then a walk finds nothing, and shows nothing."""
+    changes = list(_changes(runbook))
+    return bool(changes) and not any(is_known for _, is_known in changes)
+
+
+def _changes(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
+    """Everything that it does, and whether the model knows what that is."""
+    for step in runbook.steps:
+        for do, expect in (
+            (step.do, step.expect),
+            *([] if step.undo is None else [(step.undo.do, step.undo.expect)]),
+        ):
+            if do is not None:
+                yield do, do.action not in COMMANDS or bool(expect)
 
 
 def _declared(runbook: Runbook) -> Mapping[str, ActionSpec]:
@@ -52,7 +78,14 @@ def explored(
     """A walk of a few seconds, and its findings as those of lint; what was not looked at is a finding of its own."""
     known = {**_declared(runbook), **actions}
     found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
-    return found, [*_unexplored(found, file), *(_finding(one, file) for one in found.found)]
+    blind = [_not_judged(runbook, file)] if is_not_judged(runbook) else []
+    return found, [*blind, *_unexplored(found, file), *(_finding(one, file) for one in found.found)]
+
+
+def _not_judged(runbook: Runbook, file: str | None) -> Finding:
+    message = f"{NOT_JUDGED}: {', '.join(unproven_commands(runbook))}"
+    hint = "prove each by a reading (`expect`): nothing here can tell whether their order is right"
+    return Finding(level=Level.UNKNOWN, code="not-judged", message=message, hint=hint, file=file)
 
 
 def _unexplored(found: Exploration, file: str | None) -> Iterable[Finding]:
@@ -65,14 +98,18 @@ def _finding(one: Counterexample, file: str | None) -> Finding:
     return Finding(level=level, code=one.rule, message=RULES[one.rule], file=file)
 
 
-def lines_of(found: Exploration) -> list[str]:
-    """The counts, how far the walk went, and each counter-example as a numbered list."""
+def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
+    """The counts, how far the walk went, each counter-example as a numbered list, and what was not judged."""
     if found.unexplored:
         return [f"{found.runbook}: not explored: {what}" for what in found.unexplored]
+    commands = ", ".join(unproven_commands(runbook))
+    if is_not_judged(runbook):
+        return [f"{found.runbook}: {NOT_JUDGED}: {commands}"]
+    given = f", given that these commands change nothing that is read: {commands}" if commands else ""
     lines = [f"{found.runbook}: {extent(found)}", f"ends: {_ends(found)}"]
     for one in found.found:
         lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
-    return lines if found.found else [*lines, "no promise broken, no dead end, every end named"]
+    return lines if found.found else [*lines, f"no promise broken, no dead end, every end named{given}"]
 
 
 def steps_of(one: Counterexample) -> Sequence[str]:
@@ -96,9 +133,14 @@ def _ends(found: Exploration) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in sorted(found.ends.items())) or "none"
 
 
-def as_data(found: Exploration) -> dict[str, Any]:
-    """The same for machines; counter-examples with their stories."""
+def as_data(found: Exploration, runbook: Runbook) -> dict[str, Any]:
+    """The same for machines; counter-examples with their stories. ``not_judged``: why not, or null; ``assumed_harmless``:
+    commands that were taken to change nothing that is read."""
+    commands = unproven_commands(runbook)
+    is_blind = is_not_judged(runbook)
     return {
+        "not_judged": f"{NOT_JUDGED}: {', '.join(commands)}" if is_blind else None,
+        "assumed_harmless": [] if is_blind else commands,
         "runbook": found.runbook,
         "states": found.states,
         "transitions": found.transitions,

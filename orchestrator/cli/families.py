@@ -1,6 +1,7 @@
-"""Which family's runbook a command means: that of the adapter which speaks for the site that gives up its clients.
+"""Which family a pair is of, and which family's runbook a command means: that of the adapters which speak for its sites.
 
-An adapter tells its family by what it can do, so those of third parties are sorted the same way.
+An adapter names its family. What speaks the words of another one is not taken for it, and a pair of a family that this
+program does not know is refused or shown as unknown (DESIGN, promise 18).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from orchestrator.cli.wiring import Tools
+from orchestrator.contract import family_named
 from orchestrator.errors import DefinitionError
 from orchestrator.site import Inventory, Site
 
@@ -19,18 +21,40 @@ Choose = Callable[[Site], str]
 
 
 def family_of(tools: Tools, site: Site) -> str:
-    """``amps`` or ``solace``. Raises ``DefinitionError`` for an adapter that cannot be had."""
-    return AMPS if _OF_AMPS in tools.registry.declarations(site).actions else SOLACE
+    """``amps``, ``solace``, or empty for one that this program does not know. Raises ``DefinitionError`` for an adapter
+    that cannot be had."""
+    named = family_named(tools.registry.declarations(site))
+    return named if named in (AMPS, SOLACE) else ""
+
+
+def unknown_family(site: Site) -> str:
+    """Why nothing is known of a site, in a sentence."""
+    adapters = ", ".join(part.adapter for part in site.parts)
+    return f"this program does not know what kind of service {site.name} is (adapter: {adapters})"
+
+
+def known_family(tools: Tools, site: Site) -> str:
+    """The family of ``site``. Raises ``DefinitionError`` for one that this program does not know."""
+    family = family_of(tools, site)
+    if not family:
+        raise DefinitionError(
+            unknown_family(site),
+            hint="it knows message VPNs (solace-cli, solace-semp) and AMPS instances (amps-admin); a procedure of your "
+            "own for another one: `failover controlled --runbook FILE`",
+        )
+    return family
 
 
 def family_of_services(tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None) -> str:
-    """The family of the pair that is meant; ``solace`` when that is not clear, which planning then says."""
+    """The family of the pair that is meant; ``solace`` when which pair is not clear, which planning then says.
+
+    Raises ``DefinitionError`` for a family that this program does not know."""
     fitting = [
         one
         for one in inventory.pairs
         if pair in (None, one.name) and (not services or any(service in one.services for service in services))
     ]
-    return family_of(tools, inventory.sites[fitting[0].sites[0]]) if len(fitting) == 1 else SOLACE
+    return known_family(tools, inventory.sites[fitting[0].sites[0]]) if len(fitting) == 1 else SOLACE
 
 
 def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choose:
@@ -40,7 +64,7 @@ def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choo
     """
 
     def choose(site: Site) -> str:
-        if family_of(tools, site) == AMPS:
+        if known_family(tools, site) == AMPS:
             return f"amps/{kind}-async" if kind in _APART and not has_sync_link(tools, site) else f"amps/{kind}"
         if solace is None:
             return f"solace/{kind}"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from orchestrator import events as ev
-from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.families import AMPS, known_family
 from orchestrator.cli.leading import lead_again, lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
@@ -23,9 +23,10 @@ from orchestrator.cli.posts_amps import InstancePost
 from orchestrator.cli.posts_appliances import AppliancePost
 from orchestrator.cli.stopping import stop_with_its_run, until_stopped
 from orchestrator.cli.terminal import agrees, is_attended, say, say_error, show, show_json
+from orchestrator.cli.unplanning import was_standby
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.errors import DefinitionError, FailoverError, JournalError
+from orchestrator.errors import DefinitionError, FailoverError, JournalCorrupt, JournalError
 from orchestrator.journal import Journal
 from orchestrator.lease import claims, is_led, service_key
 from orchestrator.reports.history import History
@@ -66,7 +67,7 @@ def guard_site(tools: Tools, wish: Wish, *, as_json: bool) -> int:
         raise DefinitionError(f"{wish.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")
     mate = next(name for name in pair.sites if name != wish.site)
     beat = Beat(inventory, pair, tuple(services), wish.site, mate)
-    kind = InstancePost if family_of(tools, inventory.sites[wish.site]) == AMPS else AppliancePost
+    kind = InstancePost if known_family(tools, inventory.sites[wish.site]) == AMPS else AppliancePost
     with ExitStack() as stack:
         guard = _Guard(tools, beat, kind(tools, beat, stack), wish, as_json=as_json)
         with until_stopped():
@@ -101,6 +102,7 @@ class _Guard:
         self._tried_at: float | None = None
         self._searched_at = tools.clock.now()
         self._code = 0
+        self._alarm = ""
         self._is_restored = False
         self._ending = "stopped; nobody guards the site any more"
 
@@ -161,6 +163,8 @@ class _Guard:
         now = self._post.look()
         if now.kind == "safe" and self._is_settled() and self._is_over(now):
             return True
+        if now.both_active and not self._alarm:
+            self._alarm = f"BOTH SITES ACTIVE: read at {iso(self._tools.clock.now())}: {self._site}: {now.why}"
         self._tell(now.kind, now.why)
         return now.kind == "act" and self._act(now)
 
@@ -172,6 +176,9 @@ class _Guard:
             if self._see_restored(journal):
                 return True
             plan = self._plan(now)
+            with suppress(JournalCorrupt):  # the bound of a time, for people to know
+                read = (*was_standby(self._history(journal), plan), *plan.read_before)
+                plan = plan.model_copy(update={"read_before": read})
             owners = self._owners(journal, plan)
         if owners:
             self._go_on_with(owners, plan)
@@ -245,8 +252,10 @@ class _Guard:
 
     def _plan(self, now: Standing) -> ev.Plan:
         wish = self._wish.plan(self._post.runbook(now), now.services, self._pair.name)
+        plan = make_plan(self._tools, wish)
+        read = tuple(one for one in self._post.read if one.service in plan.services)
         note = f"{self._site} came back: {now.why}"
-        return make_plan(self._tools, wish).model_copy(update={"notes": (note,)})
+        return plan.model_copy(update={"notes": (note,), "read_before": read})
 
     def _owners(self, journal: Journal, plan: ev.Plan) -> list[str]:
         """The unfinished runs that these services belong to."""
@@ -288,9 +297,12 @@ class _Guard:
         """Say how it ended, and what comes next; the exit code."""
         if self._as_json:
             body = {"simulated": self._simulated, "site": self._site, "message": self._ending}
+            body["alarms"] = [self._alarm] if self._alarm else []
             show_json({"result": {**body, "exit_code": self._code}})
             return self._code
-        show(f"{'SIMULATED  ' if self._simulated else ''}{self._ending}")
+        for text in (self._alarm, self._ending):
+            if text:
+                show(f"{'SIMULATED  ' if self._simulated else ''}{text}")
         for line in self._next():
             show(line)
         return self._code

@@ -1,8 +1,10 @@
-"""What a person can do about a run that is not at its end: go on with it, call it off, answer its questions."""
+"""What a person can do about a run that is not finished: resume it, abort it, answer its questions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_open_run
@@ -13,7 +15,13 @@ from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError
 from orchestrator.journal import Journal
 from orchestrator.lease import is_led, leader
+from orchestrator.reports.abort import has_answered, verdict_on_abort
+from orchestrator.reports.document import RunReport
+from orchestrator.reports.report import build
 from orchestrator.state import Run, fold
+
+# How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
+_ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = 5.0, 60.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +36,10 @@ class Decision:
 
 
 def resume_run(tools: Tools, name: str | None, given: ev.Policy, *, forget_xa_stop: bool, as_json: bool) -> int:
-    """Go on with a run under its own policy and what is ``given`` now. Returns the process exit code."""
+    """Resume a run under its own policy and what is ``given`` now. Returns the process exit code."""
     journal = tools.journal()
     try:
-        run_name = find_open_run(journal, name, "go on with")
+        run_name = find_open_run(journal, name, "resume")
         run = fold(journal.records(run_name))
         given = as_asked(given, run.plan.runbook)
         on_gate = {**run.plan.policy.on_gate, **given.on_gate}
@@ -45,24 +53,43 @@ def resume_run(tools: Tools, name: str | None, given: ev.Policy, *, forget_xa_st
 
 
 def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> int:
-    """Call a run off, or ask the process that leads it to. Returns the process exit code."""
+    """Roll a run back, or ask the process that leads it to, and say what came of it. Returns the process exit code."""
     journal = tools.journal()
     try:
-        run_name = find_open_run(journal, name, "call off")
+        run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
-        row, now = journal.row(run_name), tools.clock.now()
-        if not is_led(row, now):
+        if not _is_led(tools, journal, run_name):
             asked = ev.AbortAsked(by=user_name(), reason=reason)
             return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
         journal.ask(run_name, {"kind": "abort", "by": user_name(), "reason": reason})
-        words = (
-            f"it is led by {leader(row, now)}, and was asked to call it off; should it be gone, its lease is over in "
-            f"{row.expires_at - now:.0f}s: `failover abort {run_name}` then does it"
-        )
-        _tell(run_name, run, words, list(run.lanes), as_json)
-        return 0
+        report = _await_answer(tools, journal, run_name)
+        row, now = journal.row(run_name), tools.clock.now()
+        waits = "the process that leads it was asked, and its lease is over"
+        if is_led(row, now):
+            waits = (
+                f"it was asked of {leader(row, now)}, which has not answered yet; if that process is gone, its lease is "
+                f"over in {row.expires_at - now:.0f}s, and `failover abort {run_name}` then does it"
+            )
+        verdict = verdict_on_abort(report, waits)
+        words = verdict.text or f"aborted: {report.outcome}"
+        _tell(run_name, run, words, list(run.lanes), as_json, verdict.as_data() | {"message": words})
+        return verdict.exit_code
     finally:
         journal.close()
+
+
+def _await_answer(tools: Tools, journal: Journal, name: str) -> RunReport:
+    """The report of a run that another process leads, once that has answered an abort, or did not in time."""
+    since = tools.clock.now()
+    seq, report = journal.row(name).seq, build(journal.records(name))
+    while _is_led(tools, journal, name) and not all(has_answered(lane) for lane in report.lanes):
+        is_under_way = any(lane.status == "reverting" for lane in report.lanes)
+        if tools.clock.now() - since > (_ROLLED_BACK_WITHIN if is_under_way else _ANSWERED_WITHIN):
+            break
+        tools.clock.sleep(_CHECKED_EVERY)
+        if journal.row(name).seq != seq:
+            seq, report = journal.row(name).seq, build(journal.records(name))
+    return build(journal.records(name))
 
 
 def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: bool) -> int:
@@ -78,9 +105,9 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
             journal.ask(run_name, {**request, "reason": decision.reason, "by": user_name(), **item})
         words = f"{decision.choice} for {', '.join(asked)}"
         if _is_led(tools, journal, run_name):
-            _tell(run_name, run, f"its leader was told: {words}", asked, as_json)
+            _tell(run_name, run, f"the process that leads it was told: {words}", asked, as_json)
         else:
-            _tell(run_name, run, f"noted: {words}; nobody leads it: failover resume {run_name}", asked, as_json)
+            _tell(run_name, run, f"noted: {words}; no process leads it: failover resume {run_name}", asked, as_json)
         return 0
     finally:
         journal.close()
@@ -106,18 +133,16 @@ def _is_led(tools: Tools, journal: Journal, name: str) -> bool:
     return is_led(journal.row(name), tools.clock.now())
 
 
-def _tell(name: str, run: Run, words: str, services: list[str], as_json: bool) -> None:
+def _tell(
+    name: str,
+    run: Run,
+    words: str,
+    services: list[str],
+    as_json: bool,
+    more: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     if as_json:
-        show_json(
-            {
-                "result": {
-                    "run": name,
-                    "simulated": run.plan.simulated,
-                    "asked": services,
-                    "message": words,
-                    "exit_code": 0,
-                }
-            }
-        )
+        said = {"run": name, "simulated": run.plan.simulated, "asked": services, "message": words, "exit_code": 0}
+        show_json({"result": said | dict(more)})
     else:
         show(f"{'SIMULATED  ' if run.plan.simulated else ''}run {name}: {words}")

@@ -1,37 +1,41 @@
-"""Keeps what a look found when ``--readings`` asks for it; that this fails stops no look."""
+"""Keeps what was read: the newest of each reading in the journal, and all of them where ``--readings`` asks for it. That
+this fails stops no reading."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 from orchestrator.cli.terminal import say, say_error
 from orchestrator.cli.wiring import Tools
-from orchestrator.contract import Failure
-from orchestrator.errors import OutputLost
+from orchestrator.errors import FailoverError, OutputLost
+from orchestrator.last_read import Answers, store_read
 from orchestrator.looks import By, LookFolder
-from orchestrator.readings import Reading
+from orchestrator.site import Inventory
 
 
 class Keeping:
-    """The looks of one command. Without a directory nothing is kept."""
+    """What one command reads of the sites of ``inventory``. Without a directory only the newest of it is kept."""
 
-    def __init__(self, tools: Tools, folder: Path | None, by: By) -> None:
+    def __init__(self, tools: Tools, inventory: Inventory, folder: Path | None, by: By) -> None:
         scrub = tools.secrets.redactor.scrub_data
+        self._tools, self._sites = tools, inventory.sites
         self._folder = None if folder is None else LookFolder(folder, by, scrub)
         self._failed = ""
 
     def keep(
         self,
         site: str,
-        answers: Mapping[str, Mapping[str, Reading | Failure]],
+        answers: Answers,
         services: Sequence[str],
         at: float,
         *,
         simulated: bool,
         mate: str,
     ) -> None:
-        """Keep one look; what keeps it from that is said once, and again when it has become another cause."""
+        """Keep one round; what keeps it from that is said once, and again when it has become another cause."""
+        self.remember(site, answers, services, at)
         if self._folder is None:
             return
         try:
@@ -44,3 +48,9 @@ class Keeping:
         if self._failed:
             self._failed = ""
             say("readings are kept again")
+
+    def remember(self, site: str, answers: Answers, services: Sequence[str], at: float) -> None:
+        """The newest is what is last known of a site once it is lost. A journal that cannot be used is the business of
+        those commands that need it."""
+        with suppress(FailoverError), closing(self._tools.journal()) as journal:
+            store_read(journal, self._sites[site], services, answers, at)

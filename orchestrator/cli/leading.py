@@ -23,7 +23,10 @@ from orchestrator.engine import Engine, Observer
 from orchestrator.errors import FailoverError, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, create_run, service_key, take
+from orchestrator.position import Positions
+from orchestrator.reports.abort import verdict_on_abort
 from orchestrator.reports.report import build
+from orchestrator.reports.words import outage
 from orchestrator.state import Run, begin, fold
 from orchestrator.version import VERSION
 
@@ -92,10 +95,15 @@ class _Leader:
         self._tools, self._journal, self._lease, self._run = tools, journal, lease, run
         self._as_json = as_json
         attended = is_attended() and not as_json
-        self._screen = _screen(attended, as_json)
-        desk = TerminalDesk(user_name(), self._screen.quiet, run) if attended else None
+        self._positions = Positions(plan)
+        for record in journal.records(lease.run):
+            self._positions.take(record)
+        self._screen = self._make_screen(attended)
+        desk = TerminalDesk(user_name(), self._screen.quiet, run, outage=self._outage) if attended else None
         self._hooks = hooks_of(tools, plan, lease.run)
-        observers: list[Observer] = [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
+        # The positions first: the others show them.
+        observers: list[Observer] = [lambda record, _: self._positions.take(record)]
+        observers += [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
         fleet = tools.make_fleet(plan, lease, desk)
         self._engine = Engine(
             journal,
@@ -110,6 +118,18 @@ class _Leader:
             observers=observers,
         )
 
+    def _make_screen(self, attended: bool) -> Screen:
+        if self._as_json:
+            return JsonScreen(self._positions)
+        if not attended:
+            return PlainScreen(self._positions)
+        from orchestrator.cli.live import LiveScreen
+
+        return LiveScreen(self._positions, self._tools.clock.now)
+
+    def _outage(self, service: str) -> str:
+        return outage(self._positions.of(service), self._run.plan, self._tools.clock.now())
+
     def lead(
         self, *, first: ev.Record | None = None, policy: ev.Policy | None = None, abort: ev.AbortAsked | None = None
     ) -> int:
@@ -118,39 +138,47 @@ class _Leader:
             return self._lead(first, policy, abort)
 
     def _lead(self, first: ev.Record | None, policy: ev.Policy | None, abort: ev.AbortAsked | None) -> int:
-        name = self._lease.run
+        name, has_ended = self._lease.run, False
         try:
             if first is not None and self._as_json:
                 with suppress(OutputLost):
                     self._screen(first, self._run)
             with _pausing(self._engine):
                 self._engine.run(policy=policy, abort=abort)
-        except LeaseLost:
-            raise
-        except FailoverError:
-            self._screen.close()
-            say(f"run {name} stopped; go on when the cause is mended: failover resume {name}")
+            has_ended = True
+        except FailoverError as error:
+            error.stands = self._stands()
+            if not isinstance(error, LeaseLost) and self._tools.keeps_records:
+                self._screen.close()
+                say(f"run {name} stopped; resume it when the cause is fixed: failover resume {name}")
             raise
         finally:
             self._screen.close()
+            if not has_ended:
+                for line in self._stands():
+                    say(line)
         report = build(self._journal.records(name))
+        verdict = None if abort is None else verdict_on_abort(report)
         try:
-            show_result(self._tools, self._run.plan, report, as_json=self._as_json, journal=self._journal)
+            show_result(
+                self._tools,
+                self._run.plan,
+                report,
+                as_json=self._as_json,
+                journal=self._journal,
+                verdict=verdict,
+            )
         except OutputLost as error:
             # What became of the run is known and recorded; that nobody could read it changes nothing.
             if not error.is_reader_gone:
                 say(str(error))
-        return report.exit_code
+        return report.exit_code if verdict is None else verdict.exit_code
 
-
-def _screen(attended: bool, as_json: bool) -> Screen:
-    if as_json:
-        return JsonScreen()
-    if not attended:
-        return PlainScreen()
-    from orchestrator.cli.live import LiveScreen
-
-    return LiveScreen()
+    def _stands(self) -> tuple[str, ...]:
+        """What a run that breaks off leaves behind: services that no site is known to serve, or both sites do."""
+        clocks = ((service, self._outage(service)) for service in self._run.lanes)
+        marker = "SIMULATED  " if self._run.plan.simulated else ""
+        return tuple(f"{marker}{service}: {clock}, by the last reading" for service, clock in clocks if clock)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -14,10 +14,11 @@ from rich.table import Column
 from rich.text import Text
 
 from orchestrator import events as ev
-from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, step_of
+from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, outage_of, outage_of_all, step_of
 from orchestrator.cli.terminal import can_show, presentable
-from orchestrator.counting import counted
-from orchestrator.reports.words import sentence
+from orchestrator.counting import amount
+from orchestrator.position import Positions
+from orchestrator.reports.words import both_active, direction, outage, sentence
 from orchestrator.state import Run
 
 _BAR_WIDTH = 20
@@ -26,9 +27,12 @@ _ALARM, _NOTE, _DONE = "bold yellow", "dim", "green"
 
 
 class LiveScreen:
-    """Lines for what happened, and a line per lane that is redrawn, with a bar while a queue drains."""
+    """Lines for what happened, and a line per lane that is redrawn, with a bar while a queue drains, and a clock while no
+    site is known to serve. ``positions`` has taken each record before; ``now``: seconds since the epoch."""
 
-    def __init__(self) -> None:
+    def __init__(self, positions: Positions, now: Callable[[], float]) -> None:
+        self._positions, self._now = positions, now
+        self._run: Run | None = None
         self._console = Console(stderr=True, highlight=False)
         self._signs = {
             _ALARM: "!",
@@ -40,6 +44,7 @@ class LiveScreen:
             TextColumn("  {task.description}", markup=False, table_column=one_line),
             _OnlyWhileDraining(),
             TextColumn("{task.fields[note]}", style=_NOTE, markup=False, table_column=one_line),
+            _OutageClock(self._outage),
             console=self._console,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -62,6 +67,10 @@ class LiveScreen:
 
     def _show(self, record: ev.Record, run: Run) -> None:
         with self._lock:
+            self._run = run
+            if self._positions.news is not None:
+                who = f"{record.lane}  " if len(run.lanes) > 1 else ""
+                self._line(_ALARM, f"{who}{both_active(run.plan)}", style=_ALARM)
             if self._moving is None and not self._asking:
                 self._moving = self._begun()
             if record.lane is not None and len(run.lanes) <= LANES_SHOWN:
@@ -85,6 +94,14 @@ class LiveScreen:
         with self._lock, self._unless_lost():
             self._stop()
             self._show_held()
+
+    def _outage(self, service: str) -> str:
+        """The clock of a task: of its service, or of all services that share one line."""
+        if self._run is None:
+            return ""
+        if service:
+            return outage(self._positions.of(service), self._run.plan, self._now())
+        return outage_of_all(self._run, self._positions, self._now())
 
     @contextmanager
     def _unless_lost(self) -> Iterator[None]:
@@ -115,7 +132,8 @@ class LiveScreen:
     def _own_event(self, record: ev.Record, run: Run) -> None:
         if isinstance(record.event, ev.RunStarted):
             marker = "SIMULATED  " if run.plan.simulated else ""
-            self._put(Text(f"{marker}run {record.run}: {run.plan.source} to {run.plan.target}", style="bold"))
+            way = direction(run.plan.runbook.runbook, run.plan.source, run.plan.target)
+            self._put(Text(f"{marker}run {record.run}: {way}", style="bold"))
         if not isinstance(record.event, ev.RunFinished):  # the report that follows says it
             self._print(record, run, "")
 
@@ -168,10 +186,10 @@ class LiveScreen:
         queued = sum(lane.gauge[-1][1] for lane in run.lanes.values() if lane.gauge)
         self._progress.update(
             self._task(""),
-            description=f"{ended} of {len(run.lanes)} services at their end",
+            description=f"{ended} of {len(run.lanes)} services finished",
             total=len(run.lanes),
             completed=ended,
-            note=f"{counted(round(queued), 'message')} in their queues",
+            note=f"{amount(round(queued), run.plan.runbook.family)} in their queues",
             draining=True,
         )
         if matters(record.event):
@@ -179,7 +197,9 @@ class LiveScreen:
 
     def _task(self, service: str) -> TaskID:
         if service not in self._tasks:
-            self._tasks[service] = self._progress.add_task(service, total=None, note="", draining=False)
+            self._tasks[service] = self._progress.add_task(
+                service, total=None, note="", draining=False, service=service
+            )
         return self._tasks[service]
 
     def _print(self, record: ev.Record, run: Run, service: str) -> None:
@@ -190,6 +210,8 @@ class LiveScreen:
         if isinstance(record.event, ev.StepFailed | ev.StepSkipped):  # nothing above says which
             text = f"{_named(record.event, run)}: {text}"
         alarm = _is_alarm(record.event)
+        clock = outage_of(record, run, self._positions) if alarm or isinstance(record.event, ev.RunPaused) else ""
+        text = f"{text}; {clock}" if clock else text
         self._line(_ALARM if alarm else _NOTE, f"{who}{text}", style=_ALARM if alarm else "")
 
     def _line(self, kind: str, text: str, aside: str = "", style: str = "") -> None:
@@ -214,6 +236,18 @@ def _is_alarm(event: ev.Event) -> bool:
     return bad_end or isinstance(
         event, ev.GuardBroke | ev.Stalled | ev.GateOpened | ev.Escalated | ev.RevertStarted | ev.StepFailed
     )
+
+
+class _OutageClock(ProgressColumn):
+    """For how long no site is known to serve, drawn anew each time: a clock that stands still would lie."""
+
+    def __init__(self, outage: Callable[[str], str]) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._outage = outage
+
+    def render(self, task: Task) -> Text:
+        """Rich calls this for every redraw."""
+        return Text(self._outage(task.fields["service"]), style=_ALARM)
 
 
 class _OnlyWhileDraining(ProgressColumn):

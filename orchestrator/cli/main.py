@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
-operator; 7 stuck; 8 locked by another run; 9 escalated; 70 a bug."""
+operator; 7 stuck; 8 locked by another run; 9 escalated; 10 not aborted; 70 a bug."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -57,7 +57,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help=(
         "Moves replicated messaging services from one site to its mate, and back, without losing a message.\n\n"
@@ -150,13 +150,14 @@ def _ended(end: SystemExit, *, as_json: bool) -> int:
 def _failed(error: FailoverError, *, as_json: bool) -> int:
     say_error(str(error), hint=error.hint)
     if as_json:
-        _show_error(str(error), error.hint, error.exit_code)
+        _show_error(str(error), error.hint, error.exit_code, error.stands)
     return error.exit_code
 
 
-def _show_error(sentence: str, hint: str, code: int) -> None:
+def _show_error(sentence: str, hint: str, code: int, stands: Sequence[str] = ()) -> None:
     """What a machine reads in place of a result."""
+    left = {"stands": list(stands)} if stands else {}
     try:
-        show_json({"result": {"exit_code": code, "error": sentence, "hint": hint}})
+        show_json({"result": {"exit_code": code, "error": sentence, "hint": hint, **left}})
     except OutputLost:
         return

@@ -70,8 +70,8 @@ def decide(
         str,
         typer.Argument(
             metavar="CHOICE",
-            help="What the question offers of: wait, revert, escalate, retry, stop, waive, attest, accept; of"
-            " transactions commit, rollback, later.",
+            help="One of the answers that the question offers, as shown by `failover runs show`: wait, revert, escalate,"
+            " retry, stop, waive, attest, accept, later; of transactions commit, rollback, stop.",
         ),
     ],
     reason: Reason,

@@ -65,7 +65,11 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
 
 def services_of(inventory: Inventory, wish: Wish) -> tuple[list[str], Pair]:
     """The services that are meant, and the one pair they belong to. Raises ``DefinitionError``."""
-    if bool(wish.services) == wish.everything:
+    if wish.services and wish.everything:
+        raise DefinitionError(
+            "--vpn and --all exclude each other", hint="--all is every service: leave one of them out"
+        )
+    if not wish.services and not wish.everything:
         raise DefinitionError("say which services: --vpn NAME (as often as needed), or --all")
     pairs = [pair for pair in inventory.pairs if wish.pair in (None, pair.name)]
     if not pairs:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
+from orchestrator import events as ev
 from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.wiring import Tools
-from orchestrator.contract import Adapter
+from orchestrator.contract import Adapter, Failure
+from orchestrator.plan import ReadBefore
+from orchestrator.probing import probe
+from orchestrator.readings import Reading
 from orchestrator.reports.standing import Standing
+from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair
 
 
@@ -33,6 +39,11 @@ class Post(Protocol):
     lasts: bool
     # Could not everything be done that should be?
     is_short: bool
+
+    @property
+    def read(self) -> Sequence[ReadBefore]:
+        """What the last round of readings found, for the record of the run that follows it."""
+        ...
 
     def look(self) -> Standing:
         """What is to be done now."""
@@ -63,8 +74,29 @@ class Post(Protocol):
 
 
 class Looks:
-    """The sessions that a guard looks through, which can only look. No device is spoken to before they are used."""
+    """The sessions of a guard, which can only read. No device is spoken to before they are used. What they read in one
+    round is kept: ``read``, of the guarded services alone."""
 
     def __init__(self, tools: Tools, beat: Beat, stack: ExitStack) -> None:
-        self.here: Adapter = stack.enter_context(reading_only(tools, beat.inventory.sites[beat.site]))
-        self.there: Adapter = stack.enter_context(reading_only(tools, beat.inventory.sites[beat.mate]))
+        sites = beat.inventory.sites
+        self._clock, self._services = tools.clock, frozenset(beat.services)
+        self._adapters: dict[Side, Adapter] = {
+            "source": stack.enter_context(reading_only(tools, sites[beat.site])),
+            "target": stack.enter_context(reading_only(tools, sites[beat.mate])),
+        }
+        self.read: list[ReadBefore] = []
+
+    def start(self) -> None:
+        """A new round."""
+        self.read = []
+
+    def ask(self, side: Side, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        """One reading of the guarded site (``source``) or of its mate."""
+        at = self._clock.now()
+        found = probe(self._adapters[side], reading, services)
+        self.read += [
+            ReadBefore(service=name, seen=ev.Seen(on=side, reading=reading, asked_at=at, value=value))
+            for name, value in found.items()
+            if name in self._services and not isinstance(value, Failure)
+        ]
+        return found

@@ -5,12 +5,14 @@ An instance forgets that when it is started again, so the guard goes on until th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from orchestrator.cli.posts import Beat, Looks
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import NotStarted
-from orchestrator.probing import REACHABILITY, probe
+from orchestrator.plan import ReadBefore
+from orchestrator.probing import REACHABILITY
 from orchestrator.readings import Reachability
 from orchestrator.reports.standing import Standing
 from orchestrator.reports.standing_amps import AmpsSight, standing_amps
@@ -28,15 +30,21 @@ class InstancePost:
     def __init__(self, tools: Tools, beat: Beat, stack: ExitStack) -> None:
         self._beat, self._looks = beat, Looks(tools, beat, stack)
 
+    @property
+    def read(self) -> Sequence[ReadBefore]:
+        """See ``posts.Post``."""
+        return self._looks.read
+
     def look(self) -> Standing:
         """See ``posts.Post``."""
         services = self._beat.services
-        told = probe(self._looks.here, REACHABILITY, services)
+        self._looks.start()
+        told = self._looks.ask("source", REACHABILITY, services)
         here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
             return standing_amps(AmpsSight(here, {}, {}))
-        doors, there = (probe(one, "transports", services) for one in (self._looks.here, self._looks.there))
-        return standing_amps(AmpsSight(here, doors, there))
+        doors = self._looks.ask("source", "transports", services)
+        return standing_amps(AmpsSight(here, doors, self._looks.ask("target", "transports", services)))
 
     def see_lost(self, now: Standing, *, failed: bool, restored: str | None) -> None:
         """See ``posts.Post``. Across sync links both instances of a healthy pair let clients in."""

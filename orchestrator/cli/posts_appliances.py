@@ -4,13 +4,14 @@ by ``solace/guard-standby``, where its doors cannot, or must not, be shut. ``rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from orchestrator.cli.posts import Beat, Looks
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import NotStarted
-from orchestrator.probing import REACHABILITY, probe
+from orchestrator.plan import ReadBefore
+from orchestrator.probing import REACHABILITY
 from orchestrator.readings import Fence, Reachability, ReplicationStatus, Role
 from orchestrator.reports.standing import Sight, Standing, standing
 
@@ -30,6 +31,11 @@ class AppliancePost:
         self._here: Mapping[str, Reachability] = {}
         self.is_short = False
 
+    @property
+    def read(self) -> Sequence[ReadBefore]:
+        """See ``posts.Post``."""
+        return self._looks.read
+
     def look(self) -> Standing:
         """See ``posts.Post``."""
         seen = self._seen()
@@ -38,13 +44,14 @@ class AppliancePost:
 
     def _seen(self) -> Sight:
         services, everything = self._beat.services, self._everything
-        told = probe(self._looks.here, REACHABILITY, everything)
+        self._looks.start()
+        told = self._looks.ask("source", REACHABILITY, everything)
         here = {name: one for name, one in told.items() if isinstance(one, Reachability)}
         if not any(one.answers for one in here.values()):
             return Sight({name: here[name] for name in services}, {})
-        mate = probe(self._looks.there, "replication", self._beat.pair.services)
+        mate = self._looks.ask("target", "replication", self._beat.pair.services)
         roles = {name: one.role if isinstance(one, ReplicationStatus) else None for name, one in mate.items()}
-        doors = probe(self._looks.here, "fence", everything[:1])[everything[0]] if self._can_fence else None
+        doors = self._looks.ask("source", "fence", everything[:1])[everything[0]] if self._can_fence else None
         return Sight(
             here={name: here[name] for name in services},
             there={name: roles[name] for name in services},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import get_args
@@ -12,7 +14,7 @@ from orchestrator.cli.checking import last_checks_of
 from orchestrator.cli.foretelling import with_forecast
 from orchestrator.cli.terminal import is_attended, show, show_json
 from orchestrator.cli.wiring import Tools
-from orchestrator.counting import counted
+from orchestrator.counting import amount
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
@@ -21,7 +23,11 @@ from orchestrator.reports.report import EXIT_CODES
 from orchestrator.runbook import format_duration
 
 _LANES_IN_FULL = 5
-_LOCKED, _REFUSED = LeaseHeld.exit_code, 3
+_LOCKED, _REFUSED, _FINDINGS = LeaseHeld.exit_code, 3, 4
+_NUMBER = re.compile(r"\d[\d,.]*")
+_NOTHING_CHECKED = (
+    "NOTHING COULD BE CHECKED: this plan reads nothing before it acts, and what its commands do is unknown here."
+)
 # Kinds of runbooks for which a pair has to be ready; in an outage nobody has the time to make it so.
 _PLANNED = ("controlled", "failback")
 
@@ -38,6 +44,7 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     lanes = with_forecast(tools, plan, take_preview(tools, plan, attended=is_attended() and not as_json))
     held = _held(tools, plan)
     code = _LOCKED if held else _code_of(lanes)
+    code = code if code or _is_any_checked(lanes) else _FINDINGS
     if as_json:
         show_json({"result": _result(plan, lanes, held, code) | {"last_checks": list(_ages(tools, plan))}})
         return code
@@ -82,10 +89,13 @@ def brief(tools: Tools, plan: ev.Plan) -> Brief:
 def _brief(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, str]) -> Iterator[str]:
     yield from _headline(plan, "the plan")
     yield from _checked(tools, plan)
-    for lane in lanes[:_LANES_IN_FULL]:
+    in_full, alike = _sorted_out(lanes)
+    for lane in in_full:
         yield from _whole(lane)
-    if len(lanes) > _LANES_IN_FULL:
-        yield f"  and {counted(len(lanes) - _LANES_IN_FULL, 'more service')}, the same steps"
+    if alike:
+        yield ""
+    for lane in alike:
+        yield f"  {lane.service}: as {in_full[-1].service}{_queued(plan, lane)}"
     yield ""
     yield from _conclusion(plan, lanes, held)
 
@@ -143,12 +153,18 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
 
 
 def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:
-    """How old the last good check of each service is: of interest before a planned move."""
-    ages = list(_ages(tools, plan))
-    for line in ages[:_LANES_IN_FULL]:
-        yield f"  {line}"
-    if len(ages) > _LANES_IN_FULL:
-        yield f"  and {counted(len(ages) - _LANES_IN_FULL, 'more service')}: `failover check --last`"
+    """How old the last good check of each service is: of interest before a planned move. Of many services it is said
+    once for all that share it."""
+    lines = list(_ages(tools, plan))
+    if len(lines) <= _LANES_IN_FULL:
+        yield from (f"  {line}" for line in lines)
+        return
+    ages: dict[str, list[str]] = {}
+    for line in lines:
+        service, _, words = line.partition(": ")
+        ages.setdefault(words, []).append(service)
+    for words, services in ages.items():
+        yield f"  {', '.join(services)}: {words}"
 
 
 def _ages(tools: Tools, plan: ev.Plan) -> Iterator[str]:
@@ -199,7 +215,7 @@ def _conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, 
             if lane.is_refused and lane.service not in held:
                 yield f"    what to do: {_advice(plan, lane)}"
     if not refusing and not held:
-        yield "Everything that can be checked now holds."
+        yield "Everything that can be checked now holds." if _is_any_checked(lanes) else _NOTHING_CHECKED
     for lane in lanes:
         if not lane.would_refuse and _verdict(lane):
             yield f"{lane.service}: {_verdict(lane)}"
@@ -212,6 +228,42 @@ def _verdict(lane: LanePreview) -> str:
     if lane.would_stop:
         return f"WOULD STOP: {lane.would_stop}"
     return f"WOULD ASK: {lane.would_ask}" if lane.would_ask else ""
+
+
+def _sorted_out(lanes: Sequence[LanePreview]) -> tuple[list[LanePreview], list[LanePreview]]:
+    """Those to show in full, and those of which a row is enough: of many services, the ones that differ come first, then
+    one of those that are alike; each of the others is as that one."""
+    if len(lanes) <= _LANES_IN_FULL:
+        return list(lanes), []
+    kinds = [_kind(lane) for lane in lanes]
+    [(usual, _)] = Counter(kinds).most_common(1)
+    alike = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind == usual]
+    others = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind != usual]
+    return [*others, alike[0]], alike[1:]
+
+
+def _kind(lane: LanePreview) -> Hashable:
+    """What makes a service another one than its neighbour: how checks turned out, what would be sent and decided, and
+    the notes but for their numbers."""
+    return tuple(
+        (
+            step.id,
+            tuple((check.holds, check.later) for check in step.checks),
+            frozenset((command.purpose, command.when) for command in step.commands),
+            tuple(_NUMBER.sub("#", note) for note in step.notes),
+        )
+        for step in lane.steps
+    )
+
+
+def _queued(plan: ev.Plan, lane: LanePreview) -> str:
+    gauge = next((step.gauge for step in lane.steps if step.gauge is not None), None)
+    return "" if gauge is None else f"; {amount(gauge, plan.runbook.family)} in the queue now"
+
+
+def _is_any_checked(lanes: Sequence[LanePreview]) -> bool:
+    """Was anything judged that is so now?"""
+    return any(not check.later for lane in lanes for step in lane.steps for check in step.checks)
 
 
 def _advice(plan: ev.Plan, lane: LanePreview) -> str:

@@ -13,17 +13,19 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_run
 from orchestrator.cli.outcome import report_lines
-from orchestrator.cli.screen import event_line
+from orchestrator.cli.screen import event_line, stands
 from orchestrator.cli.terminal import say, show, show_json, show_stored
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
-from orchestrator.lease import is_led, leader
+from orchestrator.lease import LEASE_SECONDS, is_led, leader
+from orchestrator.position import Positions
 from orchestrator.reports.advice import named
-from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build, run_and_report
-from orchestrator.reports.words import sentence
+from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
+from orchestrator.reports.report import build, run_and_report
+from orchestrator.reports.words import direction, sentence
 from orchestrator.state import Run
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -36,27 +38,28 @@ def print_list(tools: Tools, limit: int, *, as_json: bool) -> int:
         rows = journal.runs()
         for row in rows[:limit]:
             try:
-                report = build(journal.records(row.run))
+                state, report = run_and_report(journal.records(row.run))
             except JournalCorrupt as error:
                 corrupt += 1
                 _print_corrupt(row, error, as_json=as_json)
                 continue
-            _print_row(row.run, report, is_led(row, tools.clock.now()), as_json=as_json)
+            _print_row(_document(row, state, report, tools.clock.now()), as_json=as_json)
     if not rows:
         say("no runs yet")
     return 4 if corrupt else 0
 
 
-def _print_row(run: str, report: RunReport, led: bool, *, as_json: bool) -> None:
+def _print_row(report: RunDocument, *, as_json: bool) -> None:
     if as_json:
-        summary = report.model_dump(mode="json", exclude={"lanes"})
-        show_json({**summary, "services": [lane.service for lane in report.lanes], "led": led})
+        summary = report.model_dump(mode="json", exclude={"lanes", "questions"})
+        show_json({**summary, "services": [lane.service for lane in report.lanes]})
         return
-    state = str(report.outcome or ("running" if led else f"{report.status}, led by nobody"))
     names = ", ".join(lane.service for lane in report.lanes[:3])
     more = f" and {len(report.lanes) - 3} more" if len(report.lanes) > 3 else ""
     marker = "SIMULATED " if report.simulated else ""
-    show(f"{run}  {state:<16} {marker}{report.runbook} {report.source} to {report.target}: {names}{more}")
+    way = direction(report.runbook, report.source, report.target)
+    gone = f" since {report.last_heard_at}" if report.status == "interrupted" else ""
+    show(f"{report.run}  {report.outcome or report.status:<16} {marker}{report.runbook} {way}: {names}{more}{gone}")
 
 
 def _print_corrupt(row: RunRow, error: JournalCorrupt, *, as_json: bool) -> None:
@@ -73,23 +76,45 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         state, report = run_and_report(journal.records(name))
         row = journal.row(name)
     now = tools.clock.now()
-    led = is_led(row, now)
-    questions = tuple(_questions(name, state))
+    document = _document(row, state, report, now)
     if as_json:
-        document = RunDocument(**dict(report), led=led, questions=questions)
         show_json(document.model_dump(mode="json"))
         return
-    by = f", led by {leader(row, now) if led else 'nobody'}" if led or report.outcome is None else ""
+    by = f", led by {leader(row, now)}" if document.led else f", last led by {document.last_led_by}"
     show(f"run {name}, started {report.started_at} by {report.by}{by}")
-    for line in report_lines(report, is_led=led):
+    for line in report_lines(document, is_led=document.led):
         show(line)
     for lane in report.lanes if len(report.lanes) == 1 else ():
         for step in lane.steps:
             took = "" if step.seconds is None else f" ({step.seconds:.2f}s)"
             show(f"    {step.status:<11} {step.title}{took}{': ' + step.note if step.note else ''}")
-    for question in questions:
+    for question in document.questions:
         show(f"  OPEN QUESTION for {question.service or 'the whole run'}: {question.why}")
         show(f"    {question.answer}")
+
+
+def _document(row: RunRow, run: Run, report: RunReport, now: float) -> RunDocument:
+    """The report with what the lease tells: a run that no process leads is not running, whatever its record ends with."""
+    led = is_led(row, now)
+    heard = max(run.last_at, row.expires_at - LEASE_SECONDS)
+    host, questions = row.holder.split()[0], tuple(_questions(row.run, run))
+    more: dict[str, object] = {"led": led, "last_led_by": host, "last_heard_at": iso(heard), "questions": questions}
+    if not led and report.outcome is None and report.status != "paused":
+        text = (
+            f"INTERRUPTED since {iso(heard)}: no process leads the run; {host} led it last. What the sites do since then "
+            "was not read"
+        )
+        gone = Alarm(kind="interrupted", services=tuple(lane.service for lane in report.lanes), text=text)
+        lanes = tuple(_until_now(lane, now - run.last_at) for lane in report.lanes)
+        more |= {"status": "interrupted", "alarms": (gone, *report.alarms), "lanes": lanes}
+    return RunDocument.model_validate({**dict(report), **more})
+
+
+def _until_now(lane: LaneReport, seconds: float) -> LaneReport:
+    """The record ended, and an outage that it tells of did not, as far as anybody knows."""
+    if lane.no_active_site_seconds is None:
+        return lane
+    return lane.model_copy(update={"no_active_site_seconds": round(lane.no_active_site_seconds + seconds, 3)})
 
 
 def _questions(name: str, run: Run) -> Iterator[OpenQuestion]:
@@ -128,12 +153,18 @@ def print_story(tools: Tools, name: str | None, *, as_json: bool) -> None:
         records = list(journal.records(name))
     report = build(records)
     plan = _plan(records[0])
+    positions = Positions(plan)
     if as_json:
         for record in records:
-            show_json(event_line(record, simulated=plan.simulated) | {"text": sentence(record.event, plan)})
+            positions.take(record)
+            line = event_line(record, simulated=plan.simulated) | stands(record, positions)
+            show_json(line | {"text": sentence(record.event, plan)})
         show_json({"result": report.model_dump(mode="json")})
         return
-    show(f"{'SIMULATED  ' if plan.simulated else ''}run {name}: {plan.source} to {plan.target}")
+    way = direction(plan.runbook.runbook, plan.source, plan.target)
+    show(f"{'SIMULATED  ' if plan.simulated else ''}run {name}: {way}")
+    for alarm in report.alarms:
+        show(alarm.text)
     for record in records:
         text = sentence(record.event, plan)
         if text is not None:

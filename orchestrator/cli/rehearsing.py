@@ -20,7 +20,7 @@ from uuid import uuid4
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file
-from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.families import AMPS, known_family
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
@@ -95,7 +95,7 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     seed = wish.seed
     assert seed is not None  # drawn when none was given
     cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline)
-    is_amps = family_of(tools, inventory.sites[source]) == AMPS
+    is_amps = known_family(tools, inventory.sites[source]) == AMPS
     scene: Scene = AmpsScene(tools, cast) if is_amps else ApplianceScene(cast)
     drill = [] if wish.drill is None else [str(drill_file(wish.drill, "amps" if is_amps else ""))]
     faults = scene.faults([*drill, *wish.faults])
@@ -138,7 +138,8 @@ class _Stage:
         # Nobody who watches, and nobody who has time: then all of it passes at once.
         at_once = wish.fast and not self._attended
         self._clock = VirtualClock(tools.clock.now()) if at_once else ScaledClock(tools.clock)
-        self._tools = replace(tools, state=directory, clock=self._clock, fleet=self._fleet, is_rehearsal=True)
+        own = replace(tools, state=directory, clock=self._clock, fleet=self._fleet)
+        self._tools = replace(own, is_rehearsal=True, keeps_records=wish.keep)
 
     def play(self, program: Program, faults: Sequence[str]) -> int:
         """The whole rehearsal; the exit code of the rehearsed command."""
@@ -227,7 +228,7 @@ class _Stage:
             alone = f"{JOURNAL_VARIABLE}= " if os.environ.get(JOURNAL_VARIABLE) else ""
             show(f"  its record is kept: {alone}{STATE_VARIABLE}={self._directory} failover runs show")
         elif is_open:
-            show("  its record is gone, so nothing can be gone on with; add --keep to rehearse that too")
+            show("  its record is gone, so it cannot be resumed; add --keep to rehearse that too")
         show(f"  the same again: {self._again()}")
 
     def _decided(self) -> Iterator[str]:

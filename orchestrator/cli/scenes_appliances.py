@@ -25,8 +25,6 @@ from orchestrator.cli.scenes import (
 from orchestrator.counting import counted
 from orchestrator.site import Device, Inventory, Site
 
-_RATES_SHOWN = 5
-
 
 class ApplianceScene:
     """See ``scenes.Scene``."""
@@ -71,7 +69,7 @@ class ApplianceScene:
 
     def lines(self) -> Iterator[str]:
         """See ``scenes.Scene``."""
-        for vpn in self._layout.vpns[:_RATES_SHOWN]:
+        for vpn in self._layout.vpns:
             yield f"{vpn.name}: {vpn.publish_rate:,.0f} messages/s are published"
 
     def facts(self) -> dict[str, object]:

@@ -10,7 +10,8 @@ from orchestrator.cli.terminal import say, show_json
 from orchestrator.clock import iso
 from orchestrator.drain import forecast
 from orchestrator.errors import OutputLost
-from orchestrator.reports.words import left, sentence
+from orchestrator.position import Positions
+from orchestrator.reports.words import both_active, left, outage, sentence
 from orchestrator.state import Run
 
 # More lanes than this are summed up instead of shown one by one.
@@ -46,17 +47,26 @@ def event_line(record: ev.Record, *, simulated: bool) -> dict[str, object]:
     }
 
 
-class JsonScreen:
-    """One event a line on stdout, until nobody reads it any more."""
+def stands(record: ev.Record, positions: Positions) -> dict[str, object]:
+    """What the lines of a run's events say besides: who serves the service by then, and since when no site is known to;
+    null for events of the run itself."""
+    position = None if record.lane is None else positions.of(record.lane)
+    since = None if position is None or position.nobody_since is None else iso(position.nobody_since)
+    return {"serves": None if position is None else position.serves, "no_active_site_since": since}
 
-    def __init__(self) -> None:
+
+class JsonScreen:
+    """One event a line on stdout, until nobody reads it any more. ``positions`` has taken each record before."""
+
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
         self._lost = False
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._lost:
             return  # said once: told again of every event, it would fill the record with itself
         try:
-            show_json(event_line(record, simulated=run.plan.simulated))
+            show_json(event_line(record, simulated=run.plan.simulated) | stands(record, self._positions))
         except OutputLost:
             self._lost = True
             raise
@@ -69,21 +79,28 @@ class JsonScreen:
 
 
 class PlainScreen:
-    """Lines with their time (UTC, as everywhere), for logs and for those who have no terminal."""
+    """Lines with their time (UTC, as everywhere), for logs and for those who have no terminal. ``positions`` has taken
+    each record before."""
 
-    def __init__(self) -> None:
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
         self._last_drain: dict[str, float] = {}
 
     def __call__(self, record: ev.Record, run: Run) -> None:
+        if self._positions.news is not None:
+            self._say(record, run, both_active(run.plan))
         if len(run.lanes) > LANES_SHOWN and not matters(record.event):
             return
-        text = sentence(record.event, run.plan) or self._drain_line(record, run)
-        if text is None:
-            return
+        text = sentence(record.event, run.plan)
+        clock = outage_of(record, run, self._positions) if text is None or matters(record.event) else ""
+        text = text or self._drain_line(record, run)
+        if text is not None:
+            self._say(record, run, f"{step_of(record.event, run)}{text}{f'; {clock}' if clock else ''}")
+
+    def _say(self, record: ev.Record, run: Run, text: str) -> None:
         marker = "SIMULATED " if run.plan.simulated else ""
         where = f"{record.lane}: " if record.lane else ""
-        clock = time.strftime("%H:%M:%SZ", time.gmtime(record.at))
-        say(f"{clock} {marker}{where}{step_of(record.event, run)}{text}")
+        say(f"{time.strftime('%H:%M:%SZ', time.gmtime(record.at))} {marker}{where}{text}")
 
     def _drain_line(self, record: ev.Record, run: Run) -> str | None:
         if not isinstance(record.event, ev.Observed) or record.event.gauge is None or record.lane is None:
@@ -99,6 +116,22 @@ class PlainScreen:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def outage_of(record: ev.Record, run: Run, positions: Positions) -> str:
+    """The clock of an outage that goes on: of the record's service, or at a stop of the run of all of them."""
+    if record.lane is not None:
+        return outage(positions.of(record.lane), run.plan, record.at)
+    return outage_of_all(run, positions, record.at) if isinstance(record.event, ev.RunPaused) else ""
+
+
+def outage_of_all(run: Run, positions: Positions, now: float) -> str:
+    """The clock of a run that stops, or has many services: the longest outage, and of how many services it is one."""
+    dark = [one for name in run.lanes if (one := positions.of(name)).nobody_since is not None]
+    if not dark:
+        return ""
+    longest = outage(min(dark, key=lambda one: one.nobody_since or 0.0), run.plan, now)
+    return longest if len(run.lanes) == 1 else f"{longest} ({len(dark)} of {len(run.lanes)} services)"
 
 
 def matters(event: ev.Event) -> bool:
@@ -135,7 +168,7 @@ def drain_text(run: Run, service: str, now: float) -> str:
     seen = forecast(lane.gauge)
     if seen is None:
         return ""
-    rest = left(run.plan.runbook.steps[lane.step].progress, seen.depth)
+    rest = left(run.plan.runbook.steps[lane.step].progress, seen.depth, run.plan.runbook.family)
     if lane.guard_broke_at is not None:
         since = lane.guard_broke_at if lane.waiting_since is None else lane.waiting_since
         return f"{rest}, INTERRUPTED for {now - since:.0f}s"

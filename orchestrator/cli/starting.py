@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orchestrator.cli.terminal import agrees, is_attended, say
+from orchestrator.cli.terminal import agrees, is_attended, say, say_unless
 from orchestrator.errors import DefinitionError, KeyUsed
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginnin
         code = first_result(tools, plan, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
+    say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
     if begin.dry_run:
         from orchestrator.cli.preview import show_preview
 
@@ -61,6 +62,12 @@ def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginnin
         code = first_result(tools, plan, key, wait=not begin.no_wait, as_json=as_json)
         assert code is not None  # since that run is recorded
         return code
+
+
+def _devices(plan: ev.Plan) -> str:
+    """The devices of both sites, by name: they are spoken to before anything else can be shown."""
+    sites = (plan.inventory.sites[name] for name in (plan.source, plan.target))
+    return ", ".join(device.name for site in sites for device in site.devices)
 
 
 def _in_waves(plan: ev.Plan, begin: Beginning) -> ev.Plan:

@@ -7,21 +7,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from rich.live import Live
 from rich.text import Text
 
 from orchestrator.cli import survey_amps
+from orchestrator.cli.families import AMPS, family_of, unknown_family
 from orchestrator.cli.holding import OpenRuns, open_runs
+from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.stopping import until_stopped
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure, Setting
-from orchestrator.errors import AdapterError, DefinitionError
+from orchestrator.errors import DefinitionError
+from orchestrator.probing import probe
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
-from orchestrator.site import Inventory, Pair
+from orchestrator.site import Inventory, Pair, Site
 
 _READINGS = ("replication", "replication_queue", "transactions")
 _COLUMNS = ("service", "site", "role", "bridge", "queue", "prepared", "")
@@ -30,10 +34,11 @@ _NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned"})
 
 @dataclass(frozen=True, slots=True)
 class SiteSurvey:
-    """What one site said of each service, by reading."""
+    """What one site said of each service, by reading. ``unknown``: why nothing was asked of it, or empty."""
 
     site: str
     answers: Mapping[str, Mapping[str, Reading | Failure]]
+    unknown: str = ""
 
     def of(self, reading: str, service: str) -> Reading | Failure | None:
         """One answer."""
@@ -58,48 +63,60 @@ def show_survey(
     simulated = tools.is_simulated(inventory)
     code = 4  # stopped before the first look
     with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
-        for rows in looks:
+        for rows, remember in looks:
             code = 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
             paper.put(rows, open_runs(tools, inventory, pairs), tools.clock.now(), code)
+            remember()  # it is shown first: a person waits for it
             if every_s is None:
                 break
             tools.clock.sleep(every_s)
     return code
 
 
-def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[Rows]:
-    """The state of the pairs, read anew each time; sessions stay open in between."""
+def _looks(tools: Tools, inventory: Inventory, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Callable[[], None]]]:
+    """The state of the pairs, read anew each time, and what keeps it; sessions stay open in between."""
     sites = list(dict.fromkeys(name for pair in pairs for name in pair.sites))
     with ExitStack() as opened, ThreadPoolExecutor(len(sites)) as pool:
         setting = Setting(tools.clock, tools.secrets, read_only=True)
         adapters = {name: tools.registry.adapter_for(inventory.sites[name], setting) for name in sites}
         for adapter in adapters.values():
             opened.callback(adapter.close)
+        services = {name: [s for p in pairs if name in p.sites for s in p.services] for name in sites}
+        families = {name: family_of(tools, inventory.sites[name]) for name in sites}
+        keeping = Keeping(tools, inventory, None, "check")
         while True:
+            now = tools.clock.now()
             asked = {
-                name: pool.submit(
-                    _read, name, adapters[name], [s for p in pairs if name in p.sites for s in p.services]
-                )
+                name: pool.submit(_read, inventory.sites[name], families[name], adapters[name], services[name])
                 for name in sites
             }
             seen = {name: answer.result() for name, answer in asked.items()}
-            yield [row for pair in pairs for row in _rows(pair, [seen[name] for name in pair.sites])]
+            rows = [row for pair in pairs for row in _rows(pair, [seen[name] for name in pair.sites])]
+            yield rows, partial(_remember, keeping, seen, services, now)
 
 
-def _read(site: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
-    answers: dict[str, Mapping[str, Reading | Failure]] = {}
-    for reading in survey_amps.READINGS if "links" in adapter.readings else _READINGS:
-        try:
-            answers[reading] = adapter.probe(reading, services)
-        except AdapterError as error:
-            answers[reading] = dict.fromkeys(services, Failure.of(error))
-    return SiteSurvey(site, answers)
+def _remember(
+    keeping: Keeping, seen: Mapping[str, SiteSurvey], services: Mapping[str, Sequence[str]], at: float
+) -> None:
+    for name, one in seen.items():
+        keeping.remember(name, one.answers, services[name], at)
+
+
+def _read(site: Site, family: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
+    if not family:
+        return SiteSurvey(site.name, {}, unknown_family(site))
+    readings = survey_amps.READINGS if family == AMPS else _READINGS
+    return SiteSurvey(site.name, {reading: probe(adapter, reading, services) for reading in readings})
 
 
 def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     is_amps = all("links" in one.answers for one in sites)
-    for service in pair.services:
+    unknown = next((one.unknown for one in sites if one.unknown), "")
+    for service in pair.services if unknown else ():
+        nothing = {one.site: {"error": one.unknown or unknown} for one in sites}
+        rows.append({"pair": pair.name, "service": service, "verdict": f"unknown: {unknown}", "sites": nothing})
+    for service in () if unknown else pair.services:
         ends = {
             one.site: survey_amps.end_of(one.answers, service) if is_amps else end_of(one, service) for one in sites
         }
@@ -195,14 +212,21 @@ class _Paper:
 
 def _table(rows: Rows) -> list[str]:
     """A table for each family that there is."""
-    amps = [row for row in rows if any("transports" in end for end in _ends(row).values())]
-    others = [row for row in rows if row not in amps]
-    lines = _drawn(others, _COLUMNS, _cells) if others else []
-    return [
-        *lines,
-        *([""] if lines and amps else []),
-        *(_drawn(amps, survey_amps.COLUMNS, survey_amps.cells) if amps else []),
-    ]
+    lines: list[str] = []
+    for field, columns, cells in (
+        ("role", _COLUMNS, _cells),
+        ("transports", survey_amps.COLUMNS, survey_amps.cells),
+        (None, ("service", "site", ""), lambda end: []),
+    ):
+        those = [row for row in rows if _shown_by(row) == field]
+        if those:
+            lines += [*([""] if lines else []), *_drawn(those, columns, cells)]
+    return lines
+
+
+def _shown_by(row: Mapping[str, object]) -> str | None:
+    """The figure that only its family has; None for a family that is not known."""
+    return next((field for field in ("role", "transports") if any(field in end for end in _ends(row).values())), None)
 
 
 def _ends(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:

@@ -11,7 +11,8 @@ from orchestrator import events as ev
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, is_led, service_key
-from orchestrator.reports.report import RunReport, build
+from orchestrator.reports.document import RunReport
+from orchestrator.reports.report import build
 
 RUNBOOK = "solace/suspend"
 _LOOK = "`failover status` shows whether replication is suspended"

@@ -104,7 +104,13 @@ def uncontrolled(
     from orchestrator.cli.fence_plan import see_answered, when_dark, with_instructions
     from orchestrator.cli.planning import Wish, make_plan
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, unfenced_policy, with_last_known, without_waiver
+    from orchestrator.cli.unplanning import (
+        accepting,
+        unfenced_policy,
+        with_last_known,
+        with_readings,
+        without_waiver,
+    )
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
@@ -121,6 +127,7 @@ def uncontrolled(
         see_answered(plan)
     plan = with_instructions(without_waiver(plan) if fence_first else plan)
     plan = with_last_known(tools, plan)
+    plan = with_readings(tools, plan) if isolated else plan
     raise typer.Exit(start(tools, plan, "uncontrolled", begin))
 
 
@@ -150,7 +157,7 @@ def restore(
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, with_outage
+    from orchestrator.cli.unplanning import accepting, with_outage, with_readings
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
@@ -168,6 +175,7 @@ def restore(
     if begin.yes and not begin.dry_run:
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
+    plan = with_readings(tools, plan)
     raise typer.Exit(start(tools, plan, "restore", begin))
 
 
@@ -207,7 +215,7 @@ def failback(
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, site_to_leave, with_evidence, with_outage
+    from orchestrator.cli.unplanning import accepting, site_to_leave, with_evidence, with_outage, with_readings
     from orchestrator.cli.watch import seconds_of
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -220,6 +228,7 @@ def failback(
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
+    plan = with_readings(tools, plan)
     if evidence is not None:
         if str(evidence) == TAKE:
             evidence = taken_evidence(tools, plan, as_json=begin.as_json)

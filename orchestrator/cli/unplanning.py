@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 from orchestrator import events as ev
+from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.wiring import Tools
+from orchestrator.contract import Failure
 from orchestrator.decide.approve import RISK_GATE
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
+from orchestrator.plan import ReadBefore
+from orchestrator.probing import probe
 from orchestrator.reports.history import History, outage_of_all
-from orchestrator.runbook import Choice
+from orchestrator.runbook import Choice, Side
 from orchestrator.site import Inventory, Site
 
 
@@ -51,21 +56,73 @@ def without_waiver(plan: ev.Plan) -> ev.Plan:
 
 
 def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
-    """The plan with what the newest stored readings say of the failed site, for each service.
+    """The plan with what was last known of the failed site, for each service; it is dark, so nothing is read now.
 
     It is for people to know, so a record of some earlier run that does not prove itself keeps nobody from acting now.
     """
+    notes: list[str] = []
+    before: list[ReadBefore] = []
     with closing(tools.journal()) as journal:
         history = History(journal, _sites_of(plan))
-        notes = tuple(_last_known(history, service, plan.source) for service in plan.services)
-    return plan.model_copy(update={"notes": notes})
+        for service in plan.services:
+            try:
+                known = history.last_known(service, plan.source)
+            except JournalCorrupt as error:
+                notes.append(f"last known of {service} at {plan.source}: unknown; {error}")
+                continue
+            notes.append(known.words(service, plan.source))
+            if known.queued is not None:
+                at, value = known.queued
+                seen = ev.Seen(on="source", reading="replication_queue", asked_at=at, value=value)
+                before.append(ReadBefore(service=service, seen=seen))
+    return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
 
 
-def _last_known(history: History, service: str, site: str) -> str:
+# What tells who is active, and what a site holds that its mate lacks: of message VPNs. AMPS has neither.
+_POSITION = ("replication", "replication_queue")
+
+
+def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
+    """The plan with what both sites say now, and with what earlier runs read of a time when both were active. A site that
+    does not answer is no reason not to go on: the run itself finds out."""
+    sides: tuple[Side, Side] = ("source", "target")
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda side: _read(tools, plan, side), sides)
+    before = tuple(one for some in found for one in some)
     try:
-        return history.last_known(service, site)
-    except JournalCorrupt as error:
-        return f"last known of {service} at {site}: unknown; {error}"
+        with closing(tools.journal()) as journal:
+            history = History(journal, _sites_of(plan))
+            notes = tuple(note for service in plan.services for note in history.both_active(service))
+            before = (*was_standby(history, plan), *before)
+    except JournalCorrupt:  # the plan says already that this record tells nothing
+        notes = ()
+    return plan.model_copy(update={"notes": (*plan.notes, *notes), "read_before": before})
+
+
+def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
+    """When the acting site was last read as standby: both sites cannot have been active before."""
+    for service in plan.services:
+        found = history.last_standby(service, plan.target)
+        if found is not None:
+            at, value = found
+            seen = ev.Seen(on="target", reading="replication", asked_at=at, value=value)
+            yield ReadBefore(service=service, seen=seen)
+
+
+def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:
+    site = plan.inventory.sites[plan.site_name(side)]
+    before: list[ReadBefore] = []
+    offered = [one for one in _POSITION if one in tools.registry.declarations(site).readings]
+    if not offered:
+        return before
+    with reading_only(tools, site) as adapter:
+        for reading in offered:
+            at = tools.clock.now()
+            for service, value in probe(adapter, reading, plan.services).items():
+                if not isinstance(value, Failure):
+                    seen = ev.Seen(on=side, reading=reading, asked_at=at, value=value)
+                    before.append(ReadBefore(service=service, seen=seen))
+    return before
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:

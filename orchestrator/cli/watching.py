@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import events as ev
-from orchestrator.cli.families import AMPS, family_of
+from orchestrator.cli.families import AMPS, known_family
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
@@ -64,7 +64,7 @@ def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     inventory = tools.inventory(wish.inventory)
     services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
     watcher: _Watcher | InstanceWatcher
-    if family_of(tools, inventory.sites[pair.sites[0]]) == AMPS:
+    if known_family(tools, inventory.sites[pair.sites[0]]) == AMPS:
         watcher = _of_instances(tools, inventory, pair, services, wish, as_json=as_json)
     else:
         acting = _acting(tools, inventory, pair, services, wish.site)
@@ -83,7 +83,7 @@ def _of_instances(
             hint="leave --suspend-at out; `failover watch` says how long there is room, and what helps",
         )
     sites = pair.sites if wish.site is None else (_named(pair, wish.site),)
-    keeping = Keeping(tools, wish.readings, "watch")
+    keeping = Keeping(tools, inventory, wish.readings, "watch")
     return InstanceWatcher(tools, inventory, pair, services, sites, wish.interval_s, keeping, as_json=as_json)
 
 
@@ -106,7 +106,7 @@ class _Watcher:
         self._mate = pair.mate_of(acting)
         self._simulated = tools.is_simulated(inventory)
         self._as_json = as_json
-        self._keeping = Keeping(tools, wish.readings, "watch")
+        self._keeping = Keeping(tools, inventory, wish.readings, "watch")
         self._followed = {service: WatchedQueue() for service in services}
         self._under_way: tuple[ev.Plan, float] | None = None  # a suspension, and when it was begun
         self._code = 0

@@ -48,8 +48,8 @@ FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "F
 class Tools:
     """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
 
-    ``is_rehearsal``: the record is private to this process, whatever the environment says. ``account``: whose process
-    this is, as the system knows it.
+    ``is_rehearsal``: the record is private to this process, whatever the environment says; ``keeps_records``: it stays
+    when the process ends. ``account``: whose process this is, as the system knows it.
     """
 
     state: Path
@@ -58,6 +58,7 @@ class Tools:
     registry: Registry
     fleet: FleetMaker | None = None
     is_rehearsal: bool = False
+    keeps_records: bool = True
     account: str = field(default_factory=lambda: account_name())
 
     def journal(self) -> Journal:

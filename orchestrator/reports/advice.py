@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from orchestrator import events as ev
-from orchestrator.counting import counted
+from orchestrator.counting import amount
 from orchestrator.filling import HIGH_SET
 from orchestrator.readings import Role
-from orchestrator.reports.report import LaneReport, RunReport
+from orchestrator.reports.document import LaneReport, RunReport
 
 _DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
 """Planned moves that leave the target's link downgraded, so that the source may be stopped."""
@@ -22,7 +22,7 @@ _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 
 
 class Stood(Protocol):
-    """How the sites of a service were seen to stand, by site; a site that did not tell is not in it."""
+    """What the sites of a service were last read to be, by site; one that was not read is not in it."""
 
     @property
     def service(self) -> str: ...
@@ -34,15 +34,18 @@ class Stood(Protocol):
     def suspended(self) -> Mapping[str, bool]: ...
 
 
-def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
-    """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment."""
+def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept: bool = True) -> str:
+    """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment.
+    ``is_kept``: its record stays; without it a run cannot be resumed, and nothing that would is advised."""
+    if not is_kept and lane.outcome in (None, ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
+        return ""
     if report.approval is not None and report.approval.is_waiting:
         return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
     match lane.outcome:
         case ev.Outcome.DONE:
             return _after_success(report, lane)
         case ev.Outcome.REFUSED:
-            return after_refusal(report.runbook, report.source, report.target, lane)
+            return after_refusal(report.runbook, report.source, report.target, lane, why=lane.reason)
         case ev.Outcome.REVERTED:
             return _after_revert(report, lane)
         case ev.Outcome.ESCALATED:
@@ -51,14 +54,14 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False) -> str:
             return _OTHERS_FIRST * is_led + _when_stopped(report, lane)
         case ev.Outcome.STUCK:
             return _OTHERS_FIRST * is_led + (
-                "A change could not be taken back. Look at both sites (`failover status`), mend the cause, and let "
-                f"it try again: `failover resume {report.run}`."
+                f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
+                f"`failover resume {report.run}`."
             )
         case None if is_led:
             back = f" Or ask it to {_turn_back(report)}: `failover abort {report.run}`."
-            return f"It is under way: wait, and answer what it asks.{back * lane.can_turn_back}"
+            return f"It is under way: wait, and answer its questions.{back * lane.can_turn_back}"
         case None:
-            return f"It is not at its end. Go on: `failover resume {report.run}`.{_way_back(report, lane)}"
+            return f"It is not finished. Resume it: `failover resume {report.run}`.{_way_back(report, lane)}"
 
 
 def _after_success(report: RunReport, lane: LaneReport) -> str:
@@ -78,8 +81,8 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
         )
     if kind.startswith("restore"):
         return (
-            f"{report.source} stands by. To give activity back to it, once that is shown to be safe: `failover "
-            f"failback {it} --to {report.source}` (with the same inventory)."
+            f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --to "
+            f"{report.source}` (with the same inventory)."
         )
     lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
     if kind == "suspend":
@@ -90,25 +93,49 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
-    again = "Mend the cause, look with `failover status`, and run it again."
-    family, _, kind = report.runbook.partition("/")
-    if kind == "suspend":
+    again = "Fix the cause, check with `failover status`, and run it again."
+    if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
         return (
             f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
-            "full. Mend the cause, and try it again: "
+            "full. Fix the cause, and try it again: "
             f"`failover watch {named(report.runbook, lane.service)} --suspend-at {HIGH_SET:.0f}%`."
         )
-    if kind.startswith("uncontrolled"):
-        return f"What was done at {report.source} is taken back, and {report.target} was not activated. {again}"
-    if not _is_planned_move(report):
-        return f"What was done is taken back. {again}"
-    if family == "amps":
-        return f"What was done is taken back, and {report.source} lets its clients in again. {again}"
-    return f"{report.source} is active again and nothing was lost. {again}"
+    done = _left(lane) if lane.left_changed else "What was done is rolled back."
+    if report.runbook.partition("/")[2].startswith("uncontrolled"):
+        done = f"{done} {report.target} was not activated by this run."
+    return f"{done} {_stands(report, lane)} {again}"
 
 
-def after_refusal(runbook: str, source: str, target: str, lane: Stood) -> str:
-    """What to do where ``runbook`` did not begin with a service, or would not: by how its sites were seen to stand."""
+def _left(lane: LaneReport) -> str:
+    """Which changes stay, where that is known."""
+    what = f": {'; '.join(lane.left_changed)}" if lane.left_changed else ""
+    return f"Not every change could be rolled back{what}."
+
+
+def _stands(report: RunReport, lane: LaneReport) -> str:
+    """What was read of the sites after everything that was done to them. What was not is unknown."""
+    source, target = report.source, report.target
+    if report.runbook.partition("/")[2] == "suspend":
+        return "Whether replication is suspended was not read since: unknown."
+    if lane.lets_clients_in.get(source):
+        return f"{source} was read to let its clients in."
+    roles = lane.roles.get(source), lane.roles.get(target)
+    if roles == (Role.ACTIVE, Role.STANDBY):
+        # The queue stayed with the site that serves, and nobody else ever did.
+        lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
+        return f"{source} was read active again and {target} standby{lost}."
+    if roles == (Role.ACTIVE, Role.ACTIVE):
+        return f"BOTH SITES ARE ACTIVE by the last readings: {source} and {target}."
+    if Role.ACTIVE in roles:
+        return (
+            f"{source if roles[0] is Role.ACTIVE else target} was read active; what its mate is was not read since."
+        )
+    return "Which site serves now was not read: unknown."
+
+
+def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: str = "") -> str:
+    """What to do where ``runbook`` did not start with a service, or would not: by what its sites were read to be. ``why``
+    it was refused may name a command itself; then no other one is advised beside it."""
     family, _, kind = runbook.partition("/")
     is_move = kind.startswith(_PLANNED)
     it = named(runbook, lane.service)
@@ -117,8 +144,8 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood) -> str:
         if is_closed[1]:
             return (
                 "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
-                "(`failover runs list`), go on with it or call it off; otherwise somebody must decide which one is to "
-                "serve, and open that one at the instance itself: no command here does."
+                "(`failover runs list`), resume or abort it; otherwise an operator must decide which one is to serve, "
+                "and open that one at the instance itself: no command here does."
             )
         restored = f"`failover restore {it} --site {source}`, then " * (runbook in _DOWNGRADE_THE_TARGET)
         return (
@@ -134,13 +161,13 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood) -> str:
     if standing == (Role.STANDBY, Role.STANDBY):
         return (
             "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way (`failover runs list`), "
-            "go on with it or call it off; otherwise somebody must decide which site is to serve, and make that one "
-            "active at its own device: no command here does. What a site's replication queue holds (`failover "
-            "status`), its mate may lack."
+            "resume or abort it; otherwise an operator must decide which site is to serve, and make that one active at "
+            "its own device: no command here does. What a site's replication queue holds (`failover status`), its mate "
+            "may lack."
         )
     if standing == (Role.ACTIVE, Role.ACTIVE):
         return (
-            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. Somebody must decide which one "
+            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. An operator must decide which one "
             "gives up activity before anything can be moved."
         )
     if is_move and lane.suspended.get(source):
@@ -152,16 +179,24 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood) -> str:
         )
     if is_move and standing == (Role.STANDBY, None):
         return (
-            f"Nothing was changed. Look with `failover status`: if {target} is active already, there is nothing to do; "
-            "else mend the cause, and run it again."
+            f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do; "
+            "else fix the cause, and run it again."
         )
-    return "Nothing was changed. Mend the cause, look with `failover status`, and run it again."
+    if "`failover " in why:
+        return "Nothing was changed."
+    if kind.startswith("failback"):
+        return (
+            f"Nothing was changed. If {target} was not restored since it failed: `failover restore {it} --site {target}` "
+            "(with the same inventory). If it was, wait until both sites are synchronised (`failover status`), and run "
+            "it again."
+        )
+    return "Nothing was changed. Fix the cause, check with `failover status`, and run it again."
 
 
 def named(runbook: str, service: str) -> str:
     """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
     word = service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
-    return f"--service {word}" if runbook.startswith("amps/") else f"--vpn {word}"
+    return f"--vpn {word}" if runbook.startswith("solace/") else f"--service {word}"
 
 
 def _when_stopped(report: RunReport, lane: LaneReport) -> str:
@@ -169,12 +204,12 @@ def _when_stopped(report: RunReport, lane: LaneReport) -> str:
         go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
     else:
         go_on = f"`failover resume {report.run}`"
-    return f"Nothing goes on by itself. Go on: {go_on}.{_way_back(report, lane)}"
+    return f"Nothing continues by itself. Resume it: {go_on}.{_way_back(report, lane)}"
 
 
 def _way_back(report: RunReport, lane: LaneReport) -> str:
     if not lane.can_turn_back:
-        return " It is past the point of no return: the only way is forward."
+        return " It is past the point of no return, so it cannot be rolled back."
     if lane.no_active_site_since is not None and report.target not in lane.roles:
         return (
             f" Once {report.target} can be read it is known whether it took over; if not, it can still "
@@ -185,7 +220,7 @@ def _way_back(report: RunReport, lane: LaneReport) -> str:
 
 def _turn_back(report: RunReport) -> str:
     """What calling the run off does: only a planned move took activity from its source."""
-    return f"give activity back to {report.source}" if _is_planned_move(report) else "take back what was done"
+    return f"give activity back to {report.source}" if _is_planned_move(report) else "roll back what was done"
 
 
 def _is_planned_move(report: RunReport) -> bool:
@@ -193,10 +228,10 @@ def _is_planned_move(report: RunReport) -> bool:
 
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
-    kept = "journals" if report.runbook.startswith("amps/") else "message spool"
-    number = lane.at_risk_messages
-    risk = "An unknown number of messages" if number is None else counted(number, "message")
+    family = report.runbook.partition("/")[0]
+    kept = {"amps": "its journals", "solace": "its message spool"}.get(family, "what it holds")
+    risk = amount(lane.at_risk_messages, family)
     return (
-        f"{risk} may be held by {report.source} alone. Keep its {kept}, and keep clients away "
+        f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "
         "from it until both sites are synchronised."
     )

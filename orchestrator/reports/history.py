@@ -14,8 +14,10 @@ from orchestrator import events as ev
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.journal import Journal, RunRow
+from orchestrator.last_read import last_read
 from orchestrator.lease import service_place
-from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.position import Course, courses_of
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
 from orchestrator.readings_amps import Links
 from orchestrator.runbook import Side
 from orchestrator.site import Site
@@ -29,26 +31,65 @@ _DONE = frozenset({ev.Outcome.DONE, ev.Outcome.ESCALATED})
 
 
 @dataclass(slots=True)
-class _LastRead:
-    """The newest of each reading of one service at one side, in words; empty: none."""
+class LastKnown:
+    """The newest readings of one service at one site, each with its moment, whoever took them; None: there is none."""
 
-    eligible: str = ""
-    queued: str = ""
-    linked: str = ""
+    eligible: tuple[float, ReplicationStatus] | None = None
+    queued: tuple[float, QueueDepth] | None = None
+    linked: tuple[float, Links] | None = None
+
+    def take(self, value: Reading | None, at: float) -> None:
+        """One more reading, in any order. What it does not tell leaves what another one told."""
+        match value:
+            case ReplicationStatus() if value.sync_eligible is not None and _is_newer(at, self.eligible):
+                self.eligible = at, value
+            case QueueDepth() if value.messages is not None and _is_newer(at, self.queued):
+                self.queued = at, value
+            case Links() if value.sync is not None and _is_newer(at, self.linked):
+                self.linked = at, value
+
+    def merge(self, other: LastKnown) -> None:
+        """What another record knows of the same."""
+        for known in (other.eligible, other.queued, other.linked):
+            if known is not None:
+                self.take(known[1], known[0])
+
+    def words(self, service: str, site: str) -> str:
+        """In a sentence; it says unknown where nothing is known."""
+        it = f"last known of {service} at {site}"
+        if self.linked is not None:
+            return f"{it}: {_linked(self.linked[1], self.linked[0])}"
+        if self.eligible is None and self.queued is None:
+            return f"{it}: nothing is on record"
+        queued = "queue unknown"
+        if self.queued is not None:
+            at, queue = self.queued
+            queued = f"{counted(queue.messages or 0, 'message')} queued for the mate at {iso(at)}"
+        eligible = "sync eligibility unknown"
+        if self.eligible is not None:
+            eligible = _eligible(self.eligible[1], self.eligible[0])
+        return f"{it}: {eligible}; {queued}"
+
+
+def _is_newer(at: float, known: tuple[float, object] | None) -> bool:
+    return known is None or at >= known[0]
 
 
 @dataclass(slots=True)
 class _Told:
     """What the records of one run tell, by service."""
 
+    courses: dict[str, Course]
     passed: dict[str, float] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     outcomes: dict[str, ev.Outcome] = field(default_factory=dict)
     rejects: dict[tuple[str, Side], dict[bool, float]] = field(default_factory=dict)  # the queue, when full; last so
-    read: dict[tuple[str, Side], _LastRead] = field(default_factory=dict)
+    read: dict[tuple[str, Side], LastKnown] = field(default_factory=dict)
+    standby: dict[tuple[str, Side], tuple[float, ReplicationStatus]] = field(default_factory=dict)
 
     def take(self, lane: str, event: ev.Event, at: float) -> None:
         """One more record of a lane."""
+        self.courses[lane].take(event, at)
         match event:
             case ev.PointOfNoReturnPassed():
                 self.passed.setdefault(lane, at)
@@ -63,7 +104,13 @@ class _Told:
                     if isinstance(seen.value, QueueDepth) and seen.value.rejects_on_discard is not None:
                         said = self.rejects.setdefault((lane, seen.on), {})
                         said[seen.value.rejects_on_discard] = seen.asked_at
-                    _note(self.read.setdefault((lane, seen.on), _LastRead()), seen)
+                    self.note(lane, seen)
+
+    def note(self, lane: str, seen: ev.Seen) -> None:
+        """One more reading."""
+        if isinstance(seen.value, ReplicationStatus) and seen.value.role is Role.STANDBY:
+            self.standby[lane, seen.on] = seen.asked_at, seen.value
+        self.read.setdefault((lane, seen.on), LastKnown()).take(seen.value, seen.asked_at)
 
     def moved(self, service: str) -> bool:
         """Did it change who is active?"""
@@ -75,7 +122,8 @@ class History:
 
     def __init__(self, journal: Journal, sites: Iterable[Site]) -> None:
         self._journal = journal
-        self._place = service_place("", sites)
+        self._sites = {site.name: site for site in sites}
+        self._place = service_place("", self._sites.values())
         self._read: dict[str, _Told] = {}
 
     def last_outage(self, service: str, acting: str) -> ev.Outage | None:
@@ -108,25 +156,37 @@ class History:
                 return row.run
         return None
 
-    def last_known(self, service: str, site: str) -> str:
-        """The newest stored readings of ``service`` at ``site``, in a sentence; it says unknown when there are none."""
-        last = _LastRead()
+    def last_known(self, service: str, site: str) -> LastKnown:
+        """The newest readings of ``service`` at ``site``: of runs, and of commands that only read."""
+        last = LastKnown()
         for row, plan in self._of(service):
             if site not in (plan.source, plan.target):
                 continue  # called otherwise then
             side: Side = "source" if plan.source == site else "target"
-            older = self._told(row).read.get((service, side), _LastRead())
-            last = _LastRead(
-                last.eligible or older.eligible, last.queued or older.queued, last.linked or older.linked
-            )
+            last.merge(self._told(row).read.get((service, side), LastKnown()))
             if (last.eligible and last.queued) or last.linked:
                 break
-        if last.linked:
-            return f"last known of {service} at {site}: {last.linked}"
-        if not (last.eligible or last.queued):
-            return f"last known of {service} at {site}: nothing is on record"
-        unknown = "sync eligibility unknown"
-        return f"last known of {service} at {site}: {last.eligible or unknown}; {last.queued or 'queue unknown'}"
+        for at, value in last_read(self._journal, self._sites[site], service):
+            last.take(value, at)
+        return last
+
+    def last_standby(self, service: str, site: str) -> tuple[float, ReplicationStatus] | None:
+        """When a run last read the site as standby: it was not active at the same time as its mate before."""
+        for row, plan in self._of(service):
+            side: Side = "source" if plan.source == site else "target"
+            found = self._told(row).standby.get((service, side)) if site in (plan.source, plan.target) else None
+            if found is not None:
+                return found
+        return None
+
+    def both_active(self, service: str) -> Iterator[str]:
+        """Runs that read both sites active, newest first, back to the uncontrolled fail-over that stands."""
+        for row, plan in self._of(service):
+            told = self._told(row)
+            for one in told.courses[service].both:
+                yield f"run {row.run} read both sites active for {service} at {iso(one.first)}: duplicates are possible"
+            if _is(plan, "uncontrolled") and service in told.passed:
+                return
 
     def _of(self, service: str) -> Iterator[tuple[RunRow, ev.Plan]]:
         """Runs that moved ``service``, newest first."""
@@ -140,7 +200,11 @@ class History:
 
     def _told(self, row: RunRow) -> _Told:
         if row.run not in self._read:
-            told = self._read[row.run] = _Told()
+            plan = begin(next(self._journal.records(row.run))).plan
+            told = _Told(courses_of(plan))
+            self._read[row.run] = told
+            for one in plan.read_before:
+                told.note(one.service, one.seen)
             for record in self._journal.records(row.run):
                 if record.lane is not None:
                     told.take(record.lane, record.event, record.at)
@@ -181,23 +245,8 @@ def _sites_of(plan: ev.Plan) -> list[Site]:
     return [plan.inventory.sites[name] for name in (plan.source, plan.target)]
 
 
-def _note(last: _LastRead, seen: ev.Seen) -> None:
-    """One more reading. What it does not tell leaves what an older one told."""
-    match seen.value:
-        case ReplicationStatus():
-            last.eligible = _eligible(seen.value, seen.asked_at) or last.eligible
-        case QueueDepth():
-            number = seen.value.messages
-            words = "an unknown number of messages" if number is None else counted(number, "message")
-            last.queued = f"{words} queued for the mate at {iso(seen.asked_at)}"
-        case Links():
-            last.linked = _linked(seen.value, seen.asked_at) or last.linked
-
-
 def _linked(links: Links, at: float) -> str:
     """How the link to the mate acknowledged, which decides what may be missing there."""
-    if links.sync is None:
-        return ""
     if links.sync and links.connected is not False:
         return f"its link was sync at {iso(at)}"
     how = "downgraded" if links.downgraded else "async" if not links.sync else "not connected"
@@ -205,8 +254,6 @@ def _linked(links: Links, at: float) -> str:
 
 
 def _eligible(status: ReplicationStatus, at: float) -> str:
-    if status.sync_eligible is None:
-        return ""
     word = "was" if status.sync_eligible else "was NOT"
     return f"it {word} eligible for synchronous replication at {iso(at)}"
 

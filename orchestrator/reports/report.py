@@ -6,19 +6,28 @@ Screen, JSON, report and exit code agree because all of them are made from this.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator import events as ev
 from orchestrator import state
 from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
-from orchestrator.readings import Role
-from orchestrator.readings_amps import Transports
-from orchestrator.runbook import Progress
-from orchestrator.standing import is_suspended, lets_clients_in, role_in
+from orchestrator.position import FRESH_S, Course, courses_of
+from orchestrator.reports.alarms import alarms_of
+from orchestrator.reports.document import (
+    ApprovalReport,
+    BothActiveReport,
+    DecisionReport,
+    GapReport,
+    LeftBehind,
+    SaidReport,
+    StepReport,
+    StepStatus,
+)
+from orchestrator.reports.document import LaneReport as LaneReport
+from orchestrator.reports.document import RunReport as RunReport
+from orchestrator.runbook import Progress, Side
+from orchestrator.standing import is_suspended
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -29,113 +38,6 @@ EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.ESCALATED: 9,
 }
 UNFINISHED_EXIT_CODE = 6
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-StepStatus = Literal["done", "under way", "failed", "abandoned", "taken back", "left out"]
-
-
-class StepReport(_Strict):
-    """One step of one lane. ``seconds`` is None while it goes on."""
-
-    id: str
-    title: str
-    status: StepStatus
-    seconds: float | None = None
-    note: str = ""
-
-
-class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known.
-
-    ``seconds``: from the question to the answer; None for what was decided before it was asked.
-    """
-
-    gate: str
-    item: str | None
-    choice: str
-    by: str
-    reason: str
-    at_risk: int | None = None
-    seconds: float | None = None
-
-
-class SaidReport(_Strict):
-    """What one person said about the plan: ``by`` on ``host`` at ``at`` (UTC); ``reason``, or why it does not count."""
-
-    by: str
-    host: str
-    at: str
-    reason: str
-
-
-class ApprovalReport(_Strict):
-    """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
-    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: what came of it."""
-
-    needed: int
-    requester: str
-    plan: str | None = None
-    expires_at: str | None = None
-    is_waiting: bool = False
-    given: tuple[SaidReport, ...] = ()
-    refused: tuple[SaidReport, ...] = ()
-    decision: DecisionReport | None = None
-
-
-class LaneReport(_Strict):
-    """One service. ``outage_seconds``: at most this long it had no active site; None when activity never moved or is
-    still on its way. ``drained_messages``: how many were in the replication queue when the wait began;
-    None where no step waited for one.
-    ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last seen or told to be.
-    ``lets_clients_in``: AMPS: what each site was last seen to do; one that was not seen to do either is not in it.
-    ``suspended``: is replication suspended, by site, as each was last seen to tell.
-    ``no_active_site_since``: set while, as far as is known, nobody serves; only a site that is not in ``roles`` may,
-    since it was told to change and nobody knows yet what came of it. ``undecided``: the gate whose items it stopped at
-    because nobody decided on them. ``can_turn_back``: it is before its point of no return, and not at an
-    end.
-    """
-
-    service: str
-    status: str
-    outcome: ev.Outcome | None
-    reason: str
-    steps: tuple[StepReport, ...]
-    decisions: tuple[DecisionReport, ...]
-    outage_seconds: float | None
-    drained_messages: int | None
-    at_risk_messages: int | None
-    actions_sent: int
-    roles: Mapping[str, Role] = Field(default_factory=dict)
-    lets_clients_in: Mapping[str, bool] = Field(default_factory=dict)
-    suspended: Mapping[str, bool] = Field(default_factory=dict)
-    no_active_site_since: str | None = None
-    undecided: str | None = None
-    can_turn_back: bool = False
-
-
-class RunReport(_Strict):
-    """A run. ``exit_code`` is the process exit code that belongs to what is known now."""
-
-    run: str
-    runbook: str
-    source: str
-    target: str
-    simulated: bool
-    by: str
-    status: str
-    outcome: ev.Outcome | None
-    exit_code: int
-    started_at: str
-    ended_at: str | None
-    seconds: float
-    notes: tuple[str, ...]
-    lanes: tuple[LaneReport, ...]
-    resumable: bool
-    approval: ApprovalReport | None
 
 
 class _ApprovalStory:
@@ -170,54 +72,28 @@ class _ApprovalStory:
                 return {}
 
 
-class OpenQuestion(_Strict):
-    """A question that a lane waits on, or with no ``service`` the whole run. ``answer``: the command for it."""
-
-    service: str | None
-    gate: str
-    item: str | None
-    why: str
-    choices: tuple[str, ...]
-    answer: str
-
-
-class RunDocument(RunReport):
-    """What ``failover runs show --json`` prints: the report, what is asked, and whether a process leads it now."""
-
-    led: bool
-    questions: tuple[OpenQuestion, ...]
-
-
 class _LaneStory:
-    """What the fold of the engine forgets: how long steps took, and which decisions were made."""
+    """What the fold of the engine forgets: how long steps took, which decisions were made, how the pair stood."""
 
-    def __init__(self, plan: ev.Plan, service: str) -> None:
+    def __init__(self, plan: ev.Plan, service: str, course: Course) -> None:
         self._plan = plan
         self.service = service
+        self.course = course
         self.steps: dict[str, StepReport] = {}
         self.decisions: list[DecisionReport] = []
         self.actions = 0
         self.drained: int | None = None
-        self.roles: dict[str, Role] = {}
-        self.lets_clients_in: dict[str, bool] = {}
         self.suspended: dict[str, bool] = {}
-        self.outage: float | None = None
+        self.not_aborted = ""
+        self._is_reverting = False
+        self._changes: dict[int, str] = {}  # actions that may have had an effect, and the step that each belongs to
         self._began: dict[str, float] = {}
         self._waits_for: Progress | None = None
         self._asked: dict[tuple[str, str | None], tuple[int | None, float]] = {}  # how many at risk, and when
-        self._wanted: dict[int, tuple[str, Role]] = {}
-        # Sites that were told to change, until it is known what came of it; and what they were.
-        self._in_doubt: dict[str, Role | None] = {}
-        self._promoted: set[str] = set()  # sites that were told to take over
-        self._dark_since: float | None = None
-
-    @property
-    def dark_since(self) -> float | None:
-        """Since when, as far as is known, no site is active. A site in doubt is not known to be."""
-        nobody = len(self.roles | self._in_doubt) == 2 and Role.ACTIVE not in self.roles.values()
-        return self._dark_since if nobody else None
 
     def take(self, event: ev.Event, at: float) -> None:
+        self.course.take(event, at)
+        self._account(event)
         match event:
             case ev.StepStarted():
                 step = self._plan.runbook.steps[self._plan.runbook.index_of(event.step)]
@@ -238,11 +114,31 @@ class _LaneStory:
             case ev.GateDecided():
                 self._decided(event, at)
             case ev.Observed():
-                self._observed(event, at)
+                self._observed(event)
+
+    def _account(self, event: ev.Event) -> None:
+        """What was changed and not rolled back, and whether an abort that was asked for was not done."""
+        match event:
             case ev.ActionIntended():
-                self._intended(event, at)
-            case ev.ActionEnded() if event.intent in self._wanted:
-                self._ended(event, at)
+                self.actions += 1
+                if not event.undo:
+                    self._changes[event.intent] = event.step
+            case ev.ActionEnded(effect=Effect.REJECTED | Effect.NOT_SENT) | ev.DoubtResolved(partly=False):
+                self._changes.pop(event.intent, None)
+            case ev.UndoDone(skipped=""):
+                self._changes = {one: step for one, step in self._changes.items() if step != event.step}
+            case ev.AbortDeclined() if not self._is_reverting:
+                self.not_aborted = event.reason
+            case ev.RevertStarted():
+                self._is_reverting, self.not_aborted = True, ""
+            case _:
+                return
+
+    @property
+    def left_changed(self) -> tuple[str, ...]:
+        """The steps of a lane that goes back, or went, which may have changed something that is not rolled back."""
+        steps = dict.fromkeys(self._changes.values()) if self._is_reverting else ()
+        return tuple(self.steps[step].title for step in steps)
 
     def _abandon(self, event: ev.Escalated | ev.RevertStarted | ev.LaneEnded, at: float) -> None:
         if isinstance(event, ev.Escalated):
@@ -257,55 +153,20 @@ class _LaneStory:
         seconds = None if asked_at is None else round(at - asked_at, 3)
         self.decisions.append(decision_of(event, at_risk=at_risk, seconds=seconds))
 
-    def _observed(self, event: ev.Observed, at: float) -> None:
+    def _observed(self, event: ev.Observed) -> None:
         is_depth = self._waits_for is not None and self._waits_for.is_of_messages_queued
         if is_depth and event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
-            site, role, is_open = self._plan.site_name(seen.on), role_in(seen), lets_clients_in(seen)
-            if role is not None:
-                self._has_role(site, role, at)
-            if isinstance(seen.value, Transports):
-                self.lets_clients_in.pop(site, None)  # it may not tell any more
-            if is_open is not None:
-                self.lets_clients_in[site] = is_open
             suspended = is_suspended(seen)
             if suspended is not None:
-                self.suspended[site] = suspended
+                self.suspended[self._plan.site_name(seen.on)] = suspended
 
     def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)
         self.steps[step] = self.steps[step].model_copy(
             update={"status": status, "seconds": round(at - began, 3), "note": note}
         )
-
-    def _intended(self, event: ev.ActionIntended, at: float) -> None:
-        self.actions += 1
-        if "role" not in event.args:
-            return
-        site, role = self._plan.site_name(event.on), Role(event.args["role"])
-        self._wanted[event.intent] = (site, role)
-        self._in_doubt[site] = self.roles.pop(site, None)
-        if role is Role.ACTIVE:
-            self._promoted.add(site)
-        elif self._dark_since is None:
-            self._dark_since = at
-
-    def _has_role(self, site: str, role: Role, at: float) -> None:
-        """A site took a role, or was seen to have it: that may be all there is to know after a lost answer."""
-        self.roles[site] = role
-        self._in_doubt.pop(site, None)
-        if role is Role.ACTIVE and site in self._promoted and self._dark_since is not None:
-            self.outage, self._dark_since = round(at - self._dark_since, 3), None
-
-    def _ended(self, event: ev.ActionEnded, at: float) -> None:
-        site, role = self._wanted[event.intent]
-        before = self._in_doubt.get(site)
-        if event.effect is Effect.ACCEPTED:
-            self._has_role(site, role, at)
-        elif event.effect is not Effect.DOUBTFUL and before is not None:  # it did not obey, so it is what it was
-            self.roles[site] = before
-            del self._in_doubt[site]
 
 
 def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:
@@ -334,7 +195,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
     run = state.begin(first)
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
-    stories = {service: _LaneStory(plan, service) for service in plan.services}
+    stories = {service: _LaneStory(plan, service, course) for service, course in courses_of(plan).items()}
     approval = _ApprovalStory(plan)
     for record in stream:
         run.fold(record)
@@ -343,6 +204,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
         else:
             approval.take(record.event, record.at)
     ended = run.last_at if run.status in ("finished", "paused") else None
+    lanes = tuple(_lane_report(run, first.at, stories[service]) for service in plan.services)
     report = RunReport(
         run=first.run,
         runbook=plan.runbook.runbook,
@@ -354,18 +216,22 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
         outcome=run.outcome,
         exit_code=UNFINISHED_EXIT_CODE if run.outcome is None else EXIT_CODES[run.outcome],
         started_at=iso(first.at),
+        last_record_at=iso(run.last_at),
         ended_at=None if ended is None else iso(ended),
         seconds=round(run.last_at - first.at, 3),
         notes=plan.notes,
-        lanes=tuple(_lane_report(plan, run.lanes[service], stories[service]) for service in plan.services),
+        lanes=lanes,
         approval=approval.report,
         resumable=run.outcome is None or any(lane.status in RESUMABLE_ENDS for lane in run.lanes.values()),
+        alarms=tuple(alarms_of(plan, lanes)),
     )
     return run, report
 
 
-def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneReport:
+def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
+    lane, plan, course = run.lanes[story.service], run.plan, story.course
     on_the_way = lane.came_from if lane.status == "needs-operator" else lane.status
+    since = course.position.nobody_since
     return LaneReport(
         service=lane.service,
         status=lane.status,
@@ -373,17 +239,76 @@ def _lane_report(plan: ev.Plan, lane: state.Lane, story: _LaneStory) -> LaneRepo
         reason=lane.reason or lane.failure,
         steps=tuple(story.steps.values()),
         decisions=tuple(story.decisions),
-        outage_seconds=story.outage,
+        outage_seconds=_outage(course),
         drained_messages=story.drained,
         at_risk_messages=lane.escalated_at_risk,
         actions_sent=story.actions,
-        roles=story.roles,
-        lets_clients_in=story.lets_clients_in,
+        roles={plan.site_name(side): role for side in _SIDES if (role := course.role(side)) is not None},
+        lets_clients_in={
+            plan.site_name(side): is_open for side in _SIDES if (is_open := course.lets_clients_in(side)) is not None
+        },
         suspended=story.suspended,
-        no_active_site_since=None if story.dark_since is None else iso(story.dark_since),
+        no_active_site_since=None if since is None else iso(since),
+        no_active_site_seconds=None if since is None else round(max(0.0, run.last_at - since), 3),
+        gaps=tuple(
+            GapReport(
+                since=iso(one.since), until=iso(one.until), seconds=round(one.seconds, 3), had_begun=one.had_begun
+            )
+            for one in course.gaps
+        ),
+        both_active=tuple(_both_active(course)),
+        left_behind=None if lane.outcome is ev.Outcome.REFUSED else _left_behind(plan, course, began),
         undecided=_undecided(plan, lane),
         can_turn_back=on_the_way in ("ready", "running"),
+        not_aborted=story.not_aborted,
+        left_changed=story.left_changed,
     )
+
+
+_SIDES: tuple[Side, Side] = ("source", "target")
+
+
+def _outage(course: Course) -> float | None:
+    """None while it goes on, and where its beginning is not known."""
+    is_known = course.gaps and course.position.nobody_since is None and not any(one.had_begun for one in course.gaps)
+    return round(sum(one.seconds for one in course.gaps), 3) if is_known else None
+
+
+def _both_active(course: Course) -> Iterable[BothActiveReport]:
+    for one in course.both:
+        at_most = one.at_most_s
+        yield BothActiveReport(
+            first=iso(one.first),
+            last=iso(one.last),
+            until=None if one.until is None else iso(one.until),
+            at_least_seconds=round(one.at_least_s, 3),
+            at_most_seconds=None if at_most is None else round(at_most, 3),
+        )
+
+
+# Which side has failed, or had, by the kind of the runbook.
+_FAILED: Mapping[str, Side] = {"uncontrolled": "source", "restore": "source", "failback": "target"}
+
+
+def _left_behind(plan: ev.Plan, course: Course, began: float) -> LeftBehind | None:
+    """What a site that failed holds that its mate may lack. Of a fail-back: before it serves again, since what comes
+    after that is new. Of any other move: what is still queued where activity was, if that was read and is something."""
+    kind = plan.runbook.runbook.partition("/")[2].partition("-")[0]
+    side = _FAILED.get(kind)
+    if kind == "uncontrolled" and course.found is None:
+        return None  # the target was not told to take over
+    if plan.runbook.family == "amps" and kind != "uncontrolled":
+        return None  # it has no queue for its mate; that both have caught up is what these runs end with
+    queued = (course.found or course.queued) if kind == "failback" else course.queued
+    found = queued.get(side or "source")
+    if side is None:
+        before = None if course.found is None else course.found.get("source")
+        if course.found is None or found is None or found == before or not found.messages:
+            return None
+    site = plan.site_name(side or "source")
+    if found is None or found.messages is None:
+        return LeftBehind(site=site)
+    return LeftBehind(site=site, messages=found.messages, read_at=iso(found.at), is_fresh=found.at >= began - FRESH_S)
 
 
 def _undecided(plan: ev.Plan, lane: state.Lane) -> str | None:

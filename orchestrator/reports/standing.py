@@ -33,12 +33,14 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """``services``: on which to act; ``fence``: shut the doors too; ``why``: in words."""
+    """``services``: on which to act; ``fence``: shut the doors too; ``why``: in words. ``both_active``: the services for
+    which it and its mate both say that they are active."""
 
     kind: Kind
     why: str
     services: tuple[str, ...] = ()
     fence: bool = False
+    both_active: tuple[str, ...] = ()
 
 
 def standing(sight: Sight) -> Standing:
@@ -54,7 +56,8 @@ def standing(sight: Sight) -> Standing:
     is_open = may_fence and any(node.backbone_up for node in doors)
     if active or is_open:
         # Its doors concern all of them; without a fence, only those that are active there.
-        return Standing("act", _why(active, is_open=is_open), tuple(served if is_open else active), is_open)
+        why = _why(active, is_open=is_open)
+        return Standing("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
     untold = [sight.here[service] for service in served if sight.here[service].role is None]
     if untold:
         return Standing("unclear", f"it answers, and does not tell its role: {untold[0].why or 'no reason given'}")
@@ -64,8 +67,8 @@ def standing(sight: Sight) -> Standing:
 
 
 def _why(active: Sequence[str], *, is_open: bool) -> str:
-    parts = [f"it is active for {', '.join(active)}"] if active else []
-    return " and ".join([*parts, *(["its message backbone is up"] if is_open else [])])
+    parts = [f"it is active for {', '.join(active)}, and SO IS ITS MATE"] if active else []
+    return "; ".join([*parts, *(["its message backbone is up"] if is_open else [])])
 
 
 def _safe(sight: Sight) -> str:

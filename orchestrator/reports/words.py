@@ -4,36 +4,72 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
-from orchestrator.counting import counted
+from orchestrator.counting import amount, counted
+from orchestrator.position import Position
 from orchestrator.runbook import Progress
 
 
 def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
     """What ``event`` means for a person; None for what is only bookkeeping."""
-    text = _of_run(event) or _of_step(event, plan) or _of_action(event, plan) or _of_lane(event) or _of_gate(event)
-    return text or None
+    of_run_or_step = _of_run(event) or _of_step(event, plan) or _of_action(event, plan)
+    return of_run_or_step or _of_lane(event, plan) or _of_gate(event, plan) or None
 
 
-def left(progress: Progress | None, number: float) -> str:
-    """``1,200 messages left``: the number that a wait follows, as what it is."""
+def direction(runbook: str, source: str, target: str) -> str:
+    """``ny to nj``; of what is done to a site that stays where it is, which site that is."""
+    kind = runbook.partition("/")[2]
+    if kind.startswith(("restore", "guard")):
+        return f"{source}, whose mate is {target}"
+    return f"{target}, while {source} is away" if kind == "suspend" else f"{source} to {target}"
+
+
+def left(progress: Progress | None, number: float, family: str) -> str:
+    """``1,200 messages left``: the number that a wait follows, as what it is. ``family``: of the runbook."""
     kind = (progress.reading, progress.field) if progress is not None else ("", "")
     if kind == ("links", "behind_s"):
         return f"{number:,.0f}s behind"
-    what, rest = _LEFT.get(kind, ("message", "left"))
+    if kind == ("replication_queue", "messages"):
+        return f"{amount(round(number), family)} left"
+    if kind not in _LEFT:
+        return f"{number:,.0f} left"
+    what, rest = _LEFT[kind]
     return f"{counted(round(number), what)} {rest}"
 
 
-# What is not counted in messages that are left.
+# What is counted besides messages.
 _LEFT = {
     ("clients", "count"): ("client", "still connected"),
     ("queues", "owned"): ("queue message", "still owned"),
 }
 
 
+def outage(position: Position, plan: ev.Plan, now: float) -> str:
+    """``NO SITE ACTIVE for 12 s``: the clock of an outage that goes on; empty while a site is known to serve."""
+    if position.both_since is not None:
+        return both_active(plan)
+    if position.nobody_since is None:
+        return ""
+    perhaps = "PERHAPS " if position.unread else ""
+    what = nobody(plan.runbook.family).replace(" IS ", " ")
+    return f"{perhaps}{what} for {max(0.0, now - position.nobody_since):.0f} s"
+
+
+def nobody(family: str) -> str:
+    """What it is called that no site serves."""
+    return "NO INSTANCE LETS CLIENTS IN" if family == "amps" else "NO SITE IS ACTIVE"
+
+
+def both_active(plan: ev.Plan) -> str:
+    """The alarm of a pair that serves twice."""
+    return f"BOTH SITES ACTIVE: {plan.source} and {plan.target} were both read active"
+
+
 def _of_run(event: ev.Event) -> str:
     match event:
         case ev.RunCreated():
-            return f"planned by {event.by}: {event.plan.runbook.runbook}, {event.plan.source} to {event.plan.target}"
+            plan = event.plan
+            way = direction(plan.runbook.runbook, plan.source, plan.target)
+            return f"planned by {event.by}: {plan.runbook.runbook}, {way}"
         case ev.RunStarted():
             return f"led by {event.by}" if event.epoch == 1 else f"taken over by {event.by} (epoch {event.epoch})"
         case ev.RunPaused():
@@ -64,7 +100,7 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
             return f"left out: {event.why}"
         case ev.Stalled():
             progress = plan.runbook.steps[plan.runbook.index_of(event.step)].progress
-            return f"ATTENTION stalled with {left(progress, event.gauge)}; this is not just slow"
+            return f"ATTENTION stalled with {left(progress, event.gauge, plan.runbook.family)}; this is not just slow"
         case ev.StepWaived():
             return "goes on without what cannot be read"
         case ev.GoalLost():
@@ -116,21 +152,20 @@ def _ended(event: ev.ActionEnded) -> str:
             return f"in doubt, to be settled by reading{detail}"
 
 
-def _of_lane(event: ev.Event) -> str:
+def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
     match event:
         case ev.LaneResumed():
             return f"resumed by {event.by}; everything is read anew"
         case ev.AbortAsked():
-            return f"to be called off: {event.by}" + (f": {event.reason}" if event.reason else "")
+            return f"abort asked by {event.by}" + (f": {event.reason}" if event.reason else "")
         case ev.AbortDeclined():
-            return f"cannot be called off: {event.reason}"
+            return f"abort declined: {event.reason}"
         case ev.GuardBroke():
             return f"ATTENTION {event.why}"
         case ev.GuardHealed():
             return "holds again, going on"
         case ev.Escalated():
-            risk = "an unknown number of messages" if event.at_risk is None else counted(event.at_risk, "message")
-            return f"ESCALATED: goes on without the guarantee, {risk} at risk"
+            return f"ESCALATED: continues without the guarantee, {amount(event.at_risk, plan.runbook.family)} at risk"
         case ev.RevertStarted():
             return f"turning back: {event.why}"
         case ev.LaneEnded():
@@ -139,12 +174,12 @@ def _of_lane(event: ev.Event) -> str:
             return ""
 
 
-def _of_gate(event: ev.Event) -> str:
+def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
     match event:
         case ev.GateOpened() if event.approval is not None:
             return f"decision needed: {event.why}: failover approve"
         case ev.GateOpened():
-            risk = "" if event.at_risk is None else f" ({counted(event.at_risk, 'message')} at risk)"
+            risk = "" if event.at_risk is None else f" ({amount(event.at_risk, plan.runbook.family)} at risk)"
             why = event.why.removesuffix(".")
             return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from orchestrator.decisions import XaDecisions
-from orchestrator.reports.report import RunDocument
+from orchestrator.reports.document import RunDocument
 from orchestrator.runbook import Runbook, format_duration, parse_duration
 from orchestrator.site import Inventory
 

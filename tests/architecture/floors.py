@@ -15,7 +15,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
-        | {"standing"}
+        | {"standing", "position"}
     ),
     frozenset(
         {
@@ -23,6 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
             *("sites", "fitted", "lint_promises"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            "last_read",
         }
     ),
     frozenset({"engine", "draft"}),

@@ -35,6 +35,7 @@ HOMES: Mapping[str, Home] = {
             "orchestrator/lease.py",
             "orchestrator/sites.py",
             "orchestrator/checks.py",
+            "orchestrator/last_read.py",
             "orchestrator/hooks/outbox.py",
         ),
         "one store: the record, who may add to it, who was told of it, and what checks found",

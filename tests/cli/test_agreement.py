@@ -42,7 +42,9 @@ def test_machines_and_people_are_told_the_same(shell: Shell, outcome: str) -> No
     result = ended.result
     assert (ended.code, result["exit_code"], result["outcome"]) == (code, code, outcome)
     shown = shell("runs", "show", "last", "--json").values[-1]
-    assert shown == {**result, "led": False, "questions": []}
+    leader = {key: shown[key] for key in ("last_led_by", "last_heard_at")}
+    assert shown == {**result, "led": False, "questions": [], **leader}
+    assert leader["last_heard_at"] == result["last_record_at"]
     assert shell("runs", "report", "last").out.splitlines()[-1] == f"outcome: {outcome}, exit code {code}"
     listed = shell("runs", "list", "--json").values[0]
     assert (listed["outcome"], listed["exit_code"]) == (outcome, code)

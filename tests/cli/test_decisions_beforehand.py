@@ -135,7 +135,7 @@ def test_a_long_loss_reverts(shell: Shell, hasty: str, decided: tuple[str, ...])
     assert (decision["gate"], decision["choice"], decision["by"]) == ("bridge-lost", "revert", "policy")
     assert decision["reason"] == ("decided beforehand" if decided else "nobody could be asked")
     assert decision["at_risk"] > 0
-    assert f"; {decision['at_risk']:,} messages were at risk" in shell("runs", "show").out
+    assert f"; at risk: {decision['at_risk']:,} messages" in shell("runs", "show").out
     assert (shell.roles(), shell.tally().lost) == (("active", "standby"), 0)
 
 

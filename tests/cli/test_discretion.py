@@ -16,6 +16,7 @@ NAMES = frozenset(
     {
         # who and what
         *("by", "version", "device", "observer", "run", "pair", "source", "target", "services", "notes", "canary"),
+        "service",
         *("account", "requester", "host", "plan"),
         # the lifecycle and the vocabulary
         *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect"),

@@ -103,7 +103,7 @@ def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     assert lane["would_refuse"] == run.result["lanes"][0]["reason"]
     assert shell("controlled", "--vpn", VPN, "--dry-run").out.endswith(
         f"\nA run started now would refuse: {VPN}\n  {VPN}: WOULD REFUSE: {lane['would_refuse']}\n"
-        "    what to do: Nothing was changed. Mend the cause, look with `failover status`, and run it again.\n"
+        "    what to do: Nothing was changed. Fix the cause, check with `failover status`, and run it again.\n"
     )
 
 

@@ -88,12 +88,23 @@ def test_the_result_of_many_names_those_that_did_not_get_there(shell: Shell) -> 
 
 
 def test_very_many_are_summed_up(shell: Shell) -> None:
-    """Law: with many lanes the screen tells of what matters, and the result of those that are not done."""
+    """Law: with many lanes the screen tells of what matters; the result has a row for every service, those that differ
+    first and in full, and the one that was without an active site for the longest by name. `runs show` too."""
     names = [f"V{number:02}" for number in range(25)]
     layout = replace(embedded_layout(), vpns=tuple(VpnLayout(name, backlog=20) for name in names))
     inventory = str(shell.inventory(layout, services=names))
     ended = shell("controlled", "-i", inventory, "--all", "--yes", "--fault", "demote V07: refuse 10h")
     assert ended.code == 3
-    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == ["ann", "V07", "V07", "ended"]
+    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == [
+        "NJ_Appliance1",
+        "ann",
+        "V07",
+        "V07",
+        "ended",
+    ]
     assert "  V07: refused: " in ended.out
-    assert "  24 more services: done; the longest had no active site for at most " in ended.out
+    for text in (ended.out, shell("runs", "show").out):
+        rows = [line.split()[0].rstrip(":") for line in text.splitlines() if line.startswith("  V")]
+        assert rows == ["V07", *(name for name in names if name != "V07")]
+        assert " more " not in text
+        assert "  the longest of these 24: V" in text

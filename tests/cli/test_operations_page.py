@@ -16,6 +16,7 @@ from orchestrator.cli import wiring
 from orchestrator.cli.main import EXIT_CODES, app
 from orchestrator.plan import Outcome
 from orchestrator.reports import report
+from orchestrator.reports.abort import NOT_ABORTED_EXIT_CODE
 from orchestrator.runbook import Choice
 from orchestrator.state import SEVERITY
 
@@ -99,8 +100,14 @@ def test_every_exit_code_is_told() -> None:
         error.exit_code for error in vars(errors).values() if isinstance(error, type) and hasattr(error, "exit_code")
     }
     ends = {*report.EXIT_CODES.values(), report.UNFINISHED_EXIT_CODE}
-    assert told == raised | ends | {0, 4}
+    assert told == raised | ends | {0, 4, NOT_ABORTED_EXIT_CODE}
     assert told == {int(code) for code in re.findall(r"\b(\d+) ", EXIT_CODES)}
+
+
+def test_the_readme_has_the_same_exit_codes() -> None:
+    """Law: its table has every exit code of the page, and no other."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (\d+) \|", readme, re.M) == re.findall(r"^\| (\d+) \|", PAGE, re.M)
 
 
 def test_every_outcome_is_told_in_order() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -37,11 +38,32 @@ def test_killed_and_resumed(bench: Bench, instant: str) -> None:
     line_with(process, instant)
     process.kill()
     process.communicate()
-    assert bench.here("runs", "list").out.split()[1:4] == ["running,", "led", "by"]
+    killed_is_told(bench)
     resumed = bench.run("resume")
     assert resumed.code == 0, resumed.err
     assert "taken over by ann (epoch 2)" in resumed.err
     moved(bench)
+
+
+def killed_is_told(bench: Bench) -> None:
+    """Law: a run whose process is gone is INTERRUPTED, since when and led last by whom, everywhere, and never running.
+    That no site is known to be active is told with it; its record ends, and time does not."""
+    [listed] = bench.here("runs", "list", "--json").values
+    shown = bench.here("runs", "show", "--json").values[0]
+    for document in (listed, shown):
+        assert (document["status"], document["led"], document["outcome"]) == ("interrupted", False, None)
+        assert document["last_heard_at"] >= document["last_record_at"]
+        assert [one["kind"] for one in document["alarms"]] == ["interrupted"]
+        host, _, number = document["last_led_by"].rpartition(":")
+        assert (bool(host), number.isdigit()) == (True, True)
+    assert bench.here("runs", "list").out.split()[1] == "interrupted"
+    text = bench.here("runs", "show").out
+    assert text.splitlines()[1].startswith(f"SIMULATED  INTERRUPTED since {shown['last_heard_at']}: ")
+    assert f"{shown['last_led_by']} led it last" in text
+    assert re.search(r"NO SITE IS ACTIVE since \S+, for \d+ s by now, as far as was read", text)
+    assert "INTERRUPTED after" in text
+    assert "by its last record" in text
+    assert "running" not in text.lower()
 
 
 def test_killed_and_called_off(bench: Bench) -> None:
@@ -64,7 +86,8 @@ def test_interrupted(bench: Bench, number: signal.Signals) -> None:
     assert process.returncode == 6
     assert f"{number.name}: stopping at the next safe point" in err
     assert "PAUSED after" in out
-    assert "Go on: `failover resume 2" in out
+    assert "Resume it: `failover resume 2" in out
+    assert re.search(r"NO SITE ACTIVE for \d+ s", err)
     assert "NO SITE IS ACTIVE since" in out
     assert bench.here("resume", "last").code == 0
     moved(bench)
@@ -86,7 +109,7 @@ def test_interrupted_at_other_steps(bench: Bench, number: signal.Signals, instan
     out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in (0, 6)
     if process.returncode == 6:
-        assert "Go on: `failover resume 2" in out
+        assert "Resume it: `failover resume 2" in out
         assert bench.here("resume", "last").code == 0
     moved(bench)
 
@@ -116,7 +139,7 @@ def test_two_at_a_time(bench: Bench) -> None:
     assert " leads" in second.complaint
     assert bench.here("resume").code == 8
     asked = bench.run("abort", "--reason", "too slow", "--json")
-    assert (asked.code, asked.result["asked"]) == (0, ["V"])
+    assert (asked.code, asked.result["asked"], asked.result["aborted"]) == (5, ["V"], True)
     out, _ = first.communicate(timeout=PATIENCE_S)
     assert (first.returncode, "called off by ann: too slow" in out) == (5, True)
     assert (bench.roles(), bench.tally().lost) == (("active", "standby"), 0)
@@ -148,16 +171,27 @@ def test_a_reader_that_has_seen_enough(bench: Bench) -> None:
 
 
 def test_a_full_disk(bench: Bench) -> None:
-    """Law: when nothing can be recorded any more nothing is sent any more; with room again, resume goes on."""
+    """Law: when nothing can be recorded any more nothing is sent any more, and what the service is left as is said: here
+    no site is active. With room again, resume goes on."""
     # In blocks of 512 bytes: room for the beginning of a run and not for its end.
     full = bench.run(*MOVE, before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
     assert full.code == 6
     assert "the journal could not be written" in full.complaint
-    assert "go on when the cause is mended: failover resume " in full.err
+    assert "resume it when the cause is fixed: failover resume " in full.err
+    assert re.search(r"^SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading$", full.err, re.M)
     assert bench.roles() != ("active", "active")
     assert bench.here("resume").code == 0
     assert bench.here("runs", "verify").code == 0
     moved(bench)
+
+
+def test_a_full_disk_for_machines(bench: Bench) -> None:
+    """Law: the error that stops a run tells machines too which services it leaves with no active site."""
+    full = bench.run(*MOVE, "--json", before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
+    assert (full.code, full.result["exit_code"]) == (6, 6)
+    [left] = full.result["stands"]
+    assert re.fullmatch(r"SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading", left)
+    assert bench.here("resume").code == 0
 
 
 def test_a_result_that_has_no_room(bench: Bench) -> None:

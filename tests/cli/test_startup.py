@@ -52,9 +52,9 @@ def test_control_a_heavy_import_is_seen() -> None:
 
 
 def test_commands_load_what_they_need(tmp_path: Path) -> None:
-    """Law: looking at the pair before any run needs no database, and a list of runs needs no simulated pair."""
+    """Law: a list of runbooks needs no database, and a list of runs needs no simulated pair."""
     start = f"import os\nos.environ['FAILOVER_STATE'] = {str(tmp_path)!r}\nfrom orchestrator.cli.main import main\n"
-    assert "sqlalchemy" not in heavy(loaded(start + "main(['status'])"))
+    assert "sqlalchemy" not in heavy(loaded(start + "main(['runbook', 'list'])"))
     assert "adapters" not in heavy(loaded(start + "main(['runs', 'list'])"))
 
 

@@ -144,25 +144,37 @@ def test_a_question_takes_nothing_off_the_screen(make_bench: MakeBench) -> None:
     ]
 
 
+def test_the_clock_of_an_outage(bench: Bench) -> None:
+    """Law: while a queue drains the screen says for how long no site has been active, and the clock runs."""
+    terminal = bench.terminal(*MOVE, "--yes", "--fault", "drain: slow 100x")
+    terminal.until("NO SITE ACTIVE for 1 s")
+    terminal.until("NO SITE ACTIVE for 2 s")
+    terminal.type("\x03")
+    assert terminal.end() == 6
+    assert "NO SITE IS ACTIVE since" in terminal.text
+
+
 def test_a_question_answered_from_elsewhere(bench: Bench) -> None:
     """Law: `decide` from another process answers the question that waits at the terminal, which is withdrawn. What
     `runs show` says meanwhile is for a run that is led: its answer is for the one service that it stands under, and
     nobody is sent to `resume`, which would be locked out."""
     terminal = bench.terminal(*MOVE, *HASTY, "--fault", "drain: bridge down")
     terminal.until("DECISION NEEDED")
-    terminal.until("messages are at risk")
+    terminal.until("NO SITE ACTIVE for ")
+    terminal.until("at risk: ")
     terminal.until("decision> ")
     shown = bench.here("runs", "show").out
     assert "OPEN QUESTION for V: nj: the replication bridge was lost" in shown
     [answer] = [line.strip() for line in shown.splitlines() if line.startswith("    failover decide ")]
     assert answer.startswith("failover decide wait|revert|escalate --gate bridge-lost --vpn V --run 2")
-    assert "what to do: It is under way: wait, and answer what it asks. Or ask it to give activity back" in shown
+    assert "what to do: It is under way: wait, and answer its questions. Or ask it to give activity back" in shown
     assert "failover resume" not in shown
     no_answer = bench.here("decide", "panic", "--gate", "bridge-lost", "--reason", "r")
     assert (no_answer.code, no_answer.hint) == (2, "one of: wait, revert, escalate")
     told = bench.here("decide", "revert", "--gate", "bridge-lost", "--reason", "the link is gone")
-    assert (told.code, "its leader was told: revert for V" in told.out) == (0, True)
+    assert (told.code, "the process that leads it was told: revert for V" in told.out) == (0, True)
     assert terminal.end() == 5
+    assert "ann has answered: revert (the link is gone)" in terminal.words
     assert re.search(r"decided on bridge-lost: revert, by ann( after \d+s)? \(the link is gone\); ", terminal.words)
     assert bench.roles() == ("active", "standby")
 

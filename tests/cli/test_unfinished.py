@@ -14,7 +14,7 @@ from orchestrator.contract import Failure
 from orchestrator.lease import LEASE_SECONDS
 from orchestrator.readings import Reading
 from orchestrator.registry import GROUP, Registry
-from tests.cli.shell import VPN, Shell
+from tests.cli.shell import VPN, Ended, Shell
 
 
 def claims(shell: Shell) -> list[tuple[str, str]]:
@@ -44,34 +44,85 @@ def test_killed_while_it_let_go_of_its_services(shell: Shell) -> None:
     assert shell("controlled", "--vpn", VPN, "--from", "nj", "--yes").code == 0
 
 
-def test_called_off_too_late(shell: Shell) -> None:
-    """Law: past its point of no return a service cannot be called off; abort says so, and goes on to the end."""
+def last_line(ended: Ended) -> str:
+    return ended.out.splitlines()[-1]
+
+
+def test_aborted_too_late(shell: Shell) -> None:
+    """Law: past its point of no return a service cannot be aborted; abort says so, and goes on to where the run stops."""
     ended = shell.move("--fault", "delete: refuse 10h")
     assert ended.code == 6
-    assert "It is past the point of no return: the only way is forward." in ended.out
+    assert "It is past the point of no return, so it cannot be rolled back." in ended.out
     assert "failover abort" not in ended.out
     aborted = shell("abort", "--reason", "second thoughts")
-    assert "cannot be called off: it is past the point of no return" in aborted.err
+    assert "abort declined: it is past the point of no return" in aborted.err
     assert aborted.code == 6
+    assert last_line(aborted) == f"SIMULATED  NOT ABORTED: {VPN}: it is past the point of no return; nj is active"
     assert shell.roles() == ("standby", "active")
 
 
-def test_whose_leader_is_on_another_machine(shell: Shell) -> None:
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_abort_that_completed_the_move_does_not_look_like_one(shell: Shell, as_json: bool) -> None:
+    """Law: an abort that came too late ends with an exit code of its own, and says last what is so now; the report of the
+    run says first that it was asked for and not done. So does everybody who shows the run afterwards."""
+    assert shell.move("--fault", "delete: refuse").code == 6
+    shell.clock.advance(120)
+    aborted = shell("abort", "--reason", "late", *(["--json"] if as_json else []))
+    assert (aborted.code, shell.roles()) == (10, ("standby", "active"))
+    why = "it is past the point of no return"
+    if as_json:
+        found = {key: aborted.result[key] for key in ("aborted", "exit_code", "outcome", "message")}
+        verdict = f"NOT ABORTED: {VPN}: {why}; nj is active"
+        assert found == {"aborted": False, "exit_code": 10, "outcome": "done", "message": verdict}
+        assert [one["kind"] for one in aborted.result["alarms"]] == ["not-aborted"]
+    else:
+        assert last_line(aborted) == f"SIMULATED  NOT ABORTED: {VPN}: {why}; nj is active"
+    told = f"NOT ABORTED: {why}: {VPN}: nj is active"
+    assert shell("runs", "show").out.splitlines()[1] == f"SIMULATED  {told}"
+    assert told in shell("runs", "report").out
+
+
+def test_an_abort_that_was_done(shell: Shell) -> None:
+    """Law: a run that was rolled back ends as it did before: exit code 5, and nothing speaks against it."""
+    shell("controlled", "--vpn", VPN, "--yes")
+    aborted = shell("abort", "--json")
+    assert (aborted.code, aborted.result["aborted"], aborted.result["alarms"]) == (5, True, [])
+    assert "NOT ABORTED" not in shell("runs", "show").out
+
+
+def test_an_abort_of_some(shell: Shell) -> None:
+    """Law: where one service of a run was done before, that one was not aborted, and is named."""
+    assert shell("controlled", "--all", "--yes").code == 6
+    aborted = shell("abort")
+    assert (aborted.code, shell.roles()) == (10, ("active", "standby"))
+    assert last_line(aborted) == (
+        "SIMULATED  NOT ABORTED: Risk_VPN, Settlement_VPN: it was done already; nj is active"
+    )
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_whose_leader_is_on_another_machine(shell: Shell, as_json: bool) -> None:
     """Law: nobody here can tell whether that leader still lives. Until its lease is over it is said when it was last
-    heard of, and what is left for it says what to do should it be gone; then the same command does it."""
+    heard of; an abort that was only asked for is none, whatever the exit code is compared with, and what is left for it
+    says what to do should the leader be gone; then the same command does it."""
     shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     journal = sqlite3.connect(shell.state / "journal.sqlite")
-    lease = ("bastion-2:4711 elsewhere/1", shell.clock.now() + LEASE_SECONDS - 9)
+    lease = ("bastion-2:4711 elsewhere/1", shell.clock.now() + LEASE_SECONDS - 3)
     journal.execute("UPDATE runs SET holder = ?, expires_at = ?", lease)
     journal.commit()
     journal.close()
     [run] = (one["run"] for one in shell("runs", "list", "--json").values)
-    leader = "led by bastion-2:4711, last heard of 9s ago"
+    leader = "led by bastion-2:4711, last heard of 3s ago"
     assert f"by ann, {leader}" in shell("runs", "show").out
     assert f"run {run} is {leader}" in shell("resume").err
-    again = f"should it be gone, its lease is over in 6s: `failover abort {run}` then does it"
-    assert f"it is {leader}, and was asked to call it off; {again}" in shell("abort").out
-    shell.clock.advance(6)
+    asked = shell("abort", *(["--json"] if as_json else []))
+    assert asked.code == 10
+    said = asked.result["message"] if as_json else last_line(asked)
+    assert "NOT ABORTED: " in said
+    assert "it was asked of bastion-2:4711, last heard of 8s ago, which has not answered yet" in said
+    assert f"its lease is over in 7s, and `failover abort {run}` then does it" in said
+    assert as_json is False or asked.result["aborted"] is False
+    shell.clock.advance(7)
     assert shell("abort").code == 5
 
 
@@ -91,7 +142,7 @@ def test_an_activation_that_nobody_knows_the_end_of(shell: Shell) -> None:
     ended = shell.move("--fault", "activate: lose reply", "--fault", "activate: unreachable nj 40s")
     assert ended.code == 6
     assert " PERHAPS NO SITE IS ACTIVE since " in ended.out
-    assert ": what became of the command to nj is not known\n" in ended.out
+    assert ": what nj is now was not read\n" in ended.out
     resumed = shell("resume")
     assert (resumed.code, "NO SITE IS ACTIVE" in resumed.out) == (0, False)
     assert shell.roles() == ("standby", "active")

@@ -161,12 +161,20 @@ def test_a_fence_command_that_cannot_be_carried_out(write: Write, commands: str,
         load_inventory(path)
 
 
-def a_kind(*words: str) -> type[Adapter]:
-    """An adapter that has these readings and actions."""
+def a_kind(*words: str, family: str = "solace") -> type[Adapter]:
+    """An adapter that has these readings and actions, and speaks for a family."""
 
     readings = {name: name for name in words if not name.startswith("set_")}
     actions = {name: name for name in words if name.startswith("set_")}
-    return cast("type[Adapter]", type("Kind", (), {"readings": readings, "actions": actions}))
+    return cast("type[Adapter]", type("Kind", (), {"readings": readings, "actions": actions, "family": family}))
+
+
+def test_a_site_whose_family_nobody_names(write: Write) -> None:
+    """Law: what no command will know is said on the day, for each site of it."""
+    definition = read_inventory(write(TEXT))
+    assert definition.value is not None
+    found = lint_adapters(definition.value, lambda site: a_kind("set_backbone", "fence", family=""))
+    assert [(one.level, one.code) for one in found] == [(Level.WARNING, "family-unknown")] * 2
 
 
 @pytest.mark.parametrize(

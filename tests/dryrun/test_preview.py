@@ -166,7 +166,7 @@ def test_items_that_nobody_can_tell(pair: ScriptedPair) -> None:
 def test_the_drain(pair: ScriptedPair) -> None:
     """Law: how much is to drain, and what happens when it does not, is said beforehand."""
     assert step(looked(pair, a_plan()), "drain").notes == (
-        "1,500 messages in the queue now",
+        "1,500 in the queue now",
         "if the guard is broken for 1m: wait / revert / escalate; unattended: revert",
         "if nothing moves for 2m: wait / revert / escalate; unattended: revert",
     )

@@ -58,7 +58,7 @@ def stopped_and_resumed(shell: SignalledShell, at: int, command: Callable[[], En
     if ended.code != 6:
         return ended
     assert "PAUSED after" in ended.out
-    assert "Go on: `failover resume " in ended.out
+    assert "Resume it: `failover resume " in ended.out
     return shell("resume")
 
 

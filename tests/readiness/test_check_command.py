@@ -266,11 +266,34 @@ def many() -> Iterator[VpnLayout]:
 
 
 def test_many_services_are_summed_up(shell: Shell) -> None:
-    """Law: the same finding of many services is told three times and counted after that."""
-    path = with_plans(shell, replace(QUIET, vpns=tuple(many())))
+    """Law: the same finding of many services is told three times and counted after that; every service has a row, those
+    with findings first, and the last line is the verdict."""
+    vpns = tuple(many())
+    path = with_plans(shell, replace(QUIET, vpns=vpns))
     ended = shell("check", "-i", path)
-    assert "20 more services: ok; 0 more with findings" in ended.out
+    rows = [
+        line for line in ended.out.splitlines() if line.split()[:1] and line.split()[0] in {vpn.name for vpn in vpns}
+    ]
+    assert len(rows) == len(vpns)
+    assert ["warning" in row for row in rows] == sorted(("warning" in row for row in rows), reverse=True)
     assert "  and 17 more of these" in ended.out
+    verdict = "READY, WITH WARNINGS: 40 of 40 services of trading could be moved now; 20 warnings"
+    assert ended.out.splitlines()[-1] == verdict
+
+
+def test_a_verdict_in_one_line(shell: Shell, ready: str) -> None:
+    """Law: the last line of each pair says whether it could be moved now, as its JSON does."""
+    ended = shell("check", "-i", ready)
+    assert ended.out.splitlines()[-1] == (
+        "READY: 2 of 2 services of trading could be moved now; nothing is in the way"
+    )
+    shell.disturb("at 0s: bridge down")
+    shell.clock.advance(2)
+    [found] = shell("check", "--json").values[0]["pairs"]
+    assert found["verdict"] == "not ready"
+    assert (
+        shell("check").out.splitlines()[-1].startswith("NOT READY: 0 of 3 services of trading could be moved now; ")
+    )
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ def test_for_machines(night: Night) -> None:
         "simulated": True,
         "site": "ny",
         "message": "ny: it is standby and fenced",
+        "alarms": [],
         "exit_code": 0,
     }
 

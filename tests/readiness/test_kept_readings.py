@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.mock.embedded import embedded_inventory
 from orchestrator.cli.keeping import Keeping
 from orchestrator.clock import iso
 from orchestrator.contract import Failure
@@ -127,7 +128,7 @@ def test_a_place_that_cannot_be_written_stops_nothing(shell: Shell) -> None:
 def test_it_is_said_when_readings_are_kept_again(shell: Shell) -> None:
     """Law: the same cause is said once however often it comes; the end of it is said too."""
     place = shell.write("readings", "in the way")
-    keeping = Keeping(shell.tools(), place, "watch")
+    keeping = Keeping(shell.tools(), embedded_inventory(shell.world_file), place, "watch")
     for _ in range(3):
         keeping.keep("ny", ANSWERS, [VPN], AT, simulated=True, mate="nj")
     place.unlink()

@@ -13,7 +13,7 @@ from orchestrator import events as ev
 from orchestrator.cli.main import app
 from orchestrator.readings import Role
 from orchestrator.reports.advice import advice
-from orchestrator.reports.report import ApprovalReport, LaneReport, RunReport
+from orchestrator.reports.document import ApprovalReport, LaneReport, RunReport
 
 RUN = "20261120-030501-7f3a"
 A, S = Role.ACTIVE, Role.STANDBY
@@ -41,6 +41,7 @@ def advised(
     *,
     runbook: str = "solace/controlled",
     is_led: bool = False,
+    is_kept: bool = True,
 ) -> str:
     report = RunReport(
         run=RUN,
@@ -53,14 +54,16 @@ def advised(
         outcome=lane.outcome,
         exit_code=0,
         started_at="",
+        last_record_at="",
         ended_at=None,
         seconds=0.0,
         notes=(),
         lanes=(lane,),
         resumable=False,
         approval=approval,
+        alarms=(),
     )
-    return advice(report, lane, is_led=is_led)
+    return advice(report, lane, is_led=is_led, is_kept=is_kept)
 
 
 LANES = {
@@ -70,7 +73,12 @@ LANES = {
     "source is standby": a_lane(ev.Outcome.REFUSED, roles={"ny": S}),
     "nobody active": a_lane(ev.Outcome.REFUSED, roles={"ny": S, "nj": S}),
     "both active": a_lane(ev.Outcome.REFUSED, roles={"ny": A, "nj": A}),
-    "reverted": a_lane(ev.Outcome.REVERTED),
+    "reverted": a_lane(ev.Outcome.REVERTED, roles={"ny": A, "nj": S}),
+    "reverted, the mate not read": a_lane(ev.Outcome.REVERTED, roles={"ny": A}),
+    "reverted, nothing read": a_lane(ev.Outcome.REVERTED),
+    "reverted, not everything": a_lane(
+        ev.Outcome.REVERTED, roles={"ny": A, "nj": S}, left_changed=("Stop the batch",)
+    ),
     "escalated": a_lane(ev.Outcome.ESCALATED, at_risk_messages=1_234),
     "escalated, number unknown": a_lane(ev.Outcome.ESCALATED),
     "stopped": a_lane(ev.Outcome.NEEDS_OPERATOR, can_turn_back=True),
@@ -142,13 +150,16 @@ def test_a_loss_is_not_over_when_its_run_is_done(runbook: str, commands: list[st
         ("nobody active", "make that one active at its own device: no command here does"),
         ("nobody active", "What a site's replication queue holds (`failover status`), its mate may lack"),
         ("both active", "BOTH SITES ARE ACTIVE"),
-        ("reverted", "ny is active again and nothing was lost"),
+        ("reverted", "ny was read active again and nj standby: nothing was lost"),
+        ("reverted, the mate not read", "ny was read active; what its mate is was not read since"),
+        ("reverted, nothing read", "Which site serves now was not read: unknown"),
+        ("reverted, not everything", "Not every change could be rolled back: Stop the batch."),
         ("escalated", "1,234 messages may be held by ny alone"),
         ("escalated, number unknown", "An unknown number of messages may be held by ny alone"),
         ("stopped", f"`failover abort {RUN}`"),
         ("stopped, activation in doubt", "Once nj can be read it is known whether it took over; if not,"),
         ("stopped for decisions", f"`failover resume {RUN} --xa FILE`"),
-        ("stopped past the point of no return", "the only way is forward"),
+        ("stopped past the point of no return", "it cannot be rolled back"),
         ("stuck", f"`failover resume {RUN}`"),
         ("unfinished", f"`failover resume {RUN}`"),
     ],
@@ -167,8 +178,6 @@ def test_only_a_planned_move_gives_activity_back(runbook: str, case: str, is_led
     """Law: turning back is said to make the source serve again only of a run that took that from it; of any other, what
     turning back is: its changes are taken back."""
     text = advised(LANES[case], runbook=runbook, is_led=is_led)
-    assert "ny is active again" not in text
-    assert "ny lets its clients in again" not in text
     assert "activity" not in text
     assert "lost" not in text
     assert_can_be_typed(text)
@@ -176,9 +185,10 @@ def test_only_a_planned_move_gives_activity_back(runbook: str, case: str, is_led
 
 def test_what_stands_after_a_suspension_that_was_taken_back() -> None:
     """Law: who wanted replication suspended is told that it is not, what that means, and how to try again."""
-    text = advised(LANES["reverted"], runbook="solace/suspend")
+    text = advised(a_lane(ev.Outcome.REVERTED, suspended={"nj": False}), runbook="solace/suspend")
     assert "publishers are refused once the replication queue of nj is full" in text
     assert "`failover watch --vpn Trading_VPN --suspend-at" in text
+    assert "publishers" not in advised(LANES["reverted, nothing read"], runbook="solace/suspend")
 
 
 MOVED_AMPS = a_lane(ev.Outcome.REFUSED, service="orders", lets_clients_in={"ny": False})
@@ -212,7 +222,24 @@ def test_the_way_on_where_replication_is_suspended(runbook: str) -> None:
     assert_can_be_typed(text)
     for known in ({}, {"ny": False}, {"nj": True}):
         unknown = a_lane(ev.Outcome.REFUSED, roles=roles, suspended=known)
-        assert "failover restore" not in advised(unknown, runbook=runbook)
+        assert "lifts the suspension" not in advised(unknown, runbook=runbook)
+
+
+def test_a_fail_back_before_a_restore() -> None:
+    """Law: a fail-back that is refused names the restore that may be missing. Where the refusal itself names a command,
+    no other one stands beneath it."""
+    text = advised(a_lane(ev.Outcome.REFUSED, roles={"ny": A}), runbook="solace/failback")
+    assert "`failover restore --vpn Trading_VPN --site nj`" in text
+    assert_can_be_typed(text)
+    told = a_lane(ev.Outcome.REFUSED, reason="it still answers as active; use `failover controlled`")
+    assert advised(told, runbook="solace/uncontrolled") == "Nothing was changed."
+
+
+@pytest.mark.parametrize("case", ["stopped", "stuck", "unfinished"])
+def test_what_is_not_kept_cannot_be_resumed(case: str) -> None:
+    """Law: of a run whose record goes with its process nobody is told to resume it."""
+    assert advised(LANES[case], is_kept=False) == ""
+    assert advised(LANES["reverted"], is_kept=False) == advised(LANES["reverted"])
 
 
 def test_what_was_lost_is_not_moved_back() -> None:

@@ -143,8 +143,9 @@ def test_every_beginning_of_a_record_has_a_report(tell: Tell) -> None:
 
 @pytest.mark.parametrize("on", ["source", "target"])
 def test_a_command_that_nobody_knows_the_end_of(tell: Tell, on: str) -> None:
-    """Law: between the intent of a change and its outcome, where a kill may leave the record for ever, the site's role is
-    not known: the report claims neither the one before nor the one that was wanted."""
+    """Law: between the intent of a change and the reading that shows what came of it, where a kill may leave the record
+    for ever, the site's role is not known, whatever the device answered: the report claims neither the one before nor the
+    one that was wanted. A device that refused is what it was."""
     told = tell()
     told.lead.start()
     records = told.records()
@@ -163,7 +164,7 @@ def test_a_command_that_nobody_knows_the_end_of(tell: Tell, on: str) -> None:
     for effect in Effect:
         ended = ev.ActionEnded(intent=intent.intent, effect=effect, detail="")
         [after] = build([*records[: told_to + 1], records[told_to + 1]._replace(event=ended)]).lanes
-        known = {Effect.ACCEPTED: intent.args["role"], Effect.DOUBTFUL: None}.get(effect, before.roles[sites[on]])
+        known = None if effect in (Effect.ACCEPTED, Effect.DOUBTFUL) else before.roles[sites[on]]
         assert after.roles.get(sites[on]) == known
 
 

@@ -9,6 +9,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.cli.live import LiveScreen
 from orchestrator.cli.screen import PlainScreen, drain_text
+from orchestrator.position import Positions
 from orchestrator.reports.words import left, sentence
 from orchestrator.runbook import Progress
 from orchestrator.state import Run, fold
@@ -40,12 +41,23 @@ def observed(run: Run, gauge: float | None) -> ev.Record:
         ("clients", "count", "1,200 clients still connected"),
         ("links", "behind_s", "1,200s behind"),
         ("queues", "owned", "1,200 queue messages still owned"),
-        ("of_third_parties", "items", "1,200 messages left"),
+        ("of_third_parties", "items", "1,200 left"),
     ],
 )
 def test_what_is_counted(reading: str, field: str, words: str) -> None:
     """Law: seconds and clients are no messages."""
-    assert left(Progress(on="source", reading=reading, field=field), 1200.0) == words
+    assert left(Progress(on="source", reading=reading, field=field), 1200.0, "solace") == words
+
+
+def test_what_another_family_counts() -> None:
+    """Law: the number of a family that is not known may be of bytes or rows: it is no number of messages."""
+    queued = Progress(on="source", reading="replication_queue", field="messages")
+    assert left(queued, 108_360.0, "postgresql") == "108,360 left"
+    gate = ev.GateOpened(gate="g", step="s", choices=("wait",), unattended="wait", why="why", at_risk=108_360)
+    for family, words in (("postgresql", "(108,360 at risk)"), ("solace", "(108,360 messages at risk)")):
+        plan = a_plan(WAIT)
+        own = plan.model_copy(update={"runbook": plan.runbook.model_copy(update={"runbook": f"{family}/own"})})
+        assert words in str(sentence(gate, own))
 
 
 def test_a_wait_on_the_screen() -> None:
@@ -75,7 +87,8 @@ def test_a_stalled_wait() -> None:
 def test_the_reading_that_ends_the_last_wait(screen: type, capsys: pytest.CaptureFixture[str]) -> None:
     """Law: with it the run is past its last step already, and no screen stumbles over that."""
     run = a_run(step=1)
-    shown = screen()
+    positions = Positions(run.plan)
+    shown = LiveScreen(positions, lambda: 10.0) if screen is LiveScreen else PlainScreen(positions)
     shown(observed(run, 0.0), run)
     shown.close()
     assert "left" not in capsys.readouterr().err

@@ -43,6 +43,7 @@ class AmpsAdminAdapter:
     readings: ClassVar[Mapping[str, ReadingSpec]] = SPECS
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     simulated: ClassVar[bool] = False
+    family: ClassVar[str] = "amps"
 
     def __init__(
         self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None

@@ -92,6 +92,7 @@ class MockAmpsAdapter:
         )
     }
     simulated: ClassVar[bool] = True
+    family: ClassVar[str] = "amps"
 
     def __init__(self, site: Site, setting: Setting) -> None:
         self._site = site

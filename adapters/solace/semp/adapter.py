@@ -122,6 +122,7 @@ class SolaceSempAdapter:
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     simulated: ClassVar[bool] = False
+    family: ClassVar[str] = "solace"
 
     def __init__(
         self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None

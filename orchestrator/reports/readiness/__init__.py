@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.findings import Finding, Level
 from orchestrator.reports.readiness.amps import READINGS as AMPS_READINGS
 from orchestrator.reports.readiness.amps import Validated, judge_amps
 from orchestrator.reports.readiness.services import of_service
@@ -38,7 +39,16 @@ __all__ = [
     "judge",
     "judge_amps",
     "matter",
+    "not_judged",
 ]
+
+
+def not_judged(pair: Pair, why: str) -> Readiness:
+    """A pair that nothing here knows how to judge: one finding, and no check of another family."""
+    hint = "check it by the means of its own product; no command here can tell whether it could be moved"
+    finding = Finding(level=Level.UNKNOWN, code="family-unknown", message=why, hint=hint)
+    found = Checked("kind of service", "unknown", finding=finding)
+    return Readiness(pair, (found,), site_checks=(), service_checks=())
 
 
 def judge(pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:

@@ -178,7 +178,7 @@ def fence_plan_of(site: SiteRead) -> Checked:
     text = f"nothing is written down on how clients are kept away from {site.name} when it fails"
     hint = "agree on it before it is needed, and write it into the inventory: sites.NAME.fence"
     finding = None if steps else _found(Level.WARNING, "no-fence-plan", text, hint)
-    return Checked("fence plan", ", ".join(one.kind for one in steps) or "none", site=site.name, finding=finding)
+    return Checked("fence plan", ", ".join(one.kind for one in steps) or "no plan", site=site.name, finding=finding)
 
 
 def _clock(site: SiteRead, platform: object) -> Checked:

@@ -1,0 +1,62 @@
+"""What came of an abort: only a service that was rolled back, or never started, was aborted. Everything else says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator import events as ev
+from orchestrator.reports.alarms import named_in, who_serves
+from orchestrator.reports.document import LaneReport, RunReport
+
+NOT_ABORTED_EXIT_CODE = 10
+
+_ABORTED = frozenset({ev.Outcome.REVERTED, ev.Outcome.REFUSED})
+_STOPPED = frozenset({ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK})
+_WHY: Mapping[ev.Outcome | None, str] = {
+    ev.Outcome.DONE: "it was done already",
+    ev.Outcome.ESCALATED: "it was done already, without the guarantee",
+    ev.Outcome.NEEDS_OPERATOR: "it stopped where it is",
+    ev.Outcome.STUCK: "it could not be rolled back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AbortVerdict:
+    """``text``: what was not aborted, why, and what is so now; empty when everything was."""
+
+    text: str
+    exit_code: int
+
+    def as_data(self) -> dict[str, object]:
+        """For the result of the command as JSON."""
+        return {"aborted": not self.text, "message": self.text, "exit_code": self.exit_code}
+
+
+def verdict_on_abort(report: RunReport, waits: str = "") -> AbortVerdict:
+    """What an abort of the run came to. ``waits``: why it is not known yet, for a run that another process leads."""
+    ways: dict[str, list[str]] = {}
+    for lane in report.lanes:
+        if lane.outcome not in _ABORTED:
+            way = f"{_why(lane, waits)}; {who_serves(report.source, report.target, lane)}"
+            ways.setdefault(way, []).append(lane.service)
+    if not ways:
+        return AbortVerdict("", report.exit_code)
+    text = ". ".join(f"{named_in(services)}: {way}" for way, services in ways.items())
+    is_stopped = not waits and (report.status == "paused" or report.outcome in _STOPPED)
+    return AbortVerdict(f"NOT ABORTED: {text}", report.exit_code if is_stopped else NOT_ABORTED_EXIT_CODE)
+
+
+def has_answered(lane: LaneReport) -> bool:
+    """Is it known what comes of an abort of this service?"""
+    return lane.outcome not in (None, *_STOPPED) or bool(lane.not_aborted)
+
+
+def _why(lane: LaneReport, waits: str) -> str:
+    if lane.not_aborted:
+        return lane.not_aborted
+    if lane.status == "reverting":
+        return "it is being rolled back, and is not finished"
+    if waits and not has_answered(lane):
+        return waits
+    return _WHY.get(lane.outcome, "it is not finished")

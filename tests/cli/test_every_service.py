@@ -1,0 +1,95 @@
+"""With many services every one of them has its row, and those that differ stand first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.mock.embedded import embedded_layout
+from adapters.mock.layout import TransactionLayout, VpnLayout
+from orchestrator import events as ev
+from orchestrator.cli.planning import Wish, make_plan
+from orchestrator.cli.preview import brief
+from tests.cli.shell import Shell
+
+NAMES = [f"V{number:02}" for number in range(24)]
+ODD = "V17"
+
+
+@pytest.fixture
+def inventory(shell: Shell) -> str:
+    """A pair of many services, one of which has a prepared transaction."""
+    prepared = (TransactionLayout(xid="1-01-01"),)
+    vpns = tuple(
+        VpnLayout(name, backlog=100 + number, transactions=prepared if name == ODD else ())
+        for number, name in enumerate(NAMES)
+    )
+    return str(shell.inventory(replace(embedded_layout(), vpns=vpns), services=NAMES))
+
+
+def rows_of(text: str) -> list[str]:
+    """The services in the order in which their rows begin."""
+    words = (line.split() for line in text.splitlines() if line.startswith("  V"))
+    return [first.rstrip(":") for first, *_ in words]
+
+
+def test_the_plan_before_the_question(shell: Shell, inventory: str) -> None:
+    """Law: the service whose transaction needs a decision is shown first and in full, then one of those that are alike,
+    and each of the others has a row that names that one and has its own queue. None is hidden in a number."""
+    wish = Wish("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
+    tools = shell.tools()
+    text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
+    rows = rows_of(text.partition("\n\n")[2])
+    assert rows[:2] == [ODD, NAMES[0]]
+    assert sorted(rows) == NAMES
+    assert text.count("prepared now, decision needed: 1-01-01") == 1
+    assert re.search(rf"^  {NAMES[1]}: as {NAMES[0]}; \d+ messages in the queue now$", text, re.M)
+    assert "more service" not in text
+
+
+def test_a_few_are_shown_in_full(shell: Shell) -> None:
+    """Law: a handful has no need of rows."""
+    wish = Wish("solace/controlled", None, (), True, None, None, ev.Policy())
+    tools = shell.tools()
+    text = "\n".join(brief(tools, make_plan(tools, wish)).lines)
+    assert text.count("1. The target's replication bridge") == 3
+
+
+def test_how_old_the_checks_are(shell: Shell, inventory: str) -> None:
+    """Law: of many services the age of the last check is said once for all that share it, with every name."""
+    wish = Wish("solace/controlled", Path(inventory), (), True, None, None, ev.Policy())
+    tools = shell.tools()
+    [line] = [line for line in brief(tools, make_plan(tools, wish)).lines if line.endswith(": never checked")]
+    assert line.strip().partition(": ")[0].split(", ") == NAMES
+
+
+def test_what_a_rehearsal_copies(shell: Shell, inventory: str) -> None:
+    """Law: it lists every copy that it made."""
+    ended = shell("rehearse", "controlled", "--all", "--inventory", inventory, "--fast", "--yes")
+    listed = [line.split()[1].rstrip(":") for line in ended.err.splitlines() if "messages/s are published" in line]
+    assert listed == NAMES
+
+
+def test_the_result(shell: Shell, inventory: str) -> None:
+    """Law: the one that stopped is first and in full; every other one has its row, also in `runs show`."""
+    ended = shell("controlled", "--all", "--inventory", inventory, "--yes")
+    assert ended.code == 6
+    for text in (ended.out, shell("runs", "show").out):
+        rows = [name for name in rows_of(text) if name in NAMES]
+        assert rows == [ODD, *(name for name in NAMES if name != ODD)]
+
+
+def test_many_that_did_the_same_with_decisions(shell: Shell, inventory: str) -> None:
+    """Law: where every service was decided on alike, one is told in full and the others have their rows."""
+    lost = "at 0s: node ny/NY_Appliance1 down"
+    ended = shell(
+        *("uncontrolled", "--all", "--failed", "ny", "--yes", "--attest", "x", "--inventory", inventory),
+        *("--fault", lost),
+    )
+    assert ended.code == 0
+    assert [name for name in rows_of(ended.out) if name in NAMES] == NAMES
+    assert ended.out.count("decided on unfenced: attest") == 1
+    assert ended.out.count("what to do: ") == 1
