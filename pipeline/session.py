@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -28,6 +27,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from orchestrator.errors import ComputationFailed
+from orchestrator.interpreter import SAFE_PATH, executable
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
 from pipeline.leavings import LOG, claim, hold, make, remove, sweep
@@ -98,6 +98,8 @@ class SparkSettings:
             # Else every expression first asks Python's stack where it was written.
             "spark.python.sql.dataFrameDebugging.enabled": "false",
             **(here if self.is_local else elsewhere),
+            # Workers of PySpark are started with -m, on whatever machine, in whatever directory.
+            **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
             **_RELIED_ON,
             **self.options,
         }
@@ -168,13 +170,15 @@ def _given_session() -> SparkSession:
     session = SparkSession.builder.appName(NAME).getOrCreate()
     for name, value in _RELIED_ON.items():
         session.conf.set(name, value)
+    session.sparkContext.environment.update(SAFE_PATH)  # of its workers: there is no asking for a flag
     return session
 
 
 @contextmanager
 def _python_and_java(scratch: Path) -> Iterator[None]:
     """The environment that Spark's own start script reads, and where PySpark meets it; put back as they were."""
-    wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), "PYSPARK_PYTHON": sys.executable}
+    python = {"PYSPARK_PYTHON": executable(), **SAFE_PATH}
+    wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), **python}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     elsewhere, tempfile.tempdir = tempfile.tempdir, str(scratch)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.interpreter import module, same_code
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from orchestrator.state import fold
@@ -85,7 +85,8 @@ def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
     """The other process: the same program, in a session of its own, with its own place for what it prints."""
     with log.open("ab") as paper:
         return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", "resume", run, "--json"],
+            module("orchestrator.cli", "resume", run, "--json"),
+            env=same_code(),
             stdin=subprocess.DEVNULL,
             stdout=paper,
             stderr=paper,
