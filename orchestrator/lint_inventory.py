@@ -181,6 +181,22 @@ def _pairs(inventory: Inventory) -> Iterator[Told]:
         if len(adapters) > 1:
             sentence = f"the sites of pair {pair.name} use different adapters: {', '.join(sorted(adapters))}"
             yield Told(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
+        handed = sorted({name for site in pair.sites for name in _handed_a_service(inventory.sites[site])})
+        for position, service in enumerate(pair.services):
+            if handed and service.startswith("-"):
+                sentence = f"{service} would be taken for an option by the command {handed[0]}, which is handed it"
+                place: Path = ("pairs", index, "services", position)
+                yield Told(
+                    place, Level.ERROR, "service-is-option", sentence, "hand on FAILOVER_SERVICE instead of {service}"
+                )
+
+
+def _handed_a_service(site: Site) -> Iterator[str]:
+    """The operator's own commands that get a service's name as a word."""
+    for name, command in _commands(site).items():
+        words = [command.get(key) for key in ("argv", "check")] if isinstance(command, Mapping) else []
+        if any(isinstance(listed, list | tuple) and "{service}" in listed for listed in words):
+            yield name
 
 
 def _hooks(inventory: Inventory) -> Iterator[Told]:

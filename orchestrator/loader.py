@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from orchestrator.characters import has_steering
 from orchestrator.decisions import XaDecisions
 from orchestrator.definitions import Definition, Model, whole_document
 from orchestrator.errors import DefinitionError
@@ -187,7 +188,7 @@ _WORDS: Mapping[
     ),
 }
 _INT_DIGITS_MAX = 18
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class _SafeLoader(yaml.SafeLoader):
@@ -346,8 +347,9 @@ class _Document:
     def _scalar(self, node: yaml.Node) -> Any:
         text, kind = str(node.value), node.tag.removeprefix(_TAG)
         if kind == "str":
-            if _CONTROL.search(text):
-                self._note("a text has a control character, or half of a character", _line(node), "not-text")
+            if has_steering(text) or _HALF.search(text):
+                sentence = "a text has a control character, one that hides or turns the text, or half of a character"
+                self._note(sentence, _line(node), "not-text", "type it anew instead of pasting it")
         elif kind not in _WORDS:
             self._expect_tag(node, "")
         elif not _WORDS[kind][0].match(text):

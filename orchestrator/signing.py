@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -89,23 +90,40 @@ def key_name(key: Ed25519PublicKey) -> str:
 def generate(path: Path) -> tuple[Path, str]:
     """Make a key pair: ``path`` (PKCS #8, PEM, for its owner alone) and ``path.pub``. Returns that and the key's name.
 
-    Never replaces a file. Raises ``DefinitionError``.
+    Both or neither: a key that signs, and whose public half nobody has, would prove nothing. Never replaces a file.
+    Raises ``DefinitionError``.
     """
     key = Ed25519PrivateKey.generate()
     public = path.with_name(f"{path.name}.pub")
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    known = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    for file, content, mode in ((path, secret, 0o600), (public, known, 0o644)):
-        try:
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as out:
+    made: list[Path] = []
+    try:
+        # The private half last: it is what makes this account sign.
+        for file, content, mode in ((public, public_half(key.public_key()).encode(), 0o644), (path, secret, 0o600)):
+            with _new_file(file, mode) as out:
+                made.append(file)
                 out.write(content)
-        except FileExistsError as error:
-            raise DefinitionError(
-                f"{file} is there already; a key is never replaced", hint="name another file"
-            ) from error
-        except OSError as error:
+    except BaseException as error:
+        for file in made:
+            file.unlink(missing_ok=True)
+        if isinstance(error, OSError):
             raise DefinitionError(f"{file} cannot be written: {error.strerror}") from error
+        raise
     return public, key_name(key.public_key())
+
+
+def _new_file(file: Path, mode: int) -> BinaryIO:
+    try:
+        return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb")
+    except FileExistsError as error:
+        raise DefinitionError(
+            f"{file} is there already; a key is never replaced", hint="name another file"
+        ) from error
+
+
+def public_half(key: Ed25519PublicKey) -> str:
+    """What others know a key by: PEM, with its line ends."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
 def load_public(path: Path) -> Ed25519PublicKey:

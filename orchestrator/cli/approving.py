@@ -13,7 +13,7 @@ import typer
 from orchestrator import events as ev
 from orchestrator.cli.finding import find_open_run
 from orchestrator.cli.terminal import agrees, is_attended, say, show, show_json
-from orchestrator.cli.wiring import Tools
+from orchestrator.cli.wiring import Tools, checked_text
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.decide.approve import hear
@@ -78,7 +78,7 @@ def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
         raise DefinitionError(
             "the inventory does not allow to break the glass", hint="leave --break-glass out, and wait"
         )
-    if not reason.strip():
+    if not checked_text(reason, "--break-glass").strip():
         raise DefinitionError("--break-glass is recorded with its reason; please give one")
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from orchestrator import events as ev
+from orchestrator.characters import STEERING
 from orchestrator.cli.terminal import say
 from orchestrator.counting import counted
 from orchestrator.runbook import Answer
@@ -87,6 +88,9 @@ class TerminalDesk:
 
     def _reason(self, chosen: Answer, lane: str, gate: ev.GateOpened) -> str | None:
         while (reason := self._answer("reason", lane, gate)) is not None:
+            if STEERING.search(reason):
+                say("  a reason is one line of plain text, without keys such as arrows")
+                continue
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
             say(f"  {chosen} is recorded with its reason; please give one")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
+from orchestrator.characters import STEERING, spelled_out
 from orchestrator.cli.discretion import scrub_free_texts
 from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import is_attended, redact_with, say
@@ -247,17 +248,23 @@ def user_name() -> str:
     if named:
         return checked_text(named, USER_VARIABLE)
     try:
-        return getpass.getuser()
+        return checked_text(getpass.getuser(), "the name of the account")
     except (KeyError, OSError):  # an account without a name, as containers have
         return f"uid {os.getuid()}"
 
 
 def checked_text(text: str, what: str) -> str:
-    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all."""
+    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all, or has characters
+    that would make it look like another one."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise DefinitionError(f"{what} is not valid UTF-8 text") from None
+    if STEERING.search(text):
+        raise DefinitionError(
+            f"{what} has a character that controls a terminal, hides, or turns the text: {spelled_out(text)}",
+            hint="type it on one line, instead of pasting it",
+        )
     return text
 
 

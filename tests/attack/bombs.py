@@ -106,6 +106,12 @@ def terminal(text: str) -> None:
     SOLACE.lines("x" * (ANSWER_BYTES_MAX // 4) + text * (ANSWER_BYTES_MAX // 4 // len(text)))
 
 
+def question(text: str) -> None:
+    """The text where a question of the device's would be, far longer than the line that is looked at."""
+    SOLACE.question.search(text * (1_000_000 // len(text)) + "x")
+    SOLACE.pager.search(text * (1_000_000 // len(text)) + "x")
+
+
 def scrubbed(text: str) -> None:
     """A long text, with a secret to look for."""
     redactor = Redactor()
@@ -246,6 +252,8 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "terminal-erase-back": (lambda at: terminal("\b\b\bx\x1b[2K"), None),
     "terminal-return": (lambda at: terminal("\rx\x1b[K"), None),
     "terminal-escapes": (lambda at: terminal("\x1b[0"), None),
+    "terminal-question": (lambda at: question("(y/n)" + " " * 999_995), None),
+    "terminal-questions": (lambda at: question("(y/n) ? "), None),
     "redact-blanks": (lambda at: scrubbed(" "), None),
     "redact-cuts": (lambda at: scrubbed(" […] "), None),
     "redact-halves": (lambda at: scrubbed("C4nary/+Tweet-5ongbir"), None),
