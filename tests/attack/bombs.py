@@ -115,7 +115,8 @@ def question(text: str) -> None:
 def scrubbed(text: str) -> None:
     """A long text, with a secret to look for."""
     redactor = Redactor()
-    redactor.learn("C4nary/+Tweet-5ongbird")
+    for secret in ("C4nary/+Tweet-5ongbird", "pä ss/w+ö&r<d>\"'$`\\;%41", "a b  c'd\"e"):
+        redactor.learn(secret)
     redactor.scrub(text * (200_000 // len(text)) + "x")
 
 
@@ -255,6 +256,8 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "terminal-question": (lambda at: question("(y/n)" + " " * 999_995), None),
     "terminal-questions": (lambda at: question("(y/n) ? "), None),
     "redact-blanks": (lambda at: scrubbed(" "), None),
+    "redact-dots": (lambda at: scrubbed("…"), None),
+    "redact-halves-cut": (lambda at: scrubbed("C4nary/+Tweet-5ongbir…"), None),
     "redact-cuts": (lambda at: scrubbed(" […] "), None),
     "redact-halves": (lambda at: scrubbed("C4nary/+Tweet-5ongbir"), None),
     "cli-prompts": (lambda at: cli("ny1> "), "UnreadableReply"),
