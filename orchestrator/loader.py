@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,8 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
     """Any document that is to fit ``model``, with every mistake as a finding."""
     document = _Document(str(path))
     try:
-        data, lines = document.parse(_bytes(path, document))
+        raw = _bytes(path, document)
+        data, lines = document.parse(raw)
     except _Unusable as unusable:
         return Definition(document.file, None, tuple(unusable.findings), Lines())
     try:
@@ -149,7 +151,7 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
             line = lines.at(whole_document(model, data))
             findings = [finding.model_copy(update={"line": line}) for finding in findings]
         return Definition(document.file, None, tuple(findings), lines)
-    return Definition(document.file, value, (), lines)
+    return Definition(document.file, value, (), lines, sha256(raw).hexdigest())
 
 
 def _bytes(path: Path, document: _Document) -> bytes:

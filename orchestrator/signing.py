@@ -38,6 +38,29 @@ def statement(run: str, seq: int, head: str) -> bytes:
     return f"failover journal head v1\n{run}\n{seq}\n{head}\n".encode()
 
 
+def approval_statement(run: str, plan: str, choice: str, at: int) -> bytes:
+    """The bytes of a word about a plan: the run, the digest of the plan, the choice, and the moment, seconds since the
+    epoch; five lines, each ended by a line feed."""
+    return _lines("failover approval v1", run, plan, choice, str(at))
+
+
+def decision_statement(run: str, plan: str, number: int, choice: str, at: int) -> bytes:
+    """The bytes of an answer to a question of a run: the same, with the number of the record that put the question before
+    the choice. So it is for this question, and for no later one of the same name."""
+    return _lines("failover decision v1", run, plan, str(number), choice, str(at))
+
+
+def is_signable(*fields: str) -> bool:
+    """Can these be fields of a statement? No field may reach into the next one."""
+    return not any("\n" in field for field in fields)
+
+
+def _lines(*fields: str) -> bytes:
+    if not is_signable(*fields):
+        raise DefinitionError("a text of two lines is not signed")
+    return "".join(f"{field}\n" for field in fields).encode()
+
+
 class Signer:
     """Signs heads with the key in ``path``, which is read when it is first needed: looking at runs needs no key."""
 
@@ -48,8 +71,13 @@ class Signer:
 
     def sign(self, run: str, seq: int, head: str) -> Signature:
         """The signature over this head. Raises ``DefinitionError`` for a key that cannot be used, or is not private."""
+        name, value = self.sign_bytes(statement(run, seq, head))
+        return Signature(seq, name, value)
+
+    def sign_bytes(self, text: bytes) -> tuple[str, str]:
+        """The name of the key, and the signature over ``text`` in Base64. Raises ``DefinitionError``."""
         key = self._loaded()
-        return Signature(seq, self._name, b64encode(key.sign(statement(run, seq, head))).decode("ascii"))
+        return self._name, b64encode(key.sign(text)).decode("ascii")
 
     def public(self) -> Ed25519PublicKey:
         """The other half of the key. Raises ``DefinitionError``."""
@@ -74,9 +102,12 @@ class Verifier:
 
     def holds(self, signature: Signature, run: str, head: str) -> bool:
         """Did the named key sign this head?"""
+        return self.has_signed(statement(run, signature.seq, head), signature.key, signature.value)
+
+    def has_signed(self, text: bytes, key: str, signature: str) -> bool:
+        """Did the key of this name sign ``text``? ``signature`` is in Base64."""
         try:
-            value = b64decode(signature.value, validate=True)
-            self._keys[signature.key].verify(value, statement(run, signature.seq, head))
+            self._keys[key].verify(b64decode(signature, validate=True), text)
         except (InvalidSignature, ValueError, KeyError):  # ValueError: it is not Base64
             return False
         return True
@@ -130,13 +161,20 @@ def load_public(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file. Raises ``DefinitionError``."""
     try:
         with path.open("rb") as file:
-            key = load_pem_public_key(file.read(_KEY_BYTES_MAX))
+            text = file.read(_KEY_BYTES_MAX)
     except OSError as error:
         raise DefinitionError(f"the public key {path} cannot be read: {error.strerror}") from error
+    return read_public(text, str(path))
+
+
+def read_public(text: str | bytes, what: str) -> Ed25519PublicKey:
+    """The public key that is written there, PEM. ``what`` names it. Raises ``DefinitionError``."""
+    try:
+        key = load_pem_public_key(text.encode() if isinstance(text, str) else text)
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise DefinitionError(f"{path} is no public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
+        raise DefinitionError(f"{what} is no public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
     return key
 
 

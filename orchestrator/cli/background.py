@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
 from orchestrator.cli.approving import break_the_glass
-from orchestrator.cli.leading import new_run_name
+from orchestrator.cli.leading import keep_policy, new_run_name
 from orchestrator.cli.planning import recordable
 from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import say, show, show_json
-from orchestrator.cli.wiring import Tools, user_name
+from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.interpreter import module, same_code
 from orchestrator.journal import Journal
@@ -50,7 +50,8 @@ def begin(
     with closing(tools.journal()) as journal:
         with tools.adapters(plan):
             pass
-        created = ev.RunCreated(plan=plan, by=user_name(), version=VERSION)
+        keep_policy(tools, journal, plan)
+        created = ev.RunCreated(plan=plan, version=VERSION, **tools.who()._asdict())
         lease, _ = create_run(journal, tools.clock, new_run_name(tools.clock.now()), created, key=key)
         if break_glass is not None:
             stored = fold(journal.records(lease.run)).plan

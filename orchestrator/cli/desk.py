@@ -45,8 +45,8 @@ class TerminalDesk:
     it waits behind another one. ``run`` is as it stands when the desk is set up, with the questions that are open.
     ``stdin``: where a person types, if not at the process's own."""
 
-    def __init__(self, by: str, quiet: Callable[[bool], None], run: Run, *, stdin: TextIO | None = None) -> None:
-        self._by = by
+    def __init__(self, who: ev.Who, quiet: Callable[[bool], None], run: Run, *, stdin: TextIO | None = None) -> None:
+        self._who = who
         self._stdin = stdin or sys.stdin
         self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
         self._open: dict[_Key, ev.GateOpened] = {
@@ -74,7 +74,7 @@ class TerminalDesk:
             reason = None if chosen is None else self._reason(chosen, lane, gate)
             if chosen is None or reason is None:
                 return None
-            return ev.Ruling(choice=chosen, reason=reason, by=self._by)
+            return ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
         finally:
             self._quiet(False)
 

@@ -68,7 +68,8 @@ def report_lines(report: RunReport, account: Account | None = None, *, is_led: b
 
 def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
     for one in approval.given:
-        yield f"  approved by {one.by} on {one.host} at {one.at}" + (f": {one.reason}" if one.reason else "")
+        worth = f", signed by key {one.key}" if one.key else ", not signed"
+        yield f"  approved by {one.by} on {one.host} at {one.at}{worth}" + (f": {one.reason}" if one.reason else "")
     for one in approval.refused:
         yield f"  does not count: {one.by} on {one.host} at {one.at}: {one.reason}"
     decision = approval.decision

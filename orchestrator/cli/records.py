@@ -23,7 +23,7 @@ from orchestrator.journal import Journal, RunRow
 from orchestrator.lease import is_led, leader
 from orchestrator.reports.advice import named
 from orchestrator.reports.report import OpenQuestion, RunDocument, RunReport, build, run_and_report
-from orchestrator.reports.words import sentence
+from orchestrator.reports.words import called, sentence
 from orchestrator.state import Run
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -80,7 +80,7 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         show_json(document.model_dump(mode="json"))
         return
     by = f", led by {leader(row, now) if led else 'nobody'}" if led or report.outcome is None else ""
-    show(f"run {name}, started {report.started_at} by {report.by}{by}")
+    show(f"run {name}, started {report.started_at} by {called(report)}{by}")
     for line in report_lines(report, is_led=led):
         show(line)
     for lane in report.lanes if len(report.lanes) == 1 else ():

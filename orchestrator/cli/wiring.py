@@ -21,6 +21,7 @@ from orchestrator.cli.terminal import is_attended, redact_with, say
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.contract import Adapter, Permit, Setting
 from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted, Unreachable
+from orchestrator.plan import Who
 from orchestrator.probing import REACHABILITY
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
@@ -30,6 +31,7 @@ from orchestrator.site import Inventory
 if TYPE_CHECKING:
     import typer
 
+    from orchestrator.approvers import Approvers
     from orchestrator.fleet import Desk, Fleet
     from orchestrator.journal import Journal
     from orchestrator.signing import Signer
@@ -48,8 +50,9 @@ FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "F
 class Tools:
     """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
 
-    ``is_rehearsal``: the record is private to this process, whatever the environment says. ``account``: whose process
-    this is, as the system knows it.
+    ``is_rehearsal``: the record is private to this process, whatever the environment says. ``account`` and ``uid``: whose
+    process this is, as the system knows it. ``policy_file``: the approval policy of another program than ours, a test's
+    for one; None: the one place where root keeps it, which no option and no variable changes.
     """
 
     state: Path
@@ -59,6 +62,8 @@ class Tools:
     fleet: FleetMaker | None = None
     is_rehearsal: bool = False
     account: str = field(default_factory=lambda: account_name())
+    uid: int = field(default_factory=os.getuid)
+    policy_file: Path | None = None
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
@@ -81,6 +86,10 @@ class Tools:
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+
+    def who(self) -> Who:
+        """Who acts, for the record: as they want to be called, and whose process this is."""
+        return Who(user_name(), self.account, self.uid)
 
     @property
     def has_journal(self) -> bool:
@@ -105,6 +114,14 @@ class Tools:
         from orchestrator.signing import Signer
 
         return Signer(path)
+
+    def approvers(self) -> Approvers:
+        """The approval policy of this machine, and whose signed words count by it. Raises ``DefinitionError``."""
+        from orchestrator.approvers import POLICY_FILE, Approvers, load_policy
+
+        if self.policy_file is None:
+            return Approvers(load_policy(POLICY_FILE))
+        return Approvers(load_policy(self.policy_file, owner=os.getuid()))
 
     def inventory(self, path: Path | None) -> Inventory:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""

@@ -17,6 +17,9 @@ from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.readings import Role
 from orchestrator.readings_amps import Transports
+from orchestrator.reports.approval import ApprovalReport as ApprovalReport
+from orchestrator.reports.approval import ApprovalStory, decision_of
+from orchestrator.reports.approval import DecisionReport as DecisionReport
 from orchestrator.runbook import Progress
 from orchestrator.standing import is_suspended, lets_clients_in, role_in
 
@@ -46,44 +49,6 @@ class StepReport(_Strict):
     status: StepStatus
     seconds: float | None = None
     note: str = ""
-
-
-class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known.
-
-    ``seconds``: from the question to the answer; None for what was decided before it was asked.
-    """
-
-    gate: str
-    item: str | None
-    choice: str
-    by: str
-    reason: str
-    at_risk: int | None = None
-    seconds: float | None = None
-
-
-class SaidReport(_Strict):
-    """What one person said about the plan: ``by`` on ``host`` at ``at`` (UTC); ``reason``, or why it does not count."""
-
-    by: str
-    host: str
-    at: str
-    reason: str
-
-
-class ApprovalReport(_Strict):
-    """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
-    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: what came of it."""
-
-    needed: int
-    requester: str
-    plan: str | None = None
-    expires_at: str | None = None
-    is_waiting: bool = False
-    given: tuple[SaidReport, ...] = ()
-    refused: tuple[SaidReport, ...] = ()
-    decision: DecisionReport | None = None
 
 
 class LaneReport(_Strict):
@@ -126,6 +91,8 @@ class RunReport(_Strict):
     target: str
     simulated: bool
     by: str
+    account: str
+    uid: int | None
     status: str
     outcome: ev.Outcome | None
     exit_code: int
@@ -136,38 +103,6 @@ class RunReport(_Strict):
     lanes: tuple[LaneReport, ...]
     resumable: bool
     approval: ApprovalReport | None
-
-
-class _ApprovalStory:
-    """What people said about the plan, and when; nothing if nobody had to be asked."""
-
-    def __init__(self, plan: ev.Plan) -> None:
-        rule = plan.approval
-        self.report = None if rule is None else ApprovalReport(needed=rule.needed, requester=rule.requester)
-        self._asked_at = 0.0
-
-    def take(self, event: ev.Event, at: float) -> None:
-        if self.report is not None:
-            self.report = self.report.model_copy(update=self._changes(self.report, event, at))
-
-    def _changes(self, report: ApprovalReport, event: ev.Event, at: float) -> dict[str, object]:
-        match event:
-            case ev.GateOpened() if event.approval is not None:
-                self._asked_at = at
-                until, digest = iso(event.approval.expires_at), event.approval.plan
-                return {"plan": digest, "expires_at": until, "is_waiting": True, "given": (), "decision": None}
-            case ev.ApprovalGiven():
-                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.reason)
-                return {"given": (*report.given, said)}
-            case ev.ApprovalRefused():
-                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.why)
-                return {"refused": (*report.refused, said)}
-            case ev.GateDecided():
-                return {"is_waiting": False, "decision": decision_of(event, seconds=round(at - self._asked_at, 3))}
-            case ev.GateWithdrawn() | ev.RunFinished():
-                return {"is_waiting": False}
-            case _:
-                return {}
 
 
 class OpenQuestion(_Strict):
@@ -308,20 +243,6 @@ class _LaneStory:
             del self._in_doubt[site]
 
 
-def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:
-    """A decision as it is reported."""
-    said = event.ruling
-    return DecisionReport(
-        gate=event.gate,
-        item=event.item,
-        choice=said.choice,
-        by=said.by,
-        reason=said.reason,
-        at_risk=at_risk,
-        seconds=seconds,
-    )
-
-
 def build(records: Iterable[ev.Record]) -> RunReport:
     """The report of the run whose ``records`` these are, from ``run.created`` on."""
     return run_and_report(records)[1]
@@ -335,7 +256,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
     stories = {service: _LaneStory(plan, service) for service in plan.services}
-    approval = _ApprovalStory(plan)
+    approval = ApprovalStory(plan)
     for record in stream:
         run.fold(record)
         if record.lane is not None:
@@ -350,6 +271,8 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
         target=plan.target,
         simulated=plan.simulated,
         by=first.event.by,
+        account=first.event.account,
+        uid=first.event.uid,
         status=run.status,
         outcome=run.outcome,
         exit_code=UNFINISHED_EXIT_CODE if run.outcome is None else EXIT_CODES[run.outcome],

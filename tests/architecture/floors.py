@@ -11,7 +11,8 @@ from tests.architecture.source import PRODUCT, Source, imports_of
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "findings", "files", "counting", "interpreter", "characters"}),
     frozenset(
-        {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"} | {"readings_amps"}
+        {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"}
+        | {"readings_amps", "approval_policy"}
     ),
     frozenset(
         {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
@@ -21,10 +22,21 @@ FLOORS: tuple[frozenset[str], ...] = (
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
-            *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *(
+                "holder",
+                "tables",
+                "statements",
+                "database",
+                "checks",
+                "hooks",
+                "chain",
+                "signing",
+                "approvers",
+                "kept_policies",
+            ),
         }
     ),
-    frozenset({"engine", "draft"}),
+    frozenset({"engine", "draft", "hearing"}),
     frozenset({"reports", "schemas"}),
     frozenset({"cli"}),
 )

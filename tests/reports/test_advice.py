@@ -49,6 +49,8 @@ def advised(
         target="nj",
         simulated=True,
         by="ann",
+        account="ann",
+        uid=1000,
         status="finished",
         outcome=lane.outcome,
         exit_code=0,
