@@ -26,8 +26,8 @@ Shape = Mapping[str, Any]
 
 # What a pattern of the models means, for a person. A test holds that no pattern is missing here.
 PATTERNS: Mapping[str, str] = {
-    SERVICE_NAME: "a service's name has 1 to 32 characters that can be seen, no quotes, none of ` ; ? * < > & | \\",
-    WEBHOOK_URL: "https://…, or http:// to this very machine; port 1 to 65535; no account, password, # or blank",
+    SERVICE_NAME: "a service's name has 1 to 32 characters, no quotes or controls, none of ` ; ? * < > & | \\",
+    WEBHOOK_URL: "https://…, or http:// to this very machine; without account, password, # and blanks",
     INTERFACE: "an interface is fabric/slot/name, as in 1/1/lag1",
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name has 1 to 63 letters, digits, - _ and . and begins with no sign",
     r"^[a-z][a-z0-9-]*$": "an id has lower-case letters, digits and -, and begins with a letter",

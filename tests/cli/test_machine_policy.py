@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import typer
 import yaml
 
 from orchestrator import approvers
+from orchestrator.approval_policy import ApprovalDemand
 from orchestrator.approvers import POLICY_FILE, load_policy
 from orchestrator.cli.main import app
 from orchestrator.cli.wiring import Tools
@@ -125,6 +128,19 @@ def test_a_policy_with_a_mistake(office: Office, change: Callable[[Any], object]
     office.policy_file.write_text(yaml.safe_dump(document))
     ended = office.does("ann", *QUIET)
     assert (ended.code, sentence in ended.complaint) == (2, True), ended.err
+
+
+def test_the_example_of_the_documentation(tmp_path: Path) -> None:
+    """Law: the policy that docs/approvals.md shows is one, and has every key that the page explains."""
+    page = (Path(__file__).parents[2] / "docs" / "approvals.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"   ```yaml\n(.*?)   ```", page, flags=re.DOTALL)
+    path = tmp_path / "policy.yaml"
+    path.write_text(textwrap.dedent(example), encoding="utf-8")
+    policy = load_policy(path, owner=os.getuid())
+    assert policy is not None
+    assert (policy.approvers[0].account, [rule.needed for rule in policy.approval]) == ("bob", [1, 2])
+    for name in ApprovalDemand.model_fields:
+        assert f"`{name}`" in page or f"`approval[].{name}`" in page, name
 
 
 # --- for what it holds -----------------------------------------------------------------------------------------------

@@ -94,6 +94,11 @@ def test_very_many_are_summed_up(shell: Shell) -> None:
     inventory = str(shell.inventory(layout, services=names))
     ended = shell("controlled", "-i", inventory, "--all", "--yes", "--fault", "demote V07: refuse 10h")
     assert ended.code == 3
-    assert [line.split(": ")[0].split()[-1] for line in ended.err.splitlines()] == ["ann", "V07", "V07", "ended"]
+    assert [line.split(": ")[0].split(" (")[0].split()[-1] for line in ended.err.splitlines()] == [
+        "ann",
+        "V07",
+        "V07",
+        "ended",
+    ]
     assert "  V07: refused: " in ended.out
     assert "  24 more services: done; the longest had no active site for at most " in ended.out
