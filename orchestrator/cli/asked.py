@@ -13,7 +13,7 @@ from orchestrator.cli.differences import differences
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.contract import Adapter, Failure
+from orchestrator.contract import Adapter, Call, Failure
 from orchestrator.counting import counted
 from orchestrator.decide.approve import GRAVE, asked_about
 from orchestrator.dryrun import CommandAhead, LanePreview, ReadOnly, preview
@@ -120,12 +120,15 @@ def _differences(plan: ev.Plan, shipped: Any) -> list[str]:
 
 def _lanes(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
     """Each service's steps, as the dry run has them. Raises ``DefinitionError`` where an adapter is not installed."""
+    return preview(plan, _declared(tools, plan), tools.clock)
+
+
+def _declared(tools: Tools, plan: ev.Plan) -> Mapping[Side, ReadOnly]:
     sites = plan.inventory.sites
-    declared: Mapping[Side, ReadOnly] = {
+    return {
         "source": Unread(tools.registry.declarations(sites[plan.source])),
         "target": Unread(tools.registry.declarations(sites[plan.target])),
     }
-    return preview(plan, declared, tools.clock)
 
 
 def _commands(tools: Tools, plan: ev.Plan, *, whole: bool) -> Iterator[str]:
@@ -144,6 +147,7 @@ def _commands(tools: Tools, plan: ev.Plan, *, whole: bool) -> Iterator[str]:
             yield from (f"       {_word(one):<9} {one.device}> {one.line}" for one in ahead.commands)
             if step.for_each is not None:
                 yield from _on_items(step)
+                yield from _on_decided(tools, plan, lane.service, step)
     if len(lanes) > len(shown):
         rest = counted(len(lanes) - len(shown), "more service")
         yield f"  and {rest}, the same steps: `failover approve --show` has them all"
@@ -160,6 +164,16 @@ def _on_items(step: Step) -> Iterator[str]:
     assert step.do is not None  # by the runbook's model
     choices = " or ".join(step.decide.choices) if step.decide is not None else "as decided"
     yield f"       {'each':<9} {step.do.action}, once for each that is listed then: {choices}"
+
+
+def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterator[str]:
+    """What a step sends for each item that is decided beforehand, if it is listed then."""
+    assert step.do is not None  # by the runbook's model
+    spec = _declared(tools, plan)[step.do.on].actions[step.do.action]
+    for xid, ruling in plan.policy.transactions.items():
+        outcome = {} if step.decide is None else {"outcome": str(ruling.choice)}
+        for line in spec.commands(Call(service, {**step.do.args, "xid": xid, **outcome})):
+            yield f"       {'if listed':<9} {plan.site_name(step.do.on)}> {line}"
 
 
 def _receiver(hook: Hook) -> str:

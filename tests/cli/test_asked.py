@@ -49,6 +49,14 @@ def test_every_command_is_shown(office: Office) -> None:
     assert data["is_shipped"] is True
 
 
+def test_commands_for_transactions_that_are_decided(office: Office) -> None:
+    """Law: what would be sent for a transaction that is decided beforehand is shown word for word."""
+    text = shown(office, "controlled", "--vpn", VPN, "--xa", office.shell.decisions)
+    for word in ("commit 0021B028-00-01", "rollback 0021ABC4-00-01"):
+        choice, xid = word.split()
+        assert [line for line in text.splitlines() if "if listed" in line and choice in line and xid in line], word
+
+
 DISGUISED = (("unattended: revert", "unattended: escalate"), ("grace: 60s", "grace: 0s"), ("after: 2m", "after: 1s"))
 
 
