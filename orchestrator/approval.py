@@ -103,18 +103,37 @@ def _as_before(approvals: Approvals) -> Approvals:
 # --- words that other processes leave: texts by name ------------------------------------------------------------------
 
 
+# What each kind of request has to say, besides who left it.
+_NEEDED: Mapping[str, frozenset[str]] = {
+    "abort": frozenset(),
+    "decide": frozenset({"gate", "choice"}),
+    "approval": frozenset({"choice"}),
+}
+# More digits than any account or moment has.
+_DIGITS_MAX = 12
+
+
+def is_request(request: Mapping[str, str]) -> bool:
+    """Does it say what is asked of the run, and by whom? Anybody may have left it, and anything."""
+    needed = _NEEDED.get(request.get("kind", ""))
+    return needed is not None and "by" in request and needed <= request.keys()
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
+
+
 def who_in(request: Mapping[str, str]) -> ev.Who:
     """Who left a request, as it says itself."""
-    uid = request.get("uid", "")
-    return ev.Who(request["by"], request.get("account", ""), int(uid) if uid.isascii() and uid.isdigit() else None)
+    return ev.Who(request["by"], request.get("account", ""), _number(request.get("uid", "")))
 
 
 def signed_in(request: Mapping[str, str]) -> ev.Signed | None:
     """The signature that a request has, whatever it is worth; None where there is none."""
-    at, signature = request.get("at", ""), request.get("signature", "")
-    if not signature or not at.isascii() or not at.isdigit():
+    at, signature = _number(request.get("at", "")), request.get("signature", "")
+    if not signature or at is None:
         return None
-    return ev.Signed(key=request.get("key", ""), signature=signature, at=int(at))
+    return ev.Signed(key=request.get("key", ""), signature=signature, at=at)
 
 
 def ruling_in(request: Mapping[str, str]) -> ev.Ruling:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from orchestrator import events as ev
+from orchestrator.approval import is_request
 from orchestrator.approvers import Approvers
 from orchestrator.clock import Clock
 from orchestrator.contract import Effect
@@ -196,6 +197,8 @@ class Engine:
         touched = []
         for number, request in self._journal.requests(self.run_state_id):
             draft.taken.append(number)
+            if not is_request(request):
+                continue
             if request["kind"] == "approval":
                 self._hearing.about_plan(draft, request)
                 continue
