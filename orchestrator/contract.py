@@ -182,7 +182,8 @@ class Adapter(Protocol):
     An adapter whose declarations depend on the site may have a class method ``fitted(site)`` that returns the class
     to use there, with the declarations of that site. One whose services may share something at a site, so that they
     cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
-    One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``: without it no command takes its pair for one of that family.
+    One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``:
+    without it no command takes its pair for one of that family.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]

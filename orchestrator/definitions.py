@@ -24,12 +24,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Definition(Generic[Model]):
-    """``value`` is None exactly if ``findings`` has an error. ``lines`` finds the line of a path in the file."""
+    """``value`` is None exactly if ``findings`` has an error. ``lines`` finds the line of a path in the file, ``digest``
+    is the SHA-256 of what was read of it."""
 
     file: str
     value: Model | None
     findings: tuple[Finding, ...]
     lines: Lines
+    digest: str = ""
 
     def result(self) -> Model:
         """The value. Raises ``DefinitionError`` for the first error; its hint says how many follow."""

@@ -1,13 +1,11 @@
-"""What a turn of the engine is about to record, and how requests that others left become events. No decisions, no I/O."""
+"""What a turn of the engine is about to record. No decisions, no I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator import events as ev
 from orchestrator.approval import Approvals, fold_approvals
-from orchestrator.decide import follow
 from orchestrator.fleet import Act, Ended
 from orchestrator.lane_fold import fold_lane
 from orchestrator.state import Lane, Run, next_status
@@ -69,14 +67,3 @@ def ended(done: Ended) -> ev.ActionEnded:
         sent=result.sent,
         withheld=done.withheld,
     )
-
-
-def requested(plan: ev.Plan, lane: Lane, request: Mapping[str, str]) -> tuple[ev.Event, ...]:
-    """The events of a request from the inbox to a lane; none for one that no longer fits."""
-    if request["kind"] == "abort":
-        return (ev.AbortAsked(by=request["by"], reason=request.get("reason", "")),)
-    gate = lane.open_gate(request["gate"], request.get("item"))
-    if gate is None or request["choice"] not in gate.choices:
-        return ()
-    ruling = ev.Ruling.model_validate({key: request.get(key, "") for key in ("choice", "reason", "by")})
-    return follow(plan, lane, gate, ruling)

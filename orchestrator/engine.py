@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from orchestrator import events as ev
+from orchestrator.approval import is_request
+from orchestrator.approvers import Approvers
 from orchestrator.clock import Clock
 from orchestrator.contract import Effect
-from orchestrator.decide import Ask, ClaimSite, Observe, Request, decide, follow
-from orchestrator.decide.approve import hear, seek, why_denied
-from orchestrator.draft import Draft, ended, requested
+from orchestrator.decide import Ask, ClaimSite, Observe, Request, decide
+from orchestrator.draft import Draft, ended
 from orchestrator.errors import FailoverError
 from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observation
+from orchestrator.hearing import Hearing
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
 from orchestrator.runbook import Side
@@ -39,7 +41,11 @@ Observer = Callable[[ev.Record, Run], None]
 
 
 class Engine:
-    """Leads one run from where its record stands to its end, or to where it must stop."""
+    """Leads one run from where its record stands to its end, or to where it must stop.
+
+    ``approvers``: whose signed words count. ``approval``: what this machine's policy asks of the run, where that is not
+    what its plan has.
+    """
 
     def __init__(
         self,
@@ -52,8 +58,11 @@ class Engine:
         *,
         by: str,
         account: str = "",
+        uid: int | None = None,
         attended: bool = False,
         observers: Sequence[Observer] = (),
+        approvers: Approvers | None = None,
+        approval: ev.ApprovalRule | None = None,
     ) -> None:
         self.run_state = run
         self._journal = journal
@@ -64,7 +73,10 @@ class Engine:
         # A machine whose clock is behind the one that wrote the record must neither make it run backwards nor stand
         # still until it has caught up. Whole seconds: they are added and taken away without rounding.
         self._ahead = max(0, math.ceil(run.last_at - clock.now()))
-        self._by, self._account = by, account
+        self._who = ev.Who(by, account, uid)
+        self._hearing = Hearing(
+            writer.run, self._who, approvers or Approvers(), lambda: journal.records(writer.run), terms=approval
+        )
         self._attended = attended
         self._observers = observers
         self._sites = Sites(journal, writer.run, run)
@@ -112,16 +124,15 @@ class Engine:
         if self.run_state.status == "finished":
             # Whatever was asked for then came too late, and must not come as a surprise now.
             draft.taken.extend(number for number, _ in self._journal.requests(self.run_state_id))
-        draft.add_own(ev.RunStarted(by=self._by, epoch=self._writer.epoch, attended=self._attended))
-        if policy is not None and policy != self.run_state.plan.policy:
-            draft.add_own(ev.PolicyChanged(policy=policy, by=self._by, account=self._account))
-            self.run_state.plan = self.run_state.plan.model_copy(update={"policy": policy})
+        who = self._who._asdict()
+        draft.add_own(ev.RunStarted(epoch=self._writer.epoch, attended=self._attended, **who))
+        self._hearing.agree(draft, policy)
         for service, lane in self.run_state.lanes.items():
             for intent in lane.outstanding:
                 lost = "the process that sent it ended before the outcome was recorded"
                 draft.add(service, ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail=lost))
             if lane.status != "ready" and not lane.settled:
-                draft.add(service, ev.LaneResumed(by=self._by))
+                draft.add(service, ev.LaneResumed(**who))
             if abort is not None and not draft.lane(service).ended:
                 draft.add(service, abort)
         return draft
@@ -212,7 +223,7 @@ class Engine:
         if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
             self._attended = False  # nobody is there after all
             return
-        for event in follow(self.run_state.plan, lane, answer.gate, answer.ruling):
+        for event in self._hearing.answer(draft, lane, answer.gate, answer.ruling):
             draft.add(lane.service, event)
 
     def _read_inbox(self, draft: Draft) -> list[str]:
@@ -223,15 +234,16 @@ class Engine:
         touched = []
         for number, request in self._journal.requests(self.run_state_id):
             draft.taken.append(number)
+            if not is_request(request):
+                continue
             if request["kind"] == "approval":
-                for event in hear(self.run_state.plan, draft.approvals, request, draft.at):
-                    draft.add_own(event)
+                self._hearing.about_plan(draft, request)
                 continue
             for service in self._concerned(request):
                 lane = draft.lane(service)
                 if lane.ended:
                     continue
-                for event in requested(self.run_state.plan, lane, request):
+                for event in self._hearing.requested(draft, lane, request):
                     draft.add(service, event)
                 touched.append(service)
         return touched
@@ -262,25 +274,20 @@ class Engine:
 
         Nothing but the inbox and the time is looked at meanwhile. Denied, or too late, every lane is refused.
         """
-        plan = self.run_state.plan
-        while events := seek(plan, draft.approvals, draft.at):
-            for event in events:
-                draft.add_own(event)
+        self._hearing.seek(draft)
         sought = draft.approvals.sought
         if sought is not None and sought.expires_at not in (wake for wake, _ in self._wakes):
-            heapq.heappush(self._wakes, (sought.expires_at, plan.services[0]))
+            heapq.heappush(self._wakes, (sought.expires_at, self.run_state.plan.services[0]))
         if draft.approvals.is_denied:
-            why = why_denied(draft.approvals)
-            for service in self.run_state.lanes:
-                if not draft.lane(service).ended:
-                    draft.add(service, ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=why))
+            self._pause = self._pause or self._hearing.refuse(draft)
         return draft.approvals.is_granted and not self.run_state.approvals.is_granted
 
     def _must_wait(self, draft: Draft, service: str) -> bool:
-        """Is it a lane whose wave has not come, or one of a plan that nobody has agreed to?"""
-        lane, plan = draft.lane(service), self.run_state.plan
-        waits = plan.waves is not None or (plan.approval is not None and not draft.approvals.is_granted)
-        return waits and lane.status == "ready" and lane.abort is None
+        """Is it a lane whose wave has not come, or one of a plan that people have to agree to?"""
+        lane = draft.lane(service)
+        if self._hearing.holds(draft, lane):
+            return True
+        return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
 
     def _begin_wave(self, draft: Draft) -> list[Request]:
         """Let the lanes of the present wave begin; with nothing under way and nothing allowed to begin, pause."""

@@ -20,27 +20,37 @@ from orchestrator.plan import Plan as Plan
 from orchestrator.plan import Policy as Policy
 from orchestrator.plan import Ruling as Ruling
 from orchestrator.plan import Seen as Seen
+from orchestrator.plan import Signed as Signed
 from orchestrator.plan import Waves as Waves
-from orchestrator.readings import Reading
+from orchestrator.plan import Who as Who
 from orchestrator.runbook import Answer, Claim, Side
+from orchestrator.site import ApprovalPolicy as ApprovalPolicy
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RunCreated(_Strict):
+class _Acted(_Strict):
+    """Somebody did it: ``by`` is what they want to be called, ``account`` and ``uid`` whose process it was, as the system
+    knows it; records of before these were recorded do not tell."""
+
+    kind: str  # of each event, and first in its JSON
+    by: str
+    account: str = ""
+    uid: int | None = None
+
+
+class RunCreated(_Acted):
     kind: Literal["run.created"] = "run.created"
     plan: Plan
-    by: str
     version: str
 
 
-class RunStarted(_Strict):
+class RunStarted(_Acted):
     """A process took the lease and acts from here on; the first time, and at every resume."""
 
     kind: Literal["run.started"] = "run.started"
-    by: str
     epoch: int
     attended: bool
 
@@ -50,11 +60,12 @@ class RunPaused(_Strict):
     reason: str
 
 
-class PolicyChanged(_Strict):
+class PolicyChanged(_Acted):
+    """``approval``: what the plan takes from here on for people to agree to it, where that changed too."""
+
     kind: Literal["policy.changed"] = "policy.changed"
     policy: Policy
-    by: str
-    account: str = ""  # of the system; ``by`` is what it is called in the record
+    approval: ApprovalRule | None = None
 
 
 class ObserverFailed(_Strict):
@@ -74,16 +85,14 @@ class LaneStarted(_Strict):
     kind: Literal["lane.started"] = "lane.started"
 
 
-class LaneResumed(_Strict):
+class LaneResumed(_Acted):
     """Time and doubt start anew: what was read before the interruption is no longer believed."""
 
     kind: Literal["lane.resumed"] = "lane.resumed"
-    by: str
 
 
-class AbortAsked(_Strict):
+class AbortAsked(_Acted):
     kind: Literal["abort.asked"] = "abort.asked"
-    by: str
     reason: str
 
 
@@ -256,11 +265,13 @@ class Stalled(_Strict):
 
 class ApprovalSought(_Strict):
     """What people are asked to agree to: the plan with the digest ``plan``, ``needed`` of them before ``expires_at``,
-    seconds since the epoch."""
+    seconds since the epoch. ``policy``: other decisions for a run that has started, which hold once they are agreed to;
+    the digest is that of the plan with them."""
 
     needed: int
     plan: str
     expires_at: float
+    policy: Policy | None = None
 
 
 class GateOpened(_Strict):
@@ -297,21 +308,21 @@ class GateWithdrawn(_Strict):
     item: str | None = None
 
 
-class ApprovalGiven(_Strict):
-    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was said."""
+class ApprovalGiven(_Acted):
+    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was said. With
+    ``signed``, ``by`` is the approver whose key it is, and ``account`` whose process it was."""
 
     kind: Literal["approval.given"] = "approval.given"
-    by: str
     host: str
     plan: str
     reason: str = ""
+    signed: Signed | None = None
 
 
-class ApprovalRefused(_Strict):
-    """Somebody's word about the plan does not count."""
+class ApprovalRefused(_Acted):
+    """Somebody's word about the plan, or their decision, does not count."""
 
     kind: Literal["approval.refused"] = "approval.refused"
-    by: str
     host: str
     why: str
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
+
+from orchestrator.counting import counted
 
 
 class Level(StrEnum):
@@ -35,8 +37,22 @@ class Finding(BaseModel):
         return f"{where}{self.level}: {self.message}{hint} [{self.code}]"
 
 
+_ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
+# One mistake that a whole file repeats must not become a file of its own.
+SHOWN_MAX = 100
+
+
+def first_of(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """As many as a person reads, those that matter most if there are more; then the last one says how many are left."""
+    if len(findings) <= SHOWN_MAX:
+        return findings
+    shown = sorted(findings, key=lambda finding: _ORDER.index(finding.level))[:SHOWN_MAX]
+    rest = counted(len(findings) - SHOWN_MAX, "more finding")
+    last = Finding(level=Level.NOTE, code="more-findings", message=f"{rest} not shown", hint="fix these first")
+    return [*shown, last]
+
+
 def worst(findings: Iterable[Finding]) -> Level | None:
     """The level that matters most among ``findings``; None when there are none."""
-    order = [Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE]
     levels = {finding.level for finding in findings}
-    return next((level for level in order if level in levels), None)
+    return next((level for level in _ORDER if level in levels), None)

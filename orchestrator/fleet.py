@@ -23,7 +23,6 @@ from orchestrator.errors import AdapterError, Forbidden, NotObeyed
 from orchestrator.probing import probe
 from orchestrator.runbook import Side
 
-
 # How long readings may have to wait behind acts that go out together, seconds.
 _TURN_S = 5.0
 

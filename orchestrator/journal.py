@@ -251,9 +251,21 @@ class Journal:
             commit.run(sql.ADD_REQUEST, [{"run": run, "body": body, "taken": False}])
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
-        """The requests that are not used up yet, oldest first, each with its number for ``append``."""
+        """The requests that are not used up yet, oldest first, each with its number for ``append``; an empty one for what
+        is none. Everybody can leave one who can write the database."""
         with mapped_errors("be read"):
-            return [(number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+            return [(number, _request(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+
+
+def _request(body: str) -> Mapping[str, str]:
+    """Texts by name, each of which can be recorded; nothing for anything else."""
+    try:
+        request = json.loads(body)
+        json.dumps(request, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return {}
+    is_one = isinstance(request, dict) and all(isinstance(value, str) for value in request.values())
+    return request if is_one else {}
 
 
 def _hash_of(row: Row | None, run: str, seq: int) -> str:

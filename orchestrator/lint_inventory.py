@@ -202,13 +202,46 @@ def _pairs(inventory: Inventory) -> Iterator[Told]:
         if len(adapters) > 1:
             sentence = f"the sites of pair {pair.name} use different adapters: {', '.join(sorted(adapters))}"
             yield Told(("pairs", index, "sites"), Level.NOTE, "mixed-adapters", sentence)
+        for position, service in enumerate(pair.services):
+            if not service.isprintable() or service != service.strip():
+                sentence = f"the name {service!a} has a character that cannot be seen, or a blank at its end"
+                hint = "no device is sent such a name; type it anew instead of pasting it"
+                yield Told(("pairs", index, "services", position), Level.ERROR, "service-unseen", sentence, hint)
+        handed = sorted({name for site in pair.sites for name in _handed_a_service(inventory.sites[site])})
+        for position, service in enumerate(pair.services):
+            if handed and service.startswith("-"):
+                sentence = f"{service} would be taken for an option by the command {handed[0]}, which is handed it"
+                place: Path = ("pairs", index, "services", position)
+                yield Told(
+                    place, Level.ERROR, "service-is-option", sentence, "hand on FAILOVER_SERVICE instead of {service}"
+                )
+
+
+def _handed_a_service(site: Site) -> Iterator[str]:
+    """The operator's own commands that get a service's name as a word."""
+    for name, command in _commands(site).items():
+        words = [command.get(key) for key in ("argv", "check")] if isinstance(command, Mapping) else []
+        if any(isinstance(listed, list | tuple) and "{service}" in listed for listed in words):
+            yield name
 
 
 def _hooks(inventory: Inventory) -> Iterator[Told]:
     """A URL is recorded with each run; what a receiver knows its callers by does not belong in it."""
     for index, hook in enumerate(inventory.hooks):
+        if hook.webhook is not None and not _has_port(hook.webhook.url):
+            place: Path = ("hooks", index, "webhook", "url")
+            yield Told(place, Level.ERROR, "bad-port", f"the port of hook {hook.name} is none", "it is 1 to 65535")
+            continue
         query = urlsplit(hook.webhook.url).query if hook.webhook else ""
         if any(_SECRET_KEY.search(key) for key, _ in parse_qsl(query)):
             sentence = f"the URL of hook {hook.name} has a secret in it"
-            place: Path = ("hooks", index, "webhook", "url")
+            place = ("hooks", index, "webhook", "url")
             yield Told(place, Level.WARNING, "inline-secret", sentence, "a receiver can check the signature instead")
+
+
+def _has_port(url: str) -> bool:
+    """Is its port, if it names one, a port?"""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False

@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from orchestrator.characters import has_steering
 from orchestrator.decisions import XaDecisions
 from orchestrator.definitions import Definition, Model, whole_document
 from orchestrator.errors import DefinitionError
@@ -136,7 +138,8 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
     """Any document that is to fit ``model``, with every mistake as a finding."""
     document = _Document(str(path))
     try:
-        data, lines = document.parse(_bytes(path, document))
+        raw = _bytes(path, document)
+        data, lines = document.parse(raw)
     except _Unusable as unusable:
         return Definition(document.file, None, tuple(unusable.findings), Lines())
     try:
@@ -148,7 +151,7 @@ def read_document(path: Path, model: type[Model]) -> Definition[Model]:
             line = lines.at(whole_document(model, data))
             findings = [finding.model_copy(update={"line": line}) for finding in findings]
         return Definition(document.file, None, tuple(findings), lines)
-    return Definition(document.file, value, (), lines)
+    return Definition(document.file, value, (), lines, sha256(raw).hexdigest())
 
 
 def _bytes(path: Path, document: _Document) -> bytes:
@@ -187,7 +190,7 @@ _WORDS: Mapping[
     ),
 }
 _INT_DIGITS_MAX = 18
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class _SafeLoader(yaml.SafeLoader):
@@ -346,8 +349,9 @@ class _Document:
     def _scalar(self, node: yaml.Node) -> Any:
         text, kind = str(node.value), node.tag.removeprefix(_TAG)
         if kind == "str":
-            if _CONTROL.search(text):
-                self._note("a text has a control character, or half of a character", _line(node), "not-text")
+            if has_steering(text) or _HALF.search(text):
+                sentence = "a text has a control character, one that hides or turns the text, or half of a character"
+                self._note(sentence, _line(node), "not-text", "type it anew instead of pasting it")
         elif kind not in _WORDS:
             self._expect_tag(node, "")
         elif not _WORDS[kind][0].match(text):

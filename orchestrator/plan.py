@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import sha256
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,12 +31,34 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Signed(_Strict):
+    """A person's word, signed by a key of theirs: ``key`` names it, ``signature`` is in Base64, ``at`` is when it
+    was said by their clock, whole seconds since the epoch. What is signed is in ``signing``."""
+
+    key: str
+    signature: str
+    at: int
+
+
 class Ruling(_Strict):
-    """A decision and why it was made. ``by`` is a person's account name, or ``policy``."""
+    """A decision and why it was made. ``by`` is what a person is called, or ``policy``; ``account`` and ``uid`` whose
+    process said so, as the system knows it. ``file``: SHA-256 of the file that the decision came from."""
 
     choice: Answer
     reason: str
     by: str
+    account: str = ""
+    uid: int | None = None
+    file: str = ""
+    signed: Signed | None = None
+
+
+class Who(NamedTuple):
+    """Who acts: ``by`` as they want to be called, and whose process it is, as the system knows it."""
+
+    by: str
+    account: str = ""
+    uid: int | None = None
 
 
 class Policy(_Strict):
@@ -80,12 +103,15 @@ class ApprovalRule(_Strict):
     """Four eyes: ``needed`` other people agree to the plan ``within`` seconds of its being asked, or nothing begins.
 
     ``requester`` is the account that asked for the run. ``break_glass``: anybody may begin without, by name and reason.
+    ``signed``: only words count that an approver of the machine's policy has signed; and decisions that are made after
+    the approval take another approver, too. Without it this is a second look, and proves nothing.
     """
 
     needed: int = Field(ge=1)
     within: float = Field(gt=0)
     requester: str
     break_glass: bool = True
+    signed: bool = False
 
 
 class Seen(_Strict):

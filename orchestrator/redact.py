@@ -18,6 +18,7 @@ import shlex
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape, quoteattr
@@ -47,7 +48,7 @@ class Redactor:
         self._lock = threading.Lock()
         self._secrets: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
-        self._forms: frozenset[str] = frozenset()
+        self._halves = _Halves(())
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._secrets)} secrets)"
@@ -58,9 +59,7 @@ class Redactor:
             if secret and secret not in self._secrets:
                 self._secrets = {*self._secrets, secret}
                 self._pattern = _pattern(self._secrets)
-                self._forms = frozenset(
-                    form for one in self._secrets for form in _forms(one) if len(form) > _HALF_MIN
-                )
+                self._halves = _Halves({form for one in self._secrets for form in _forms(one)})
 
     def scrub(self, text: str) -> str:
         """``text`` without secrets. Where two overlap, one mark stands for both, and no rest of either is left."""
@@ -69,7 +68,7 @@ class Redactor:
             return text
         spans = [found.span(1) for found in pattern.finditer(text)]
         if len(text) >= _CUT_FROM:
-            spans = sorted([*spans, *_halves(text, self._forms)])
+            spans = sorted([*spans, *self._halves.spans(text)])
         done, parts = 0, []
         for start, end in _joined(spans):
             parts += [text[done:start], MARK]
@@ -224,20 +223,36 @@ def _pattern(secrets: set[str]) -> re.Pattern[str]:
     return re.compile(f"(?=({'|'.join(forms[form] for form in longest_first)}))")
 
 
-def _halves(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where ``text`` was cut in the middle of a form: the beginning of it before the cut, the end of it behind."""
-    for cut in _BEFORE_A_CUT.finditer(text):
+class _Halves:
+    """The beginnings and ends of forms, by the characters next to a cut: a place where no form could have been cut is
+    left after one look, however many forms there are, so that a text full of cuts is read in one pass."""
+
+    def __init__(self, forms: Iterable[str]) -> None:
+        # What a beginning ends with, and an end begins with; the longest first, since it covers the others.
+        self._before: dict[str, list[tuple[int, str]]] = {}
+        self._behind: dict[str, list[tuple[int, str]]] = {}
         for form in forms:
-            known = range(min(len(form) - 1, cut.start()), _HALF_MIN - 1, -1)
-            length = next((size for size in known if text.startswith(form[:size], cut.start() - size)), 0)
-            if length:
-                yield cut.start() - length, cut.start()
-    for cut in _BEHIND_A_CUT.finditer(text):
-        for form in forms:
-            known = range(len(form) - 1, _HALF_MIN - 1, -1)
-            length = next((size for size in known if text.startswith(form[-size:], cut.end())), 0)
-            if length:
-                yield cut.end(), cut.end() + length
+            for size in range(len(form) - 1, _HALF_MIN - 1, -1):
+                self._before.setdefault(form[size - _HALF_MIN : size], []).append((size, form))
+                start = len(form) - size
+                self._behind.setdefault(form[start : start + _HALF_MIN], []).append((size, form))
+        for listed in (*self._before.values(), *self._behind.values()):
+            listed.sort(key=itemgetter(0), reverse=True)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where ``text`` was cut in the middle of a form: the beginning of it before the cut, the end of it behind."""
+        for cut in _BEFORE_A_CUT.finditer(text):
+            end = cut.start()
+            for size, form in self._before.get(text[max(0, end - _HALF_MIN) : end], ()):
+                if size <= end and text.startswith(form[:size], end - size):
+                    yield end - size, end
+                    break
+        for cut in _BEHIND_A_CUT.finditer(text):
+            start = cut.end()
+            for size, form in self._behind.get(text[start : start + _HALF_MIN], ()):
+                if text.startswith(form[-size:], start):
+                    yield start, start + size
+                    break
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

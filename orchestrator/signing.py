@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -37,6 +38,29 @@ def statement(run: str, seq: int, head: str) -> bytes:
     return f"failover journal head v1\n{run}\n{seq}\n{head}\n".encode()
 
 
+def approval_statement(run: str, plan: str, choice: str, at: int) -> bytes:
+    """The bytes of a word about a plan: the run, the digest of the plan, the choice, and the moment, seconds since the
+    epoch; five lines, each ended by a line feed."""
+    return _lines("failover approval v1", run, plan, choice, str(at))
+
+
+def decision_statement(run: str, plan: str, number: int, choice: str, at: int) -> bytes:
+    """The bytes of an answer to a question of a run: the same, with the number of the record that put the question before
+    the choice. So it is for this question, and for no later one of the same name."""
+    return _lines("failover decision v1", run, plan, str(number), choice, str(at))
+
+
+def is_signable(*fields: str) -> bool:
+    """Can these be fields of a statement? No field may reach into the next one."""
+    return not any("\n" in field for field in fields)
+
+
+def _lines(*fields: str) -> bytes:
+    if not is_signable(*fields):
+        raise DefinitionError("a text of two lines is not signed")
+    return "".join(f"{field}\n" for field in fields).encode()
+
+
 class Signer:
     """Signs heads with the key in ``path``, which is read when it is first needed: looking at runs needs no key."""
 
@@ -47,8 +71,13 @@ class Signer:
 
     def sign(self, run: str, seq: int, head: str) -> Signature:
         """The signature over this head. Raises ``DefinitionError`` for a key that cannot be used, or is not private."""
+        name, value = self.sign_bytes(statement(run, seq, head))
+        return Signature(seq, name, value)
+
+    def sign_bytes(self, text: bytes) -> tuple[str, str]:
+        """The name of the key, and the signature over ``text`` in Base64. Raises ``DefinitionError``."""
         key = self._loaded()
-        return Signature(seq, self._name, b64encode(key.sign(statement(run, seq, head))).decode("ascii"))
+        return self._name, b64encode(key.sign(text)).decode("ascii")
 
     def public(self) -> Ed25519PublicKey:
         """The other half of the key. Raises ``DefinitionError``."""
@@ -73,9 +102,12 @@ class Verifier:
 
     def holds(self, signature: Signature, run: str, head: str) -> bool:
         """Did the named key sign this head?"""
+        return self.has_signed(statement(run, signature.seq, head), signature.key, signature.value)
+
+    def has_signed(self, text: bytes, key: str, signature: str) -> bool:
+        """Did the key of this name sign ``text``? ``signature`` is in Base64."""
         try:
-            value = b64decode(signature.value, validate=True)
-            self._keys[signature.key].verify(value, statement(run, signature.seq, head))
+            self._keys[key].verify(b64decode(signature, validate=True), text)
         except (InvalidSignature, ValueError, KeyError):  # ValueError: it is not Base64
             return False
         return True
@@ -89,36 +121,60 @@ def key_name(key: Ed25519PublicKey) -> str:
 def generate(path: Path) -> tuple[Path, str]:
     """Make a key pair: ``path`` (PKCS #8, PEM, for its owner alone) and ``path.pub``. Returns that and the key's name.
 
-    Never replaces a file. Raises ``DefinitionError``.
+    Both or neither: a key that signs, and whose public half nobody has, would prove nothing. Never replaces a file.
+    Raises ``DefinitionError``.
     """
     key = Ed25519PrivateKey.generate()
     public = path.with_name(f"{path.name}.pub")
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    known = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    for file, content, mode in ((path, secret, 0o600), (public, known, 0o644)):
-        try:
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as out:
+    made: list[Path] = []
+    try:
+        # The private half last: it is what makes this account sign.
+        for file, content, mode in ((public, public_half(key.public_key()).encode(), 0o644), (path, secret, 0o600)):
+            with _new_file(file, mode) as out:
+                made.append(file)
                 out.write(content)
-        except FileExistsError as error:
-            raise DefinitionError(
-                f"{file} is there already; a key is never replaced", hint="name another file"
-            ) from error
-        except OSError as error:
+    except BaseException as error:
+        for file in made:
+            file.unlink(missing_ok=True)
+        if isinstance(error, OSError):
             raise DefinitionError(f"{file} cannot be written: {error.strerror}") from error
+        raise
     return public, key_name(key.public_key())
+
+
+def _new_file(file: Path, mode: int) -> BinaryIO:
+    try:
+        return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb")
+    except FileExistsError as error:
+        raise DefinitionError(
+            f"{file} is there already; a key is never replaced", hint="name another file"
+        ) from error
+
+
+def public_half(key: Ed25519PublicKey) -> str:
+    """What others know a key by: PEM, with its line ends."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
 def load_public(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file. Raises ``DefinitionError``."""
     try:
         with path.open("rb") as file:
-            key = load_pem_public_key(file.read(_KEY_BYTES_MAX))
+            text = file.read(_KEY_BYTES_MAX)
     except OSError as error:
         raise DefinitionError(f"the public key {path} cannot be read: {error.strerror}") from error
+    return read_public(text, str(path))
+
+
+def read_public(text: str | bytes, what: str) -> Ed25519PublicKey:
+    """The public key that is written there, PEM. ``what`` names it. Raises ``DefinitionError``."""
+    try:
+        key = load_pem_public_key(text.encode() if isinstance(text, str) else text)
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise DefinitionError(f"{path} is no public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
+        raise DefinitionError(f"{what} is no public Ed25519 key (PEM)", hint=_HOW_TO_GET_ONE)
     return key
 
 

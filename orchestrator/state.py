@@ -53,7 +53,8 @@ class Run:
             case ev.RunFinished():
                 self.outcome = event.outcome
             case ev.PolicyChanged():
-                self.plan = self.plan.model_copy(update={"policy": event.policy})
+                terms = self.plan.approval if event.approval is None else event.approval
+                self.plan = self.plan.model_copy(update={"policy": event.policy, "approval": terms})
 
     @property
     def is_open(self) -> bool:

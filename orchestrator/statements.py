@@ -11,7 +11,17 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from orchestrator.chain import Link
-from orchestrator.tables import CLAIMS, DELIVERIES, EVENTS, IDEMPOTENCY, INBOX, RUNS, SIGNATURES, SITE_CLAIMS
+from orchestrator.tables import (
+    CLAIMS,
+    DELIVERIES,
+    EVENTS,
+    IDEMPOTENCY,
+    INBOX,
+    POLICIES,
+    RUNS,
+    SIGNATURES,
+    SITE_CLAIMS,
+)
 
 _OF_RUN: sa.BindParameter[str] = sa.bindparam("b_run")
 _OF_EPOCH: sa.BindParameter[int] = sa.bindparam("b_epoch")
@@ -88,6 +98,9 @@ CLAIMS_OF = sa.select(CLAIMS.c.service).where(CLAIMS.c.run == _OF_RUN)
 ADD_CLAIMS = sa.insert(CLAIMS)
 RELEASE_CLAIM = sa.delete(CLAIMS).where(CLAIMS.c.run == _OF_RUN, CLAIMS.c.service == sa.bindparam("b_service"))
 ADD_DELIVERIES = sa.insert(DELIVERIES)
+POLICIES_KEPT = sa.select(POLICIES.c.service, POLICIES.c.policies)
+FORGET_POLICY = sa.delete(POLICIES).where(POLICIES.c.service == sa.bindparam("b_service"))
+KEEP_POLICY = sa.insert(POLICIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
 

@@ -84,6 +84,13 @@ IDEMPOTENCY = sa.Table(
     sa.Column("key", sa.String(200), primary_key=True),
     sa.Column("run", sa.String(64), nullable=False),
 )
+# The approval policies that a service had in the inventories of its runs: an inventory without one does not drop them.
+POLICIES = sa.Table(
+    "policies",
+    METADATA,
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("policies", sa.Text, nullable=False),
+)
 # What the last readiness check of each service found, and when it was last found good. One row a service: what older
 # checks found is nobody's business at three in the morning.
 CHECKS = sa.Table(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -26,6 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from orchestrator.errors import ComputationFailed, DefinitionError
+from orchestrator.interpreter import SAFE_PATH, executable
 from pipeline.faults import spark_faults
 from pipeline.java import find_java
 from pipeline.jvm import end_jvm, jvm_noted, output_to
@@ -115,6 +115,8 @@ class SparkSettings:
             "spark.python.sql.dataFrameDebugging.enabled": "false",
             **(here if self.is_local else {}),
             **({} if self.partitions is None else {"spark.sql.shuffle.partitions": str(self.partitions)}),
+            # Workers of PySpark are started with -m, on whatever machine, in whatever directory.
+            **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
             **_RELIED_ON,
             **self.options,
         }
@@ -141,7 +143,10 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         yield from _remote_session(settings.remote, settings)
         return
     if is_given():
-        yield _with_relied_on(SparkSession.builder.appName(NAME).getOrCreate())
+        session = SparkSession.builder.appName(NAME).getOrCreate()
+        _with_relied_on(session)
+        session.sparkContext.environment.update(SAFE_PATH)  # of its workers: there is no asking for a flag
+        yield session
         return
     with (
         _scratch_in(Path(settings.scratch or tempfile.gettempdir())) as scratch,
@@ -210,16 +215,16 @@ def _scratch_in(place: Path) -> Iterator[Path]:
         remove(scratch)
 
 
-def _with_relied_on(session: SparkSession) -> SparkSession:
+def _with_relied_on(session: SparkSession) -> None:
     for name, value in _RELIED_ON.items():
         session.conf.set(name, value)
-    return session
 
 
 @contextmanager
 def _python_and_java(scratch: Path) -> Iterator[None]:
     """The environment that Spark's own start script reads, and where PySpark meets it; put back as they were."""
-    wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), "PYSPARK_PYTHON": sys.executable}
+    python = {"PYSPARK_PYTHON": executable(), **SAFE_PATH}
+    wanted = {"JAVA_HOME": str(find_java().home_for_spark(scratch)), **python}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     elsewhere, tempfile.tempdir = tempfile.tempdir, str(scratch)

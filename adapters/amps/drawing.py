@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from adapters.amps.report import LEVELS, Level, ValidationReport
+from orchestrator.characters import spelled_out
 from orchestrator.counting import counted
 
 INSTANCES_MAX = 80
@@ -118,7 +119,12 @@ def _topics(count: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return text.replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return spelled_out(text).replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+
+
+def _escaped(text: str) -> str:
+    """As XML, which has no way at all to write most control characters."""
+    return escape(spelled_out(text))
 
 
 def _markers() -> str:
@@ -134,7 +140,7 @@ def _markers() -> str:
 def _svg_arrow(arrow: _Arrow, spots: dict[str, tuple[float, float]]) -> str:
     """A curve that leans to its left, so that the two directions of a pair do not cover each other."""
     (x1, y1), (x2, y2) = spots[arrow.source], spots[arrow.destination]
-    title = f"<title>{escape(f'{arrow.source} → {arrow.destination}: {arrow.label}')}</title>"
+    title = f"<title>{_escaped(f'{arrow.source} → {arrow.destination}: {arrow.label}')}</title>"
     dash = "" if arrow.is_sync else ' stroke-dasharray="6 4"'
     style = f'fill="none" stroke="{arrow.colour}" stroke-width="1.5"{dash} marker-end="url(#m{arrow.colour[1:]})"'
     if arrow.source == arrow.destination:
@@ -153,11 +159,11 @@ def _svg_box(name: str, group: str, x: float, y: float) -> str:
     width = max(60.0, 8.0 * len(name) + 16)
     title = f"{name}, group {group}" if group else name
     return (
-        f"<g aria-label={quoteattr(title)}><title>{escape(title)}</title>"
+        f"<g aria-label={quoteattr(spelled_out(title))}><title>{_escaped(title)}</title>"
         f'<rect x="{x - width / 2:.1f}" y="{y - 15:.1f}" width="{width:.1f}" height="30" rx="5" '
         'fill="#eceff1" stroke="#37474f"/>'
-        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{escape(name)}</text>'
+        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{_escaped(name)}</text>'
         f'<text x="{x:.1f}" y="{y + 30:.1f}" text-anchor="middle" font-size="10" fill="#546e7a">'
-        f"{escape(group)}</text>"
+        f"{_escaped(group)}</text>"
         "</g>"
     )

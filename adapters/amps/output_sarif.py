@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from adapters.amps.report import Level, Spot, ValidationFinding, ValidationReport
 from adapters.amps.rules import RULES, Rule
+from orchestrator.characters import json_escaped
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -31,7 +32,7 @@ def sarif(report: ValidationReport, *, base: Path | None = None) -> str:
         "results": [_result(finding, index[finding.check], base) for finding in report.findings],
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_escaped(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -5,15 +5,14 @@ The same finding for many topics of one link is one entry. Never decides anythin
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from adapters.amps.report import LEVELS, Level, PlanStep, Suggestion, ValidationFinding, ValidationReport
+from orchestrator.characters import spelled_out
 from orchestrator.counting import counted
 
 _TOPICS_SHOWN = 5
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _HEAD = ("LEVEL", "CHECK", "LINK", "TOPIC")
 
 
@@ -27,12 +26,8 @@ def table(report: ValidationReport, *, width: int = 110, details: bool = True) -
     if report.plan_refused is not None:
         lines += [f"ROLLING PLAN: none. {report.plan_refused}", ""]
     lines.append(_summary(report))
-    return "\n".join(_CONTROL.sub(_spelled_out, line) for line in lines) + "\n"
-
-
-def _spelled_out(found: re.Match[str]) -> str:
-    """A name may hold line ends and worse: none of them makes a line of its own or steers a terminal."""
-    return found[0].encode("unicode_escape").decode("ascii")
+    # A name may hold line ends and worse: none of them makes a line of its own or steers a terminal.
+    return "\n".join(map(spelled_out, lines)) + "\n"
 
 
 def _findings(findings: Sequence[ValidationFinding], *, width: int, details: bool) -> Iterator[str]:

@@ -13,7 +13,6 @@ import select
 import selectors
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Any
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
+from orchestrator.interpreter import isolated
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
 # Seconds that a guardian may take to begin; the time of what it runs begins then.
@@ -46,7 +46,7 @@ class Ended:
 def run(argv: Sequence[str], environment: Mapping[str, str], *, timeout_s: float, clock: Clock) -> Ended:
     """Run ``argv`` with exactly this environment, in the root directory. Raises ``OSError`` when it cannot begin."""
     guardian = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_GUARDIAN)],
+        isolated(str(_GUARDIAN)),
         bufsize=0,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -13,6 +13,7 @@ from adapters.ssh.terminal import Dialect
 SOLACE = Dialect(
     prompt=re.compile(r"(?P<name>[^\s<>#()]+)(?:\((?P<mode>[^)]*)\))?(?P<sign>[>#]) ?"),
     pager=re.compile(r"---Press any key to continue, or .q. to quit---"),
-    question=re.compile(r"\(y/n\)\s*\??\s*$", re.IGNORECASE),
+    # Each run of blanks can be taken in one way only, so that a line full of them is read in one pass.
+    question=re.compile(r"\(y/n\)[ \t\r]*(?:\?[ \t\r]*)?\Z", re.IGNORECASE),
     setup=("no paging",),
 )

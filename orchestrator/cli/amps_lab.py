@@ -39,7 +39,8 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     world = amps_world(wish.directory / WORLD_FILE, tools.clock, assumed, sync=wish.sync)
     world.afflict(faults)
     ports = kept_ports(wish.directory)
-    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=AmpsLogin())
+    login = AmpsLogin()
+    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=login)
     with ExitStack() as stack:
         stack.callback(world.close)
         stack.enter_context(lab)
@@ -48,7 +49,7 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
         show("SIMULATED  the lab is up:")
         for one in world.layout.instances:
             show(f"  {one.site_name}  {one.name}  http://{lab.origin(one.name)}/amps/instance.json")
-        show(f"The password of {AmpsLogin().username} is in {lab.password_file}.")
+        show(f"The password of {login.username} is in {lab.password_file}.")
         show("Try, in another terminal:")
         show(f"  failover check --inventory {wish.inventory}")
         show(f"  failover controlled --inventory {wish.inventory} --service {SERVICE}")

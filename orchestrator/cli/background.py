@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
 from orchestrator.cli.approving import break_the_glass
-from orchestrator.cli.leading import new_run_name
+from orchestrator.cli.leading import keep_policy, new_run_name
 from orchestrator.cli.planning import recordable
 from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import say, show, show_json
-from orchestrator.cli.wiring import Tools, user_name
+from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.interpreter import module, same_code
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from orchestrator.state import fold
@@ -50,7 +50,8 @@ def begin(
     with closing(tools.journal()) as journal:
         with tools.adapters(plan):
             pass
-        created = ev.RunCreated(plan=plan, by=user_name(), version=VERSION)
+        keep_policy(tools, journal, plan)
+        created = ev.RunCreated(plan=plan, version=VERSION, **tools.who()._asdict())
         lease, _ = create_run(journal, tools.clock, new_run_name(tools.clock.now()), created, key=key)
         if break_glass is not None:
             stored = fold(journal.records(lease.run)).plan
@@ -85,7 +86,8 @@ def _start(run: str, log: Path) -> subprocess.Popen[bytes]:
     """The other process: the same program, in a session of its own, with its own place for what it prints."""
     with log.open("ab") as paper:
         return subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.cli", "resume", run, "--json"],
+            module("orchestrator.cli", "resume", run, "--json"),
+            env=same_code(),
             stdin=subprocess.DEVNULL,
             stdout=paper,
             stderr=paper,

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from orchestrator import events as ev
+from orchestrator.characters import STEERING
 from orchestrator.cli.terminal import say
 from orchestrator.counting import amount
 from orchestrator.runbook import Answer
@@ -47,14 +48,14 @@ class TerminalDesk:
 
     def __init__(
         self,
-        by: str,
+        who: ev.Who,
         quiet: Callable[[bool], None],
         run: Run,
         *,
         stdin: TextIO | None = None,
         outage: Callable[[str], str] = lambda lane: "",
     ) -> None:
-        self._by, self._outage, self._family = by, outage, run.plan.runbook.family
+        self._who, self._outage, self._family = who, outage, run.plan.runbook.family
         self._stdin = stdin or sys.stdin
         self._quiet = quiet  # tells the screen to leave the terminal alone while somebody types
         self._open: dict[_Key, ev.GateOpened] = {
@@ -85,7 +86,7 @@ class TerminalDesk:
             reason = None if chosen is None else self._reason(chosen, lane, gate)
             if chosen is None or reason is None:
                 return None
-            return ev.Ruling(choice=chosen, reason=reason, by=self._by)
+            return ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
         finally:
             self._quiet(False)
 
@@ -100,6 +101,9 @@ class TerminalDesk:
     def _reason(self, chosen: Answer, lane: str, gate: ev.GateOpened) -> str | None:
         self._say_outage(lane)
         while (reason := self._answer("reason", lane, gate)) is not None:
+            if STEERING.search(reason):
+                say("  a reason is one line of plain text, without keys such as arrows")
+                continue
             if reason or chosen in ("wait", "retry", "stop"):
                 return reason or "no reason given"
             say(f"  {chosen} is recorded with its reason; please give one")

@@ -19,7 +19,7 @@ from orchestrator.cli.exploring import (
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
-from orchestrator.findings import Finding, Level, worst
+from orchestrator.findings import Finding, Level, first_of, worst
 from orchestrator.lint import lint
 from orchestrator.lint_inventory import lint_adapters
 from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
@@ -107,7 +107,7 @@ def lint_inventory_file(file: Path, *, as_json: bool) -> int:
 
 
 def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: bool = False) -> int:
-    for finding in findings:
+    for finding in first_of(findings):
         if as_json:
             show_json(finding.model_dump(mode="json"))
         else:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from orchestrator import events as ev
+from orchestrator.cli.approving import HOW_TO_SIGN, signature_of
 from orchestrator.cli.finding import find_open_run
 from orchestrator.cli.leading import lead_again
 from orchestrator.cli.planning import as_asked
 from orchestrator.cli.terminal import show, show_json
-from orchestrator.cli.wiring import Tools, user_name
+from orchestrator.cli.wiring import Tools
+from orchestrator.decide.approve import alone
 from orchestrator.errors import DefinitionError
+from orchestrator.hearing import question_number
 from orchestrator.journal import Journal
 from orchestrator.lease import is_led, leader
 from orchestrator.reports.abort import has_answered, verdict_on_abort
 from orchestrator.reports.document import RunReport
 from orchestrator.reports.report import build
+from orchestrator.signing import decision_statement
 from orchestrator.state import Run, fold
 
 # How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
@@ -59,9 +64,9 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
         run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
         if not _is_led(tools, journal, run_name):
-            asked = ev.AbortAsked(by=user_name(), reason=reason)
+            asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
             return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
-        journal.ask(run_name, {"kind": "abort", "by": user_name(), "reason": reason})
+        journal.ask(run_name, {"kind": "abort", "reason": reason, **said_by(tools)})
         report = _await_answer(tools, journal, run_name)
         row, now = journal.row(run_name), tools.clock.now()
         waits = "the process that leads it was asked, and its lease is over"
@@ -97,12 +102,12 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
     journal = tools.journal()
     try:
         run_name = find_open_run(journal, name, "decide")
-        run = fold(journal.records(run_name))
+        records = list(journal.records(run_name))
+        run = fold(records)
         asked = _asked(run_name, run, decision)
-        for service in asked:
-            request = {"kind": "decide", "lane": service, "gate": decision.gate, "choice": decision.choice}
-            item = {} if decision.item is None else {"item": decision.item}
-            journal.ask(run_name, {**request, "reason": decision.reason, "by": user_name(), **item})
+        requests = [_signed(tools, run_name, run, records, decision, service) for service in asked]
+        for request in requests:
+            journal.ask(run_name, request)
         words = f"{decision.choice} for {', '.join(asked)}"
         if _is_led(tools, journal, run_name):
             _tell(run_name, run, f"the process that leads it was told: {words}", asked, as_json)
@@ -111,6 +116,34 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
         return 0
     finally:
         journal.close()
+
+
+def _signed(
+    tools: Tools, name: str, run: Run, records: Sequence[ev.Record], decision: Decision, service: str
+) -> dict[str, str]:
+    """The answer for one service as a request; signed where the run takes signed words. Raises ``DefinitionError`` for
+    one that would not count."""
+    request = {"kind": "decide", "lane": service, "gate": decision.gate, "choice": decision.choice}
+    item = {} if decision.item is None else {"item": decision.item}
+    request |= {"reason": decision.reason, "host": socket.gethostname(), **said_by(tools), **item}
+    if run.plan.approval is None or not run.plan.approval.signed:
+        return request
+    gate = run.lanes[service].open_gate(decision.gate, decision.item)
+    assert gate is not None  # it is one of those that ask
+    at, approvers = int(tools.clock.now()), tools.approvers()
+    number = question_number(records, service, gate)
+    signature = signature_of(tools, decision_statement(name, run.plan.digest, number, decision.choice, at), at)
+    signer = approvers.account_of(signature.get("key", ""))
+    why = alone(run.plan, run.approvals, decision.choice, signer)
+    if why and approvers.policy is not None:
+        raise DefinitionError(why, hint=f"from an account of theirs: failover decide …; {HOW_TO_SIGN}")
+    return {**request, **signature}
+
+
+def said_by(tools: Tools) -> dict[str, str]:
+    """Who leaves a request, as the texts that a request consists of."""
+    who = tools.who()
+    return {"by": who.by, "account": who.account, "uid": str(who.uid)}
 
 
 def _asked(name: str, run: Run, decision: Decision) -> list[str]:

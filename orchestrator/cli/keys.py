@@ -1,12 +1,28 @@
-"""``failover runs keygen``: a pair of keys to sign the record with."""
+"""``failover runs keygen``: a pair of keys to sign the record and one's own words with."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.cli.terminal import show, show_json
+from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.cli.wiring import SIGNING_KEY, SIGNING_VARIABLE, Tools
-from orchestrator.signing import generate
+from orchestrator.errors import DefinitionError
+from orchestrator.signing import Signer, generate, key_name, public_half
+
+
+def show_public(tools: Tools, path: Path | None, *, as_json: bool) -> None:
+    """The public half of the key at ``path``, or of the one that signs for this account, as others are to be given it.
+
+    Raises ``DefinitionError`` where there is none, or none that can be used.
+    """
+    signer = tools.signer() if path is None else Signer(path)
+    if signer is None:
+        raise DefinitionError("this account has no signing key", hint="`failover runs keygen` makes one")
+    key = signer.public()
+    if as_json:
+        show_json({"key": key_name(key), "public": public_half(key)})
+    else:
+        show_document(public_half(key).rstrip())
 
 
 def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:

@@ -11,17 +11,20 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from orchestrator import events as ev
-from orchestrator.cli.approving import break_the_glass
+from orchestrator.approval import APPROVAL_GATE
+from orchestrator.approvers import Approvers
+from orchestrator.cli.approving import break_the_glass, terms_of
 from orchestrator.cli.desk import TerminalDesk
 from orchestrator.cli.outcome import show_result
 from orchestrator.cli.outgoing import hooks_of, telling
 from orchestrator.cli.planning import recordable
 from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
-from orchestrator.cli.wiring import Tools, user_name
+from orchestrator.cli.wiring import Tools
 from orchestrator.engine import Engine, Observer
 from orchestrator.errors import FailoverError, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
+from orchestrator.kept_policies import keep, replace
 from orchestrator.lease import Lease, create_run, service_key, take
 from orchestrator.position import Positions
 from orchestrator.reports.abort import verdict_on_abort
@@ -51,15 +54,16 @@ def lead_new(
         # Sessions first: a wrong password or host key must not leave a run behind.
         with tools.adapters(plan):
             pass
+        keep_policy(tools, journal, plan)
         now = tools.clock.now()
-        created = ev.RunCreated(plan=recordable(plan), by=user_name(), version=VERSION)
+        created = ev.RunCreated(plan=recordable(plan), version=VERSION, **tools.who()._asdict())
         lease, writer = create_run(journal, tools.clock, new_run_name(now), created, key=key)
         record = ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created)
         # What people agree to is what is stored: read again, in case a free text in it was redacted on its way.
         run = begin(record) if plan.approval is None else fold(journal.records(lease.run))
         if break_glass is not None:
             break_the_glass(tools, journal, lease.run, run.plan, break_glass)
-        leader = _Leader(tools, journal, lease, writer, run, plan, as_json=as_json)
+        leader = _Leader(tools, journal, lease, writer, run, plan, as_json=as_json, approvers=tools.approvers())
         return leader.lead(first=record)
     finally:
         journal.close()
@@ -75,22 +79,60 @@ def lead_again(
     policy: ev.Policy | None = None,
     abort: ev.AbortAsked | None = None,
 ) -> int:
-    """Go on with run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible."""
+    """Go on with run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible, which takes
+    nobody else."""
+    approvers = tools.approvers()
+    terms = None if abort is not None else terms_of(approvers, run.plan, _requester(tools, journal, name))
     tools.ask_secrets(run.plan)
     keys = {service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled}
     lease, writer = take(journal, tools.clock, name, keys)
     # Nobody else can have written between reading and taking, or the records are read once more.
     if writer.seq != run.seq:
         run = fold(journal.records(name))
-    leader = _Leader(tools, journal, lease, writer, run, run.plan, as_json=as_json)
+    leader = _Leader(tools, journal, lease, writer, run, run.plan, as_json=as_json, approvers=approvers, terms=terms)
     return leader.lead(policy=policy, abort=abort)
+
+
+def keep_policy(tools: Tools, journal: Journal, plan: ev.Plan) -> None:
+    """Before a run of ``plan`` is recorded: its inventory's approval policy is its services' from now on."""
+    if not tools.is_rehearsal:
+        keep(journal, plan)
+
+
+def _requester(tools: Tools, journal: Journal, name: str) -> str:
+    """Whose account planned the run; records of before accounts were recorded do not tell."""
+    created = next(iter(journal.records(name))).event
+    return created.account if isinstance(created, ev.RunCreated) and created.account else tools.account
+
+
+class _PolicyKeeper:
+    """Once people have agreed to a plan, its services have its inventory's approval policy, and no former one."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __call__(self, record: ev.Record, run: Run) -> None:
+        event = record.event
+        is_plan = isinstance(event, ev.GateDecided) and event.gate == APPROVAL_GATE and record.lane is None
+        if is_plan and isinstance(event, ev.GateDecided) and event.ruling.choice == "approve":
+            replace(self._journal, run.plan)
 
 
 class _Leader:
     """One process leading one run. ``plan`` is the run's, with the secrets that its record does not have."""
 
     def __init__(
-        self, tools: Tools, journal: Journal, lease: Lease, writer: Writer, run: Run, plan: ev.Plan, *, as_json: bool
+        self,
+        tools: Tools,
+        journal: Journal,
+        lease: Lease,
+        writer: Writer,
+        run: Run,
+        plan: ev.Plan,
+        *,
+        as_json: bool,
+        approvers: Approvers,
+        terms: ev.ApprovalRule | None = None,
     ) -> None:
         self._tools, self._journal, self._lease, self._run = tools, journal, lease, run
         self._as_json = as_json
@@ -99,11 +141,12 @@ class _Leader:
         for record in journal.records(lease.run):
             self._positions.take(record)
         self._screen = self._make_screen(attended)
-        desk = TerminalDesk(user_name(), self._screen.quiet, run, outage=self._outage) if attended else None
+        desk = TerminalDesk(tools.who(), self._screen.quiet, run, outage=self._outage) if attended else None
         self._hooks = hooks_of(tools, plan, lease.run)
         # The positions first: the others show them.
         observers: list[Observer] = [lambda record, _: self._positions.take(record)]
-        observers += [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
+        observers += [] if desk is None else [desk]
+        observers += [self._screen, self._hooks, _PolicyKeeper(journal)]
         fleet = tools.make_fleet(plan, lease, desk)
         self._engine = Engine(
             journal,
@@ -112,10 +155,11 @@ class _Leader:
             run,
             fleet,
             tools.clock,
-            by=user_name(),
-            account=tools.account,
+            **tools.who()._asdict(),
             attended=attended,
             observers=observers,
+            approvers=approvers,
+            approval=terms,
         )
 
     def _make_screen(self, attended: bool) -> Screen:

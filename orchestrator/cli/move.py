@@ -58,7 +58,9 @@ def controlled(
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    policy = policy_of(xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json)
+    policy = policy_of(
+        xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who()
+    )
     plan = make_plan(
         tools, Wish(runbook or fitting(tools, "controlled"), inventory, vpn or (), everything, pair, source, policy)
     )

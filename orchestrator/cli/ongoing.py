@@ -42,8 +42,8 @@ def resume(
 
     tools = tools_of(context)
     attended = is_attended() and not as_json
-    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=attended)
-    # With decisions at hand an operator is asked about the others; with no operator there the run stops at them as before.
+    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=attended, who=tools.who())
+    # With decisions at hand an operator is asked about the others; with no operator the run stops at them as before.
     asks = attended and xa not in (None, "stop", "revert")
     raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=asks, as_json=as_json))
 
@@ -112,6 +112,9 @@ def approve(
         typer.Option("--break-glass", metavar="REASON", help="Let it begin without the approvals; recorded."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan and ask.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show the whole plan, with every command, and say nothing about it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Agree to the plan of a run that waits for it.
@@ -120,14 +123,21 @@ def approve(
 
     \b
     Examples:
+      failover approve 20261120-0305 --show
       failover approve 20261120-0305 --reason "change 4711"
       failover approve --deny --reason "not before the market closes"
       failover approve last --break-glass "nobody else can be reached"
     """
-    from orchestrator.cli.approving import Word, approve_run
+    from orchestrator.cli.approving import Word, approve_run, show_run
     from orchestrator.cli.wiring import checked_text
     from orchestrator.cli.wiring import tools as tools_of
 
+    if show:
+        if deny or yes or reason or break_glass is not None:
+            raise DefinitionError(
+                "--show says nothing about the plan, so nothing goes with it but the run and --json"
+            )
+        raise typer.Exit(show_run(tools_of(context), run, as_json=as_json))
     if deny and break_glass is not None:
         raise DefinitionError("--deny and --break-glass contradict each other")
     if break_glass is not None and not break_glass.strip():

@@ -15,7 +15,8 @@ from orchestrator.errors import FailoverError
 from orchestrator.journal import Journal
 from orchestrator.reports.abort import AbortVerdict
 from orchestrator.reports.advice import advice
-from orchestrator.reports.document import ApprovalReport, LaneReport, RunReport
+from orchestrator.reports.approval import ApprovalReport
+from orchestrator.reports.document import LaneReport, RunReport
 from orchestrator.reports.words import direction, nobody
 
 _LANES_IN_FULL = 20
@@ -125,7 +126,8 @@ def _rows(lanes: Sequence[LaneReport], report: RunReport) -> Iterator[str]:
 
 def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
     for one in approval.given:
-        yield f"  approved by {one.by} on {one.host} at {one.at}" + (f": {one.reason}" if one.reason else "")
+        worth = f", signed by key {one.key}" if one.key else ", not signed"
+        yield f"  approved by {one.by} on {one.host} at {one.at}{worth}" + (f": {one.reason}" if one.reason else "")
     for one in approval.refused:
         yield f"  does not count: {one.by} on {one.host} at {one.at}: {one.reason}"
     decision = approval.decision

@@ -12,7 +12,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
 from orchestrator.fitted import fitted
 from orchestrator.lint import lint
-from orchestrator.loader import load_decisions, read_runbook
+from orchestrator.loader import read_decisions, read_runbook
 from orchestrator.probing import with_reachability
 from orchestrator.runbook import Choice, Runbook, Side
 from orchestrator.site import Inventory, Pair, Site
@@ -122,9 +122,10 @@ def recordable(plan: ev.Plan) -> ev.Plan:
 
 
 def policy_of(
-    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool, *, attended: bool
+    xa: str | None, on_bridge_loss: str | None, on_stall: str | None, fail_fast: bool, *, attended: bool, who: ev.Who
 ) -> ev.Policy:
-    """The decisions made beforehand on the command line."""
+    """The decisions made beforehand on the command line. ``who`` types it: decisions of a file have its name, the hash of
+    what it said, and their account."""
     on_gate: dict[str, Choice] = {}
     for gate, choice in (("bridge-lost", on_bridge_loss), ("drain-stalled", on_stall)):
         if choice is not None:
@@ -135,7 +136,7 @@ def policy_of(
     if xa in ("stop", "revert"):
         on_gate["xa"] = "stop" if xa == "stop" else "revert"
     elif xa not in (None, "ask"):
-        transactions = _decisions(Path(xa))
+        transactions = _decisions(Path(xa), who)
     return ev.Policy(on_gate=on_gate, transactions=transactions, fail_fast=fail_fast)
 
 
@@ -173,11 +174,10 @@ def _choice(gate: str, text: str) -> Choice:
     return choices[text]
 
 
-def _decisions(path: Path) -> dict[str, ev.Ruling]:
-    decisions = load_decisions(path)
+def _decisions(path: Path, who: ev.Who) -> dict[str, ev.Ruling]:
+    read = read_decisions(path)
     rulings: dict[str, ev.Ruling] = {}
-    for entry in decisions.decisions:
-        decided = decisions.decide(entry.xid)
-        if decided is not None:
-            rulings[entry.xid] = ev.Ruling(choice=decided[0], reason=decided[1], by=f"file {path.name}")
+    for xid, (choice, reason) in read.result().decided().items():
+        from_file = ev.Who(f"file {path.name}", who.account, who.uid)
+        rulings[xid] = ev.Ruling(choice=choice, reason=reason, file=read.digest, **from_file._asdict())
     return rulings

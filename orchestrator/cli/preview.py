@@ -149,7 +149,8 @@ def _headline(plan: ev.Plan, what: str) -> Iterator[str]:
     rule = plan.approval
     if rule is not None:
         people = "1 other person" if rule.needed == 1 else f"{rule.needed} other people"
-        yield f"  begins only once {people} approved it, within {format_duration(rule.within)}: failover approve"
+        worth = "" if rule.signed else " (a second look: their words are not signed)"
+        yield f"  begins only once {people} approved it, within {format_duration(rule.within)}: failover approve{worth}"
 
 
 def _checked(tools: Tools, plan: ev.Plan) -> Iterator[str]:

@@ -25,7 +25,7 @@ from orchestrator.position import Positions
 from orchestrator.reports.advice import named
 from orchestrator.reports.document import Alarm, LaneReport, OpenQuestion, RunDocument, RunReport
 from orchestrator.reports.report import build, run_and_report
-from orchestrator.reports.words import direction, sentence
+from orchestrator.reports.words import called, direction, sentence
 from orchestrator.state import Run
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -81,7 +81,7 @@ def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:
         show_json(document.model_dump(mode="json"))
         return
     by = f", led by {leader(row, now)}" if document.led else f", last led by {document.last_led_by}"
-    show(f"run {name}, started {report.started_at} by {report.by}{by}")
+    show(f"run {name}, started {report.started_at} by {called(report)}{by}")
     for line in report_lines(document, is_led=document.led):
         show(line)
     for lane in report.lanes if len(report.lanes) == 1 else ():

@@ -156,6 +156,9 @@ def make_key(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="The private key; default: in the state directory.")
     ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make nothing: print the public half of the key that is there.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a pair of keys to sign the record with.
@@ -166,8 +169,9 @@ def make_key(
     Examples:
       failover runs keygen
       failover runs keygen /etc/failover/signing.key
+      failover runs keygen --public
     """
-    from orchestrator.cli.keys import make_keys
+    from orchestrator.cli.keys import make_keys, show_public
     from orchestrator.cli.wiring import tools as tools_of
 
-    make_keys(tools_of(context), file, as_json=as_json)
+    (show_public if public else make_keys)(tools_of(context), file, as_json=as_json)

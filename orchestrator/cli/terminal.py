@@ -1,7 +1,8 @@
 """Where words go: results to stdout, progress and errors to stderr. Knows whether a person is there.
 
-Nothing leaves through here as it came: secrets are replaced, and control characters (which a device or a slip of the
-keyboard may have put into a text) are spelled out, so that no text can move the cursor or pass for another line.
+Nothing leaves through here as it came: secrets are replaced, and characters that steer a terminal or hide (which a device
+or a slip of the keyboard may have put into a text) are spelled out, so that no text can move the cursor or pass for
+another one; in JSON they are escaped.
 Progress that nobody can read any more is no error; a result that cannot be written is ``OutputLost``.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -18,9 +18,9 @@ from typing import Any, Protocol, TextIO
 
 import typer
 
+from orchestrator.characters import json_escaped, spelled_out
 from orchestrator.errors import OutputLost
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NARROWEST = 40
 
 
@@ -55,11 +55,7 @@ def redact_with(redactor: Redactor) -> None:
 
 def presentable(text: str) -> str:
     """``text`` on one line, without secrets and without anything that would steer a terminal."""
-    return _CONTROL.sub(_spelled_out, _Door.redactor.scrub(text))
-
-
-def _spelled_out(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+    return spelled_out(_Door.redactor.scrub(text))
 
 
 def say(text: str) -> None:
@@ -90,13 +86,13 @@ def show_stored(data: Any) -> None:
 
     Raises ``OutputLost``.
     """
-    _put(json.dumps(data, ensure_ascii=False))
+    _put(json_escaped(json.dumps(data, ensure_ascii=False)))
 
 
 def show_json(data: Any) -> None:
     """One JSON value on one line, on stdout. Raises ``OutputLost``."""
     # Secrets are replaced in the texts of the data: replaced in a line, one that looks like a number would break it.
-    _put(json.dumps(_Door.redactor.scrub_data(data), separators=(",", ":"), ensure_ascii=False))
+    _put(json_escaped(json.dumps(_Door.redactor.scrub_data(data), separators=(",", ":"), ensure_ascii=False)))
 
 
 def say_error(sentence: str, *, hint: str = "") -> None:

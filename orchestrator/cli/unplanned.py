@@ -162,7 +162,7 @@ def restore(
 
     tools = tools_of(context)
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
-    policy = policy_of(xa, None, None, begin.fail_fast, attended=is_attended() and not begin.as_json)
+    policy = policy_of(xa, None, None, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who())
     if spool == "lost":
         only_for(family, SOLACE, "--spool lost")
     if bootstrap:
@@ -220,7 +220,9 @@ def failback(
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    policy = policy_of(xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json)
+    policy = policy_of(
+        xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who()
+    )
     if accept_risk is not None:
         policy = accepting(policy, {"unsafe-return": "accept"}, accept_risk)
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator import events as ev
 from orchestrator.cli.sessions import reading_only
-from orchestrator.cli.wiring import Tools
+from orchestrator.cli.wiring import Tools, checked_text
 from orchestrator.contract import Failure
 from orchestrator.decide.approve import RISK_GATE
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
@@ -36,7 +36,7 @@ def unfenced_policy(attest: str | None, reason: str | None, *, fail_fast: bool, 
 
 def accepting(policy: ev.Policy, answers: Mapping[str, Choice], why: str | None) -> ev.Policy:
     """The policy with these answers made beforehand too, and ``why``."""
-    reasons = dict.fromkeys(answers, why) if why else {}
+    reasons = dict.fromkeys(answers, checked_text(why, "the reason")) if why else {}
     return policy.model_copy(
         update={"on_gate": {**policy.on_gate, **answers}, "reasons": {**policy.reasons, **reasons}}
     )

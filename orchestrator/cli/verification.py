@@ -23,10 +23,11 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
-from orchestrator.events import RunCreated
+from orchestrator.events import ApprovalGiven, ApprovalRule, PolicyChanged, RunCreated
 from orchestrator.journal import Journal
 
 if TYPE_CHECKING:
+    from orchestrator.approvers import Approvers
     from orchestrator.signing import Verifier
 
 State = Literal["unsigned", "signed", "not checked"]
@@ -40,11 +41,13 @@ _LINE_MAX = 16 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Doubts:
     """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
-    without one is bad. ``head``: number and hash of a record, as they were noted earlier."""
+    without one is bad. ``head``: number and hash of a record, as they were noted earlier. ``approvers``: who may sign an
+    approval, where this machine knows it."""
 
     trusted: Verifier | None
     is_demanded: bool
     head: tuple[int, str] | None = None
+    approvers: Approvers | None = None
 
 
 NO_DOUBTS = Doubts(None, False)
@@ -74,7 +77,13 @@ def verify(
         raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
     if file is None and name is not None and Path(name).is_file():
         file = Path(name)
-    doubts = Doubts(_trusted(tools, keys), bool(keys), None if head is None else _parse_head(head))
+    known = tools.approvers()
+    doubts = Doubts(
+        _trusted(tools, keys),
+        bool(keys),
+        None if head is None else _parse_head(head),
+        None if known.policy is None else known,
+    )
     bad = 0
     for verdict in [verify_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
         bad += bool(verdict.problem)
@@ -211,13 +220,17 @@ def _in_words(at: float) -> str | None:
 
 def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
     """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
-    run, signed = "", ""
+    run, signed, rule = "", "", None
     try:
         for run, link in source:
             verdict.records, verdict.head = link.seq, link.hash
             event = read_event(run, link)
             if isinstance(event, RunCreated):
-                verdict.simulated = event.plan.simulated
+                verdict.simulated, rule = event.plan.simulated, event.plan.approval
+            elif isinstance(event, PolicyChanged):
+                rule = event.approval or rule
+            elif isinstance(event, ApprovalGiven):
+                _see_signed(doubts.approvers, rule, run, link, event)
             if source.signature is not None and source.signature.seq == link.seq:
                 signed = link.hash
             if doubts.head is not None and doubts.head[0] == link.seq and doubts.head[1] != link.hash:
@@ -230,6 +243,17 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
     except JournalCorrupt as error:
         verdict.problem = str(error)
     return verdict
+
+
+def _see_signed(
+    approvers: Approvers | None, rule: ApprovalRule | None, run: str, link: Link, given: ApprovalGiven
+) -> None:
+    """An approval of a plan that takes signed words has a signature; where the policy is known, of the approver that it
+    names."""
+    if rule is None or not rule.signed:
+        return
+    if given.signed is None or (approvers is not None and not approvers.has_agreed(run, given)):
+        raise JournalCorrupt(f"run {run}: record {link.seq}: the approval by {given.by} is not signed by an approver")
 
 
 def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, doubts: Doubts) -> None:

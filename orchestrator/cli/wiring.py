@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import getpass
 import os
 import pwd
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator import events as ev
+from orchestrator.characters import STEERING, spelled_out
 from orchestrator.cli.discretion import scrub_free_texts
+from orchestrator.cli.journal_place import JOURNAL_VARIABLE as JOURNAL_VARIABLE
+from orchestrator.cli.journal_place import PROVE_IT, is_ours_alone, make_private, passwords_of, safe_url
 from orchestrator.cli.references import asks_somebody
 from orchestrator.cli.terminal import is_attended, redact_with, say
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.contract import Adapter, Permit, Setting
 from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted, Unreachable
+from orchestrator.plan import Who
 from orchestrator.probing import REACHABILITY
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
@@ -29,12 +31,12 @@ from orchestrator.site import Inventory
 if TYPE_CHECKING:
     import typer
 
+    from orchestrator.approvers import Approvers
     from orchestrator.fleet import Desk, Fleet
     from orchestrator.journal import Journal
     from orchestrator.signing import Signer
 
 STATE_VARIABLE = "FAILOVER_STATE"
-JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
 INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
 USER_VARIABLE = "FAILOVER_USER"
 SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
@@ -49,7 +51,9 @@ class Tools:
     """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
 
     ``is_rehearsal``: the record is private to this process, whatever the environment says; ``keeps_records``: it stays
-    when the process ends. ``account``: whose process this is, as the system knows it.
+    when the process ends. ``account`` and ``uid``: whose process this is, as the system knows it. ``policy_file``: the
+    approval policy of another program than ours, a test's for one; None: the one place where root keeps it, which no
+    option and no variable changes.
     """
 
     state: Path
@@ -60,6 +64,8 @@ class Tools:
     is_rehearsal: bool = False
     keeps_records: bool = True
     account: str = field(default_factory=lambda: account_name())
+    uid: int = field(default_factory=os.getuid)
+    policy_file: Path | None = None
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
@@ -68,17 +74,24 @@ class Tools:
         scrub = scrub_free_texts(self.secrets.redactor.scrub)
         url = self._journal_url
         if not url:
-            _make_private(self._journal_file)
+            make_private(self._journal_file)
             return Journal.at(self._journal_file, scrub=scrub, signer=self.signer())
-        for password in _passwords_of(url):
+        for password in passwords_of(url):
             self.secrets.redactor.learn(password)
+        opened = safe_url(url, os.environ)
         try:
-            return Journal(url, scrub=scrub, signer=self.signer())
+            return Journal(opened, scrub=scrub, signer=self.signer())
+        except JournalUnavailable as error:
+            raise (error if opened == url else JournalUnavailable(str(error), hint=PROVE_IT)) from error
         except ImportError as error:
             raise DefinitionError(
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
                 hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
             ) from error
+
+    def who(self) -> Who:
+        """Who acts, for the record: as they want to be called, and whose process this is."""
+        return Who(user_name(), self.account, self.uid)
 
     @property
     def has_journal(self) -> bool:
@@ -103,6 +116,14 @@ class Tools:
         from orchestrator.signing import Signer
 
         return Signer(path)
+
+    def approvers(self) -> Approvers:
+        """The approval policy of this machine, and whose signed words count by it. Raises ``DefinitionError``."""
+        from orchestrator.approvers import POLICY_FILE, Approvers, load_policy
+
+        if self.policy_file is None:
+            return Approvers(load_policy(POLICY_FILE))
+        return Approvers(load_policy(self.policy_file, owner=os.getuid()))
 
     def inventory(self, path: Path | None) -> Inventory:
         """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
@@ -248,36 +269,24 @@ def user_name() -> str:
     if named:
         return checked_text(named, USER_VARIABLE)
     try:
-        return getpass.getuser()
+        return checked_text(getpass.getuser(), "the name of the account")
     except (KeyError, OSError):  # an account without a name, as containers have
         return f"uid {os.getuid()}"
 
 
 def checked_text(text: str, what: str) -> str:
-    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all."""
+    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all, or has characters
+    that would make it look like another one."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise DefinitionError(f"{what} is not valid UTF-8 text") from None
-    return text
-
-
-def _passwords_of(url: str) -> list[str]:
-    """The passwords in a database's URL: it may also stand among its parameters. Raises ``DefinitionError`` for a URL
-    that would be taken apart within a password, a piece of which would then be in some error."""
-    from urllib.parse import parse_qs, unquote, urlsplit
-
-    try:
-        parts = urlsplit(url)
-        is_one = parts.netloc.count("@") <= 1 and (parts.port is None or parts.port >= 0)
-    except ValueError:
-        is_one = False
-    if not is_one:
+    if STEERING.search(text):
         raise DefinitionError(
-            f"{JOURNAL_VARIABLE} is not the URL of a database",
-            hint="postgresql+psycopg://user:password@host:port/database, where a password has %40 for @ and %3A for :",
+            f"{what} has a character that controls a terminal, hides, or turns the text: {spelled_out(text)}",
+            hint="type it on one line, instead of pasting it",
         )
-    return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
+    return text
 
 
 def _state_directory() -> Path:
@@ -290,7 +299,7 @@ def _state_directory() -> Path:
         path = user_state_path("failover")
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        is_ours = _is_ours_alone(path)
+        is_ours = is_ours_alone(path)
     except OSError as error:
         raise JournalUnavailable(
             f"the state directory {path} cannot be used: {error.strerror}",
@@ -302,36 +311,3 @@ def _state_directory() -> Path:
             hint=f"make it yours alone (chmod 700 {path}), in a folder where others cannot put another in its place",
         )
     return path
-
-
-def _is_ours_alone(path: Path) -> bool:
-    """Can nobody else write into this directory, or put another in its place? Raises ``OSError``."""
-    real = path.resolve()
-    found = real.stat()
-    is_owned = {path.lstat().st_uid, found.st_uid} == {os.getuid()}
-    above = (folder.stat().st_mode for folder in {*path.absolute().parents, *real.parents})
-    is_in_place = all(not mode & stat.S_IWOTH or mode & stat.S_ISVTX for mode in above)
-    return is_owned and is_in_place and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _make_private(path: Path) -> None:
-    """Create the file readable by its owner only, before a library creates it readable by all.
-
-    The library follows links, also those in place of the files that it keeps beside it: none is let through.
-    """
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        try:
-            found = os.fstat(handle)
-        finally:
-            os.close(handle)
-        for end in ("-wal", "-shm", "-journal"):
-            if path.with_name(path.name + end).is_symlink():
-                raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-            raise OSError(errno.EPERM, "it is no file that only we can write")
-    except OSError as error:
-        raise JournalUnavailable(
-            f"the journal {path} cannot be opened: {error.strerror}",
-            hint="mend the cause (disk full? read-only? a link?); nothing was sent",
-        ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator import events as ev
-from orchestrator.approval import APPROVAL_GATE, Approvals
+from orchestrator.approval import APPROVAL_GATE, Approvals, signed_in, who_in
 from orchestrator.counting import counted
 from orchestrator.decide.gates import answer, opened
 from orchestrator.decide.judge import fresh, judge_one, patience
@@ -20,6 +20,10 @@ RISK_CHOICES: tuple[Choice, ...] = ("accept", "stop")
 _BOTH: tuple[Side, ...] = ("source", "target")
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
+# Answers that give up a guarantee, or cannot be taken back.
+GRAVE: frozenset[Answer] = frozenset({"escalate", "commit", "rollback", "waive", "attest", "accept"})
+# How far clocks of bastions may be apart, seconds: a word that was said long before the question is about another one.
+_SKEW = 120
 
 
 def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool) -> Next:
@@ -72,31 +76,77 @@ def seek(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...
         return ()
     if sought is None:
         return (_question(plan, rule, now),)
-    if sought.plan != plan.digest:
+    if sought.plan != asked_about(plan, sought).digest:
         return (_withdrawn(),)
     if len(approvals.given) >= sought.needed:
         names = ", ".join(one.by for one in approvals.given)
-        return (_decided("approve", f"{len(approvals.given)} of {sought.needed} agreed", names),)
+        return (_decided("approve", f"{len(approvals.given)} of {sought.needed} agreed", ev.Who(names)),)
     if now >= sought.expires_at:
-        return (_decided("deny", f"{len(approvals.given)} of {sought.needed} agreed in time", "policy"),)
+        return (_decided("deny", f"{len(approvals.given)} of {sought.needed} agreed in time", ev.Who("policy")),)
     return ()
 
 
-def hear(plan: ev.Plan, approvals: Approvals, request: Mapping[str, str], now: float) -> tuple[ev.Event, ...]:
+def asked_about(plan: ev.Plan, sought: ev.ApprovalSought) -> ev.Plan:
+    """The plan that people are asked about: as it is, or with other decisions."""
+    return plan if sought.policy is None else plan.model_copy(update={"policy": sought.policy})
+
+
+def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float) -> ev.GateOpened:
+    """Ask people about other decisions for a run that they have agreed to; until they agree, the former ones hold."""
+    return _question(plan, rule, now, policy)
+
+
+def hear(
+    plan: ev.Plan, approvals: Approvals, request: Mapping[str, str], now: float, *, signer: str = ""
+) -> tuple[ev.Event, ...]:
     """What follows from somebody's word about the plan: ``choice``, ``by``, ``host``, ``reason``, and ``plan``, the
-    digest of what they saw. None when nothing is asked any more."""
+    digest of what they saw. ``signer``: the approver whose signature over it was found good. None when nothing is asked
+    any more."""
     sought, choice = approvals.sought, request["choice"]
-    by, host, reason = request["by"], request.get("host", ""), request.get("reason", "")
-    if plan.approval is None or sought is None:
+    who, host, reason = who_in(request), request.get("host", ""), request.get("reason", "")
+    rule = plan.approval
+    if rule is None or sought is None:
         return ()
+    if rule.signed and choice in ("approve", "deny"):
+        why = _unsigned(rule, sought, request, now, signer)
+        if why:
+            return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
+    signed = signed_in(request) if rule.signed and signer == who.by else None
     if choice == "deny":
-        return (_decided("deny", reason, by),)
-    why = "it came too late" if now >= sought.expires_at else _objection(plan.approval, approvals, sought, request)
+        return (_decided("deny", reason, who, signed),)
+    why = "it came too late" if now >= sought.expires_at else _objection(rule, approvals, sought, request)
     if why:
-        return (ev.ApprovalRefused(by=by, host=host, why=why),)
+        return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
     if choice == "break-glass":
-        return (_decided("break-glass", reason, by),)
-    return (ev.ApprovalGiven(by=by, host=host, plan=sought.plan, reason=reason),)
+        return (_decided("break-glass", reason, who, signed),)
+    return (ev.ApprovalGiven(host=host, plan=sought.plan, reason=reason, signed=signed, **who._asdict()),)
+
+
+def _unsigned(
+    rule: ev.ApprovalRule, sought: ev.ApprovalSought, request: Mapping[str, str], now: float, signer: str
+) -> str:
+    """Why a word that has to be signed does not count, or empty."""
+    signed = signed_in(request)
+    if signed is None:
+        return "it is not signed, and this plan takes words that an approver has signed"
+    if signer != request["by"]:
+        whose = f"it is signed by {signer}" if signer else "no approver has a key that fits its signature"
+        return f"it says that it is of {request['by']}, and {whose}"
+    if not sought.expires_at - rule.within - _SKEW <= signed.at <= now + _SKEW:
+        return "it was signed at another time than this was asked, by the clock it was signed with"
+    return ""
+
+
+def alone(plan: ev.Plan, approvals: Approvals, choice: str, signer: str) -> str:
+    """Why ``choice``, an answer to a question of a run that people have agreed to, is not one person's to give; empty
+    where it is. ``signer``: the approver who signed it, if one did."""
+    rule = plan.approval
+    if rule is None or not rule.signed or choice not in GRAVE or approvals.is_glass_broken:
+        return ""
+    if not signer:
+        return f"{choice} takes an approver besides who leads the run, and was not agreed to with the plan"
+    stake = approvals.stake_of(rule.requester, signer)
+    return f"{signer} {stake}; {choice} takes another approver" if stake else ""
 
 
 def why_denied(approvals: Approvals) -> str:
@@ -121,24 +171,25 @@ def _objection(
         return "" if request.get("reason", "").strip() else "the glass is broken for a reason, or not at all"
     if request["choice"] != "approve":
         return f"{request['choice']} is no answer to this"
-    if by == rule.requester:
-        return f"{by} asked for this run; somebody else has to approve it"
-    if by in approvals.changers:
-        return f"{by} changed the decisions of this run; somebody else has to approve it"
+    stake = approvals.stake_of(rule.requester, by)
+    if stake:
+        return f"{by} {stake}; somebody else has to approve it"
     if by in (one.by for one in approvals.given):
         return f"{by} has approved it already"
     return ""
 
 
-def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float) -> ev.GateOpened:
+def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float, policy: ev.Policy | None = None) -> ev.GateOpened:
     people = "approval by another person" if rule.needed == 1 else f"approvals by {rule.needed} other persons"
+    what = "the plan needs" if policy is None else "other decisions than those that were agreed to need"
+    sought = ev.ApprovalSought(needed=rule.needed, plan="", expires_at=now + rule.within, policy=policy)
     return ev.GateOpened(
         gate=APPROVAL_GATE,
         step="",
         choices=("approve", "deny", *(("break-glass",) if rule.break_glass else ())),
         unattended="deny",
-        why=f"the plan needs {people} within {format_duration(rule.within)}",
-        approval=ev.ApprovalSought(needed=rule.needed, plan=plan.digest, expires_at=now + rule.within),
+        why=f"{what} {people} within {format_duration(rule.within)}",
+        approval=sought.model_copy(update={"plan": asked_about(plan, sought).digest}),
     )
 
 
@@ -146,5 +197,6 @@ def _withdrawn() -> ev.GateWithdrawn:
     return ev.GateWithdrawn(gate=APPROVAL_GATE, why="the plan was changed, so what was said about it is void")
 
 
-def _decided(choice: Answer, reason: str, by: str) -> ev.GateDecided:
-    return ev.GateDecided(gate=APPROVAL_GATE, step="", ruling=ev.Ruling(choice=choice, reason=reason, by=by))
+def _decided(choice: Answer, reason: str, who: ev.Who, signed: ev.Signed | None = None) -> ev.GateDecided:
+    ruling = ev.Ruling(choice=choice, reason=reason, signed=signed, **who._asdict())
+    return ev.GateDecided(gate=APPROVAL_GATE, step="", ruling=ruling)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator import events as ev
 from orchestrator.readings import Role
+from orchestrator.reports.approval import ApprovalReport, DecisionReport
 
 
 class _Strict(BaseModel):
@@ -26,44 +27,6 @@ class StepReport(_Strict):
     status: StepStatus
     seconds: float | None = None
     note: str = ""
-
-
-class DecisionReport(_Strict):
-    """A decision: on which gate (and item), what, by whom, why, and how many messages were at risk then, if known.
-
-    ``seconds``: from the question to the answer; None for what was decided before it was asked.
-    """
-
-    gate: str
-    item: str | None
-    choice: str
-    by: str
-    reason: str
-    at_risk: int | None = None
-    seconds: float | None = None
-
-
-class SaidReport(_Strict):
-    """What one person said about the plan: ``by`` on ``host`` at ``at`` (UTC); ``reason``, or why it does not count."""
-
-    by: str
-    host: str
-    at: str
-    reason: str
-
-
-class ApprovalReport(_Strict):
-    """Four eyes. ``plan`` is the digest that was asked about, ``needed`` how many other people had to agree before
-    ``expires_at``. ``is_waiting``: people are still thinking. ``decision``: what came of it."""
-
-    needed: int
-    requester: str
-    plan: str | None = None
-    expires_at: str | None = None
-    is_waiting: bool = False
-    given: tuple[SaidReport, ...] = ()
-    refused: tuple[SaidReport, ...] = ()
-    decision: DecisionReport | None = None
 
 
 class GapReport(_Strict):
@@ -157,6 +120,8 @@ class RunReport(_Strict):
     target: str
     simulated: bool
     by: str
+    account: str
+    uid: int | None
     status: str
     outcome: ev.Outcome | None
     exit_code: int

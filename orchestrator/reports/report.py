@@ -14,13 +14,12 @@ from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.position import FRESH_S, Course, courses_of
 from orchestrator.reports.alarms import alarms_of
+from orchestrator.reports.approval import ApprovalStory, DecisionReport, decision_of
 from orchestrator.reports.document import (
-    ApprovalReport,
     BothActiveReport,
     DecisionReport,
     GapReport,
     LeftBehind,
-    SaidReport,
     StepReport,
     StepStatus,
 )
@@ -38,38 +37,6 @@ EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.ESCALATED: 9,
 }
 UNFINISHED_EXIT_CODE = 6
-
-
-class _ApprovalStory:
-    """What people said about the plan, and when; nothing if nobody had to be asked."""
-
-    def __init__(self, plan: ev.Plan) -> None:
-        rule = plan.approval
-        self.report = None if rule is None else ApprovalReport(needed=rule.needed, requester=rule.requester)
-        self._asked_at = 0.0
-
-    def take(self, event: ev.Event, at: float) -> None:
-        if self.report is not None:
-            self.report = self.report.model_copy(update=self._changes(self.report, event, at))
-
-    def _changes(self, report: ApprovalReport, event: ev.Event, at: float) -> dict[str, object]:
-        match event:
-            case ev.GateOpened() if event.approval is not None:
-                self._asked_at = at
-                until, digest = iso(event.approval.expires_at), event.approval.plan
-                return {"plan": digest, "expires_at": until, "is_waiting": True, "given": (), "decision": None}
-            case ev.ApprovalGiven():
-                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.reason)
-                return {"given": (*report.given, said)}
-            case ev.ApprovalRefused():
-                said = SaidReport(by=event.by, host=event.host, at=iso(at), reason=event.why)
-                return {"refused": (*report.refused, said)}
-            case ev.GateDecided():
-                return {"is_waiting": False, "decision": decision_of(event, seconds=round(at - self._asked_at, 3))}
-            case ev.GateWithdrawn() | ev.RunFinished():
-                return {"is_waiting": False}
-            case _:
-                return {}
 
 
 class _LaneStory:
@@ -169,20 +136,6 @@ class _LaneStory:
         )
 
 
-def decision_of(event: ev.GateDecided, *, seconds: float | None, at_risk: int | None = None) -> DecisionReport:
-    """A decision as it is reported."""
-    said = event.ruling
-    return DecisionReport(
-        gate=event.gate,
-        item=event.item,
-        choice=said.choice,
-        by=said.by,
-        reason=said.reason,
-        at_risk=at_risk,
-        seconds=seconds,
-    )
-
-
 def build(records: Iterable[ev.Record]) -> RunReport:
     """The report of the run whose ``records`` these are, from ``run.created`` on."""
     return run_and_report(records)[1]
@@ -196,7 +149,7 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
     assert isinstance(first.event, ev.RunCreated)
     plan = run.plan
     stories = {service: _LaneStory(plan, service, course) for service, course in courses_of(plan).items()}
-    approval = _ApprovalStory(plan)
+    approval = ApprovalStory(plan)
     for record in stream:
         run.fold(record)
         if record.lane is not None:
@@ -212,6 +165,8 @@ def run_and_report(records: Iterable[ev.Record]) -> tuple[state.Run, RunReport]:
         target=plan.target,
         simulated=plan.simulated,
         by=first.event.by,
+        account=first.event.account,
+        uid=first.event.uid,
         status=run.status,
         outcome=run.outcome,
         exit_code=UNFINISHED_EXIT_CODE if run.outcome is None else EXIT_CODES[run.outcome],

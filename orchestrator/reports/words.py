@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.counting import amount, counted
@@ -64,18 +66,42 @@ def both_active(plan: ev.Plan) -> str:
     return f"BOTH SITES ACTIVE: {plan.source} and {plan.target} were both read active"
 
 
+class Acted(Protocol):
+    """Whatever says who did it."""
+
+    @property
+    def by(self) -> str: ...
+
+    @property
+    def account(self) -> str: ...
+
+    @property
+    def uid(self) -> int | None: ...
+
+
+def called(one: Acted) -> str:
+    """Who it was: as they are called, and whose account that was where it is called otherwise."""
+    if one.account in ("", one.by):
+        return one.by
+    return f"{one.by} (account {one.account}{'' if one.uid is None else f', uid {one.uid}'})"
+
+
 def _of_run(event: ev.Event) -> str:
     match event:
         case ev.RunCreated():
             plan = event.plan
             way = direction(plan.runbook.runbook, plan.source, plan.target)
-            return f"planned by {event.by}: {plan.runbook.runbook}, {way}"
+            return f"planned by {called(event)}: {plan.runbook.runbook}, {way}"
         case ev.RunStarted():
-            return f"led by {event.by}" if event.epoch == 1 else f"taken over by {event.by} (epoch {event.epoch})"
+            return (
+                f"led by {called(event)}"
+                if event.epoch == 1
+                else f"taken over by {called(event)} (epoch {event.epoch})"
+            )
         case ev.RunPaused():
             return f"paused: {event.reason}"
         case ev.PolicyChanged():
-            return f"decisions changed by {event.by}"
+            return f"decisions changed by {called(event)}"
         case ev.ObserverFailed():
             return f"watching failed, the run goes on: {event.observer}: {event.text}"
         case ev.RunFinished():
@@ -155,9 +181,9 @@ def _ended(event: ev.ActionEnded) -> str:
 def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
     match event:
         case ev.LaneResumed():
-            return f"resumed by {event.by}; everything is read anew"
+            return f"resumed by {called(event)}; everything is read anew"
         case ev.AbortAsked():
-            return f"abort asked by {event.by}" + (f": {event.reason}" if event.reason else "")
+            return f"abort asked by {called(event)}" + (f": {event.reason}" if event.reason else "")
         case ev.AbortDeclined():
             return f"abort declined: {event.reason}"
         case ev.GuardBroke():
@@ -184,11 +210,11 @@ def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
             return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
         case ev.GateDecided():
             item = f"{event.item}: " if event.item else ""
-            return f"decided by {event.ruling.by}: {item}{event.ruling.choice} ({event.ruling.reason})"
+            return f"decided by {called(event.ruling)}: {item}{event.ruling.choice} ({event.ruling.reason})"
         case ev.ApprovalGiven():
-            return f"approved by {event.by} on {event.host}" + (f": {event.reason}" if event.reason else "")
+            return f"approved by {called(event)} on {event.host}" + (f": {event.reason}" if event.reason else "")
         case ev.ApprovalRefused():
-            return f"the word of {event.by} on {event.host} does not count: {event.why}"
+            return f"the word of {called(event)} on {event.host} does not count: {event.why}"
         case ev.GateWithdrawn():
             return f"no decision needed any more: {event.why}"
         case _:

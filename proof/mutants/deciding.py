@@ -11,7 +11,7 @@ import orchestrator.decide
 import orchestrator.decide.gates
 import orchestrator.decide.items
 import orchestrator.decide.judge
-import orchestrator.engine
+import orchestrator.hearing
 from orchestrator import events as ev
 from orchestrator.decide.judge import Verdict
 from orchestrator.decide.moves import Next, say
@@ -224,7 +224,7 @@ DECIDING = (
         "a decision is followed and not recorded",
         (
             (orchestrator.decide.gates, "follow", _unrecorded),
-            (orchestrator.engine, "follow", _unrecorded),
+            (orchestrator.hearing, "follow", _unrecorded),
         ),
     ),
     Mutant(

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.context import BaseContext
 
+from orchestrator.interpreter import safe_children
 from proof.promises import Broken
 from proof.simulation.draw import draw
 from proof.simulation.night import play
@@ -94,7 +95,7 @@ def play_many(seeds: Sequence[int], kinds: Sequence[Kind], *, jobs: int = 1) -> 
         for batch in batches:
             yield play_seeds(batch, kinds)
         return
-    with ProcessPoolExecutor(jobs, mp_context=_context()) as workers:
+    with safe_children(), ProcessPoolExecutor(jobs, mp_context=_context()) as workers:
         yield from workers.map(play_seeds, batches, [kinds] * len(batches))
 
 

@@ -106,10 +106,17 @@ def terminal(text: str) -> None:
     SOLACE.lines("x" * (ANSWER_BYTES_MAX // 4) + text * (ANSWER_BYTES_MAX // 4 // len(text)))
 
 
+def question(text: str) -> None:
+    """The text where a question of the device's would be, far longer than the line that is looked at."""
+    SOLACE.question.search(text * (1_000_000 // len(text)) + "x")
+    SOLACE.pager.search(text * (1_000_000 // len(text)) + "x")
+
+
 def scrubbed(text: str) -> None:
     """A long text, with a secret to look for."""
     redactor = Redactor()
-    redactor.learn("C4nary/+Tweet-5ongbird")
+    for secret in ("C4nary/+Tweet-5ongbird", "pä ss/w+ö&r<d>\"'$`\\;%41", "a b  c'd\"e"):
+        redactor.learn(secret)
     redactor.scrub(text * (200_000 // len(text)) + "x")
 
 
@@ -246,7 +253,11 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str | None]] = {
     "terminal-erase-back": (lambda at: terminal("\b\b\bx\x1b[2K"), None),
     "terminal-return": (lambda at: terminal("\rx\x1b[K"), None),
     "terminal-escapes": (lambda at: terminal("\x1b[0"), None),
+    "terminal-question": (lambda at: question("(y/n)" + " " * 999_995), None),
+    "terminal-questions": (lambda at: question("(y/n) ? "), None),
     "redact-blanks": (lambda at: scrubbed(" "), None),
+    "redact-dots": (lambda at: scrubbed("…"), None),
+    "redact-halves-cut": (lambda at: scrubbed("C4nary/+Tweet-5ongbir…"), None),
     "redact-cuts": (lambda at: scrubbed(" […] "), None),
     "redact-halves": (lambda at: scrubbed("C4nary/+Tweet-5ongbir"), None),
     "cli-prompts": (lambda at: cli("ny1> "), "UnreadableReply"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.fixtures import make_bench as make_bench
 from tests.cli.shell import Shell
 
 

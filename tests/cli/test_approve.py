@@ -211,18 +211,13 @@ def test_a_no_is_not_asked_about(make_bench: Callable[..., Bench]) -> None:
 @pytest.mark.realtime
 def test_the_plan_is_shown(make_bench: Callable[..., Bench]) -> None:
     """Law: what is agreed to is named: procedure, direction, services, steps, decisions made beforehand, digest."""
-    from orchestrator.cli.approving import what_is_asked
-    from orchestrator.state import fold
-
     bench = make_bench()
     process = bench.start(*MOVE, "--approve-by", "1", "--on-bridge-loss", "escalate")
     line_with(process, WAITS)
-    journal = Tools(bench.folder / "state", SystemClock(), SecretStore(None), Registry()).journal()
-    [row] = journal.runs()
-    run = fold(journal.records(row.run))
-    journal.close()
-    shown = "\n".join(what_is_asked(row.run, run))
-    for words in (f"asked for by {account_name()}", "ny to nj: V", "point of no return", run.plan.digest):
+    shown = bench.here("approve", "--show").out
+    digest = bench.here("approve", "--show", "--json").result["digest"]
+    for words in (f"asked for by {account_name()}", "source: ny", "target: nj", "services: V", "point of no return"):
         assert words in shown
-    assert "decided beforehand on bridge-lost: escalate" in shown
+    for words in ("decided beforehand on bridge-lost: escalate", f"plan {digest}", "a second look"):
+        assert words in shown
     process.kill()

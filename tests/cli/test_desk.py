@@ -53,7 +53,7 @@ def person() -> Iterator[Person]:
 def a_desk(person: Person, *gates: ev.GateOpened) -> TerminalDesk:
     """The desk of a process that goes on with a run in which these questions are open."""
     lane = replace(Lane("Trading"), gates=gates)
-    return TerminalDesk("ann", lambda yes: None, Run(a_plan(), lanes={"Trading": lane}), stdin=person.stdin)
+    return TerminalDesk(ev.Who("ann"), lambda yes: None, Run(a_plan(), lanes={"Trading": lane}), stdin=person.stdin)
 
 
 def test_a_question_is_answered(person: Person, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ NAMES = frozenset(
         # who and what
         *("by", "version", "device", "observer", "run", "pair", "source", "target", "services", "notes", "canary"),
         "service",
-        *("account", "requester", "host", "plan"),
+        *("account", "requester", "host", "plan", "file", "key", "signature"),
         # the lifecycle and the vocabulary
         *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect"),
         *("on", "reading", "action", "args", "undo", "on_gate", "transactions"),

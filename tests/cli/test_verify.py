@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,20 @@ def test_a_signed_run(shell: Shell) -> None:
     shell("runs", "export", "--output", "run.jsonl")
     assert shell("runs", "verify", "--file", "run.jsonl", "--key", made["public"]).code == 0
     assert "PRIVATE" not in shell.folder.joinpath("run.jsonl").read_text()
+
+
+def test_the_public_half_is_printed(shell: Shell) -> None:
+    """Law: `--public` prints what others are to be given, of the key that signs or of a named one; it makes none."""
+    missing = shell("runs", "keygen", "--public")
+    assert (missing.code, missing.complaint) == (2, "this account has no signing key")
+    made = shell("runs", "keygen", "--json").values[0]
+    shown = shell("runs", "keygen", "--public")
+    assert (shown.code, shown.out) == (0, Path(made["public"]).read_text())
+    assert shell("runs", "keygen", made["private"], "--public", "--json").values == [
+        {"key": made["key"], "public": shown.out}
+    ]
+    assert shell("runs", "keygen", "nowhere", "--public").code == 2
+    assert not Path("nowhere").exists()
 
 
 def test_an_unsigned_run(shell: Shell) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator import events as ev
+from orchestrator.approvers import Approvers
 from orchestrator.contract import Adapter
 from orchestrator.engine import Engine, Observer
 from orchestrator.fleet import Desk, Fleet, InlineFleet
@@ -74,6 +75,8 @@ class Lead:
         policy: ev.Policy | None = None,
         abort: ev.AbortAsked | None = None,
         account: str = "",
+        approvers: Approvers | None = None,
+        approval: ev.ApprovalRule | None = None,
     ) -> Run:
         adapters: dict[Side, Adapter] = {side: self.wrap(site) for side, site in self.pair.adapters().items()}
         if self.fuse is not None:
@@ -92,6 +95,8 @@ class Lead:
             account=account,
             attended=attended,
             observers=observers,
+            approvers=approvers,
+            approval=approval,
         )
         return self.engine.run(policy=policy, abort=abort)
 

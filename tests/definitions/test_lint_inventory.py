@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.contract import Adapter
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Level
+from orchestrator.findings import Finding, Level, first_of
 from orchestrator.lint_inventory import lint_adapters
 from orchestrator.loader import load_inventory, read_inventory
 from orchestrator.registry import Registry
@@ -173,7 +173,9 @@ def test_a_site_whose_family_nobody_names(write: Write) -> None:
     """Law: what no command will know is said on the day, for each site of it."""
     definition = read_inventory(write(TEXT))
     assert definition.value is not None
-    found = lint_adapters(definition.value, lambda site: a_kind("set_backbone", "fence", family=""))
+    found = lint_adapters(
+        definition.value, lambda site: a_kind("set_backbone", "fence", family=""), Registry().shared
+    )
     assert [(one.level, one.code) for one in found] == [(Level.WARNING, "family-unknown")] * 2
 
 
@@ -204,3 +206,16 @@ def test_an_adapter_that_nobody_offers_is_found(write: Write) -> None:
     assert (found.code, found.line) == ("adapter-unusable", 3)
     assert "no adapter is called 'mok'" in found.message
     assert "did you mean mock?" in found.hint
+
+
+def test_one_mistake_is_not_told_thirty_thousand_times(write: Write) -> None:
+    """Law: of very many findings those that matter most are shown, a hundred, and the last line counts the others; the
+    level of the whole is that of all of them."""
+    services = "\n".join(f"      - 'a{number};'" for number in range(3_000))
+    findings = read_inventory(write(TEXT.replace("    services: [A]", f"    services:\n{services}"))).findings
+    assert len(findings) == 3_000
+    notes = [Finding(level=Level.NOTE, code="n", message="n")] * 200
+    shown = first_of([*notes, *findings])
+    assert [one.code for one in shown] == ["bad-name"] * 100 + ["more-findings"]
+    assert shown[-1].message == "3,100 more findings not shown"
+    assert first_of(notes[:100]) == notes[:100]

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -312,6 +313,63 @@ def test_half_a_secret_where_a_text_was_cut(size: int) -> None:
     for text in (long + begun, f"{long}{begun}… (code 7)", f"{long} […] {ended} {long}"):
         assert begun.strip() in text or ended.strip() in text
         assert re.findall("corre|horse", redactor.scrub(text)) == []
+
+
+@given(
+    st.text(alphabet="ab1 ", min_size=5, max_size=9),
+    st.lists(st.sampled_from(["…", " […] ", "a", "b", "1", "ab1a", " ", "x"]), max_size=40),
+)
+@example("aaaaa", ["a"] * 20 + ["…"] + ["a"] * 20)
+@example("ab1ab", ["ab1a", "…", "b", "1", "ab1a", " ", "…"])
+def test_no_half_is_left_at_any_cut(secret: str, pieces: list[str]) -> None:
+    """Law: wherever a text was cut, what stands before it does not end with a beginning of the secret, and what stands
+    behind it does not begin with an end of it, of four characters or more."""
+    scrubbed = _redactor(secret).scrub("x" * 180 + "".join(pieces))
+    for size in range(4, len(secret)):
+        before = rf"(?<!\s){re.escape(secret[:size])}(?<!\s)\s*(?:\[?…|\Z)"
+        assert not re.search(before, scrubbed), (scrubbed, secret[:size])
+        if not secret[-size].isspace():
+            assert not re.search(rf"…\]?\s*{re.escape(secret[-size:])}", scrubbed), (scrubbed, secret[-size:])
+
+
+def steps(redactor: Redactor, text: str) -> int:
+    """How many calls it takes to scrub ``text``, those into Python's own library too."""
+    counted = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        redactor.scrub(text)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@pytest.mark.parametrize("text", ["…", " […] ", "C4nary/+Tweet-5ongbir…", "…+Tweet-5ongbird", "C4na", " ", "x"])
+def test_many_cuts_are_one_pass(text: str) -> None:
+    """Law: how long it takes grows with the text and not with the number of secrets and their forms beside it: no more
+    than a few steps for each character, whatever a device or a command prints."""
+    redactor = _redactor(NASTY, "C4nary/+Tweet-5ongbird", "a b  c'd\"e", "plainword")
+    length = 4_000
+    assert steps(redactor, text * (length // len(text))) <= 12 * length
+
+
+# Three bytes that base64 writes with its two signs, which the URL-safe alphabet has otherwise (RFC 4648, section 5).
+@pytest.mark.parametrize("secret", ["??>>??>>??", "~~>>~~??~~>>", "\u00fb\u00ff\u00fb\u00ff\u00fb\u00ff"])
+@pytest.mark.parametrize("before", ["", "a", "ab", "admin:"])
+def test_both_alphabets_of_base64(secret: str, before: str) -> None:
+    """Law: a secret is known in the URL-safe alphabet too, alone and inside a longer text, where the two differ."""
+    raw = f"{before}{secret}{before}".encode()
+    plain, safe = base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()
+    assert plain != safe
+    for encoded in (plain, safe, plain.rstrip("="), safe.rstrip("=")):
+        scrubbed = _redactor(secret).scrub(f"Authorization: {encoded} end")
+        assert MARK in scrubbed
+        left = scrubbed.removeprefix("Authorization: ").removesuffix(" end").replace(MARK, "")
+        assert len(left) <= 4 * len(before) + 4
 
 
 def test_a_short_text_is_not_cut() -> None:

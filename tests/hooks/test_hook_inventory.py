@@ -103,6 +103,16 @@ def test_mistakes_have_their_line(write: Write, old: str, new: str, line: int, s
         load_inventory(path)
 
 
+@pytest.mark.parametrize("port", [0, 65_536, 99_999])
+@pytest.mark.parametrize("host", ["https://pager.example.com", "https://[::1]", "http://127.0.0.1"])
+def test_a_port_that_is_none(write: Write, host: str, port: int) -> None:
+    """Law: a port out of range is found beforehand, and not when there is something to tell."""
+    url = f"{host}:{port}/in"
+    found = findings(write(GOOD.replace("https://pager.example.com/in/T0KEN?team=ops", url)))
+    assert [one[0] for one in found] == [10]
+    assert "is none" in found[0][1] and found[0][2] == "it is 1 to 65535"
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -7,7 +7,9 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ from orchestrator.journal import Journal
 from orchestrator.site import Hook
 from orchestrator.state import Run, begin
 from tests.core.scripted import ScriptedPair
-from tests.hooks.hooking import RUN, Scripted, a_hook, a_webhook, an_office, lines_of, plan_with, record
+from tests.hooks.hooking import RUN, Recorded, Scripted, a_hook, a_webhook, an_office, lines_of, plan_with, record
 
 pytestmark = pytest.mark.realtime
 
@@ -250,6 +252,53 @@ def test_a_journal_that_cannot_be_opened_ends_no_run(journal: Journal, clock: Vi
     assert run.outcome is ev.Outcome.DONE
     assert made.wait(20)
     assert made.ended_by("web").startswith("the journal could not be opened")
+
+
+class Interrupted(Outbox):
+    """An outbox that is read, and then something happens before the reader can look at anything else."""
+
+    def __init__(self, journal: Journal, between: Callable[[], None]) -> None:
+        super().__init__(journal)
+        self._between: Callable[[], None] | None = between
+
+    def after(self, run: str, seq: int) -> Sequence[Mapping[str, Any]]:
+        lines = super().after(run, seq)
+        if not lines and self._between is not None:
+            between, self._between = self._between, None
+            between()
+        return lines
+
+
+@dataclass(frozen=True)
+class InterruptedOffice(Office):
+    """Gives out such outboxes."""
+
+    between: Callable[[], None] = lambda: None
+
+    def outbox(self) -> Outbox:
+        return Interrupted(self.open_journal(), self.between)
+
+
+def test_what_is_recorded_while_a_hook_ends_is_told(journal: Journal, clock: VirtualClock, path: Path) -> None:
+    """Law: a record that comes after a hook has read everything, and right before it is told to finish, is told by this
+    process: nobody else may lead this run for hours."""
+    poster = Scripted()
+    recorded = record(journal, clock, plan_with(a_webhook(on=["step.done"])))
+    recorded.add(ev.StepDone(step="a"))
+    plain = an_office(path, clock, poster=poster)
+
+    def between() -> None:
+        late = Recorded(Journal.at(path), clock, recorded.lease, recorded.writer)
+        late.add(ev.StepDone(step="b"))
+        late.journal.close()
+        hooks.finish(10.0)
+
+    office = InterruptedOffice(**{one.name: getattr(plain, one.name) for one in fields(plain)}, between=between)
+    hooks = Hooks(office, RUN, [a_webhook(on=["step.done"])], simulated=True)
+    hooks.start()
+    assert hooks.wait(20)
+    assert [json.loads(body)["data"]["event"]["step"] for _, body, _ in poster.posts] == ["a", "b"]
+    assert list(owed(Outbox(journal))) == []
 
 
 def test_a_resumed_run_goes_on_where_it_was(journal: Journal, clock: VirtualClock, path: Path) -> None:

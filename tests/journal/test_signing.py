@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DefinitionError
-from orchestrator.signing import Signer, Verifier, generate, load_public, statement
+from orchestrator.signing import Signer, Verifier, generate, key_name, load_public, public_half, statement
 
 
 def test_a_pair_of_keys(tmp_path: Path) -> None:
@@ -60,6 +60,30 @@ def test_a_key_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="is there already"):
         generate(tmp_path / "link")
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("in_the_way", ["key", "key.pub"])
+def test_both_halves_or_neither(tmp_path: Path, in_the_way: str) -> None:
+    """Where one half cannot be written nothing is: no key signs whose public half nobody has, and a second attempt in a
+    clean place succeeds."""
+    (tmp_path / in_the_way).write_text("what was here before")
+    with pytest.raises(DefinitionError, match=f"{in_the_way} is there already"):
+        generate(tmp_path / "key")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {in_the_way: "what was here before"}
+    (tmp_path / in_the_way).unlink()
+    public, name = generate(tmp_path / "key")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["key", "key.pub"]
+    assert public_half(Signer(tmp_path / "key").public()) == public.read_text()
+    assert key_name(load_public(public)) == name
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """There, too, nothing is left, and the sentence says why."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(DefinitionError, match="cannot be written"):
+        generate(tmp_path / "key")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,16 +27,26 @@ def lab(tmp_path: Path) -> Iterator[AmpsLab]:
         yield running
 
 
-def get(
-    lab: AmpsLab, instance: str, target: str, *, proof: str = "Basic YWRtaW46YW1wcy1sYWItNDcxMQ=="
-) -> tuple[int, bytes]:
+def get(lab: AmpsLab, instance: str, target: str, *, proof: str | None = None) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(*lab.address(instance), timeout=5)
+    own = "Basic " + b64encode(f"admin:{lab.password_file.read_text().strip()}".encode()).decode()
     try:
-        connection.request("GET", target, headers={"Authorization": proof})
+        connection.request("GET", target, headers={"Authorization": proof or own})
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
         connection.close()
+
+
+def test_each_lab_has_a_password_of_its_own(lab: AmpsLab) -> None:
+    """No other account knows it: it is made up at each start, is long, and no text of the lab's has it."""
+    others = {AmpsLogin().password for _ in range(20)}
+    assert len(others) == 20
+    assert all(len(password) >= 24 for password in others)
+    assert lab.password_file.read_text().strip() not in others
+    assert AmpsLogin().password not in repr(AmpsLogin())
+    first = AmpsLogin()
+    assert first.password not in repr(first)
 
 
 def test_each_instance_has_a_port_of_its_own(lab: AmpsLab) -> None:

@@ -48,8 +48,8 @@ class Night:
 
 
 @pytest.fixture
-def night(shell: Shell, bench: Bench) -> Night:
-    """New York has failed, and its fence plan has a command that works."""
+def well(shell: Shell, bench: Bench) -> Night:
+    """New York has not failed. Its fence plan has a command that works."""
     bench.with_switch()
     plan: list[Mapping[str, Any]] = [
         {"backbone": True},
@@ -58,8 +58,25 @@ def night(shell: Shell, bench: Bench) -> Night:
     ]
     made = Night(shell, bench, plan)
     made.inventory()
-    shell.disturb(DARK)
     return made
+
+
+@pytest.fixture
+def night(well: Night) -> Night:
+    """New York has failed."""
+    well.shell.disturb(DARK)
+    return well
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["it answers", "its mate is dark"])
+def test_a_refused_login_is_not_silence(well: Night, dark: bool) -> None:
+    """Law (promises 1 and 8): a site that refuses the account is not lost. Nothing starts: no fence is closed,
+    nothing is recorded, and the sentence says that it is the account."""
+    well.shell.disturb("login: wrong password 10m", *(["at 0s: node nj/NJ_Appliance1 down 10m"] if dark else []))
+    ended = well.uncontrolled("--vpn", VPN, "--yes")
+    assert (ended.code, "nothing was changed" in ended.complaint, "account" in ended.complaint) == (3, True, True)
+    assert (well.ran, list(well.shell.tally().commands)) == ([], [])
+    assert well.shell("runs", "list").out == ""
 
 
 def test_a_proven_fence_needs_nobody_to_answer_for_it(night: Night) -> None:

@@ -13,7 +13,8 @@ from orchestrator import events as ev
 from orchestrator.cli.main import app
 from orchestrator.readings import Role
 from orchestrator.reports.advice import advice
-from orchestrator.reports.document import ApprovalReport, LaneReport, RunReport
+from orchestrator.reports.approval import ApprovalReport
+from orchestrator.reports.document import LaneReport, RunReport
 
 RUN = "20261120-030501-7f3a"
 A, S = Role.ACTIVE, Role.STANDBY
@@ -50,6 +51,8 @@ def advised(
         target="nj",
         simulated=True,
         by="ann",
+        account="ann",
+        uid=1000,
         status="finished",
         outcome=lane.outcome,
         exit_code=0,

@@ -127,7 +127,7 @@ def test_a_name_that_is_not_one_is_never_put_into_a_command(reading: str, name: 
 
 
 def test_the_inventorys_pattern_lets_no_such_name_through_either() -> None:
-    """Two lines of defence that agree, but for what only the terminal minds."""
+    """Two lines of defence that agree, but for what only the terminal minds; that is found when the inventory is read."""
     import re
 
     passed = [name for name in BAD_NAMES if re.fullmatch(SERVICE_NAME, name)]

@@ -7,9 +7,10 @@ know what drives the world, and never looks at its account.
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -30,10 +31,11 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class AmpsLogin:
-    """The account that the administration asks for by basic authentication."""
+    """The account that the administration asks for by basic authentication. Without a password of yours, one is made up
+    at each start: every account of this machine can reach the port."""
 
     username: str = "admin"
-    password: str = "amps-lab-4711"
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
 
     @property
     def pair(self) -> str:
