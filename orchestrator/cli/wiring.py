@@ -316,14 +316,16 @@ def _is_ours_alone(path: Path) -> bool:
 def _make_private(path: Path) -> None:
     """Create the file readable by its owner only, before a library creates it readable by all.
 
-    The library follows links, also those in place of the files that it keeps beside it: none is let through.
+    The library follows links, also those in place of the files that it keeps beside it: none is let through. A file
+    that is there is never opened here: closing it would drop every lock that this process has on it (fcntl(2)), and
+    another process would then remove the log that a run is recorded in.
     """
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        try:
-            found = os.fstat(handle)
-        finally:
-            os.close(handle)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         for end in ("-wal", "-shm", "-journal"):
             if path.with_name(path.name + end).is_symlink():
                 raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
