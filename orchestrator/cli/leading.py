@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -20,9 +20,11 @@ from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.engine import Engine, Observer
-from orchestrator.errors import FailoverError, LeaseLost, OutputLost
+from orchestrator.errors import FailoverError, JournalLost, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
+from orchestrator.keys import stored
 from orchestrator.lease import Lease, create_run, service_key, take
+from orchestrator.patience import ALONE, WATCHED, Patience
 from orchestrator.reports.report import build
 from orchestrator.state import Run, begin, fold
 from orchestrator.version import VERSION
@@ -37,11 +39,18 @@ def new_run_name(now: float) -> str:
 
 
 def lead_new(
-    tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None, break_glass: str | None = None
+    tools: Tools,
+    plan: ev.Plan,
+    *,
+    as_json: bool,
+    key: str | None = None,
+    asked: Mapping[str, str] | None = None,
+    break_glass: str | None = None,
 ) -> int:
     """Start a run of ``plan`` and lead it. Returns the process exit code. Raises ``KeyUsed`` if ``key`` has begun one.
 
-    ``break_glass``: why it begins without the approvals that the plan asks for.
+    ``asked``: all that ``key`` stands for (``once``). ``break_glass``: why it begins without the approvals that the plan
+    asks for.
     """
     journal = tools.journal()
     try:
@@ -50,7 +59,9 @@ def lead_new(
             pass
         now = tools.clock.now()
         created = ev.RunCreated(plan=recordable(plan), by=user_name(), version=VERSION)
-        lease, writer = create_run(journal, tools.clock, new_run_name(now), created, key=key)
+        lease, writer = create_run(
+            journal, tools.clock, new_run_name(now), created, key=key, asked=stored(asked or {})
+        )
         record = ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created)
         # What people agree to is what is stored: read again, in case a free text in it was redacted on its way.
         run = begin(record) if plan.approval is None else fold(journal.records(lease.run))
@@ -72,7 +83,7 @@ def lead_again(
     policy: ev.Policy | None = None,
     abort: ev.AbortAsked | None = None,
 ) -> int:
-    """Go on with run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible."""
+    """Resume run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible."""
     tools.ask_secrets(run.plan)
     keys = {service_key(run.plan, lane.service): lane.service for lane in run.lanes.values() if not lane.settled}
     lease, writer = take(journal, tools.clock, name, keys)
@@ -87,12 +98,24 @@ class _Leader:
     """One process leading one run. ``plan`` is the run's, with the secrets that its record does not have."""
 
     def __init__(
-        self, tools: Tools, journal: Journal, lease: Lease, writer: Writer, run: Run, plan: ev.Plan, *, as_json: bool
+        self,
+        tools: Tools,
+        journal: Journal,
+        lease: Lease,
+        writer: Writer,
+        run: Run,
+        plan: ev.Plan,
+        *,
+        as_json: bool,
     ) -> None:
         self._tools, self._journal, self._lease, self._run = tools, journal, lease, run
         self._as_json = as_json
         attended = is_attended() and not as_json
         self._screen = _screen(attended, as_json)
+        self._patience = journal.patience = Patience(tools.clock, WATCHED if attended else ALONE, self._say)
+        caveat = journal.insist(journal.caveat)
+        if caveat and not as_json:
+            say(caveat)
         desk = TerminalDesk(user_name(), self._screen.quiet, run) if attended else None
         self._hooks = hooks_of(tools, plan, lease.run)
         observers: list[Observer] = [self._screen, self._hooks] if desk is None else [desk, self._screen, self._hooks]
@@ -110,6 +133,12 @@ class _Leader:
             observers=observers,
         )
 
+    def _say(self, text: str) -> None:
+        """A line between what the screen shows, from any thread."""
+        self._screen.quiet(True)
+        say(text)
+        self._screen.quiet(False)
+
     def lead(
         self, *, first: ev.Record | None = None, policy: ev.Policy | None = None, abort: ev.AbortAsked | None = None
     ) -> int:
@@ -123,9 +152,9 @@ class _Leader:
             if first is not None and self._as_json:
                 with suppress(OutputLost):
                     self._screen(first, self._run)
-            with _pausing(self._engine):
+            with _pausing(self._engine, self._patience):
                 self._engine.run(policy=policy, abort=abort)
-        except LeaseLost:
+        except (LeaseLost, JournalLost):
             raise
         except FailoverError:
             self._screen.close()
@@ -133,7 +162,7 @@ class _Leader:
             raise
         finally:
             self._screen.close()
-        report = build(self._journal.records(name))
+        report = self._journal.insist(lambda: build(self._journal.records(name)))
         try:
             show_result(self._tools, self._run.plan, report, as_json=self._as_json, journal=self._journal)
         except OutputLost as error:
@@ -154,7 +183,7 @@ def _screen(attended: bool, as_json: bool) -> Screen:
 
 
 @contextmanager
-def _pausing(engine: Engine) -> Iterator[None]:
+def _pausing(engine: Engine, patience: Patience) -> Iterator[None]:
     """The first signal pauses at a safe point; any second one ends the process at once.
 
     A terminal that goes away is no such signal: what was confirmed goes on, unattended, and by the rules for that.
@@ -170,6 +199,7 @@ def _pausing(engine: Engine) -> Iterator[None]:
             f"{fresh}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
         )
         engine.pause(f"{name} from outside")
+        patience.give_up()
 
     # What is ignored stays ignored: a shell starts jobs in the background so.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

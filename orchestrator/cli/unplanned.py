@@ -167,7 +167,7 @@ def restore(
     if begin.yes and not begin.dry_run:
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
-    raise typer.Exit(start(tools, plan, "restore", begin))
+    raise typer.Exit(start(tools, plan, "restore", begin, {"--spool": spool}))
 
 
 @together(begin=Beginning)
@@ -218,7 +218,7 @@ def failback(
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     if evidence is not None:
         plan = with_evidence(tools, plan, evidence, seconds_of("--evidence-age", evidence_age))
-    raise typer.Exit(start(tools, plan, "failback", begin))
+    raise typer.Exit(start(tools, plan, "failback", begin, {"--failed-over-at": failed_over_at}))
 
 
 def _moment(text: str) -> float:

@@ -69,7 +69,13 @@ def fill(journal: Journal) -> None:
 
 
 def _lead(
-    journal: Journal, clock: VirtualClock, name: str, plan: ev.Plan, *, key: str | None = None, fuse: Fuse | None = None
+    journal: Journal,
+    clock: VirtualClock,
+    name: str,
+    plan: ev.Plan,
+    *,
+    key: str | None = None,
+    fuse: Fuse | None = None,
 ) -> None:
     pair = ScriptedPair(clock, plan.services, depth=10, rate=100)
     lease, writer = create_run(journal, clock, name, created(plan), key=key)

@@ -26,7 +26,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 
 def look_on(path: Path) -> None:
     """Another process opens the journal, reads, and is done, as ``failover runs list`` does."""
-    code = f"from orchestrator.journal import Journal; j = Journal.at(__import__('pathlib').Path({str(path)!r})); j.runs(); j.close()"
+    code = f"from orchestrator.journal import Journal; j = Journal('sqlite:///{path}'); j.runs(); j.close()"
     subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
 
 
