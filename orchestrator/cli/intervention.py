@@ -12,8 +12,11 @@ from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.errors import DefinitionError
 from orchestrator.journal import Journal
-from orchestrator.lease import is_led, leader
+from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, is_led, leader
 from orchestrator.state import Run, fold
+
+# How often it is looked whether a request was taken, seconds.
+_LOOK_EVERY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +53,16 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
     try:
         run_name = find_open_run(journal, name, "call off")
         run = fold(journal.records(run_name))
-        row, now = journal.row(run_name), tools.clock.now()
-        if not is_led(row, now):
-            asked = ev.AbortAsked(by=user_name(), reason=reason)
-            return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
-        journal.ask(run_name, {"kind": "abort", "by": user_name(), "reason": reason})
-        words = (
-            f"it is led by {leader(row, now)}, and was asked to call it off; should it be gone, its lease is over in "
-            f"{row.expires_at - now:.0f}s: `failover abort {run_name}` then does it"
-        )
-        _tell(run_name, run, words, list(run.lanes), as_json)
-        return 0
+        asked = ev.AbortAsked(by=user_name(), reason=reason)
+        if _is_led(tools, journal, run_name):
+            journal.ask(run_name, {"kind": "abort", "by": asked.by, "reason": reason})
+            led_by = _await_answer(tools, journal, run_name)
+            if led_by is not None:
+                _tell(run_name, run, f"it is led by {led_by}", list(run.lanes), as_json)
+                return 0
+            # Its process is gone without an answer: the request is ours to carry out, unless there is nothing left to do.
+            run = fold(journal.records(find_open_run(journal, run_name, "call off")))
+        return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
     finally:
         journal.close()
 
@@ -100,6 +102,24 @@ def _asked(name: str, run: Run, decision: Decision) -> list[str]:
     if not asked:
         raise DefinitionError(f"no such question is open in run {name}", hint=f"see `failover runs show {name}`")
     return asked
+
+
+def _await_answer(tools: Tools, journal: Journal, name: str) -> str | None:
+    """Wait until the process that leads the run has taken the request, and say so; None when it leads it no more.
+
+    It looks for requests every second. One that goes on renewing its lease, and takes none for longer than a lease lasts,
+    is busy with something else, and takes it then.
+    """
+    until = tools.clock.now() + LEASE_SECONDS + CLOCKS_APART
+    while True:
+        row, now = journal.row(name), tools.clock.now()
+        if not journal.requests(name):
+            return f"{leader(row, now)}, which was asked to abort it, and does so"
+        if not is_led(row, now):
+            return None
+        if now >= until:
+            return f"{leader(row, now)}, which was asked to abort it, and has not answered yet"
+        tools.clock.sleep(_LOOK_EVERY)
 
 
 def _is_led(tools: Tools, journal: Journal, name: str) -> bool:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic_core import from_json
 
-from orchestrator.chain import Link, Signature, follow_exported, read_event
+from orchestrator.chain import RESTING, Link, Signature, follow_exported, read_event
 from orchestrator.cli.finding import find_run
+from orchestrator.cli.outcome import place_of
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
@@ -25,6 +26,8 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.events import RunCreated
 from orchestrator.journal import Journal
+from orchestrator.journal_errors import gone
+from orchestrator.lease import is_led
 
 if TYPE_CHECKING:
     from orchestrator.signing import Verifier
@@ -40,11 +43,13 @@ _LINE_MAX = 16 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Doubts:
     """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
-    without one is bad. ``head``: number and hash of a record, as they were noted earlier."""
+    without one is bad, and so is, with ``is_theirs``, one that is signed by another key. ``head``: number and hash of a
+    record, as they were noted earlier."""
 
     trusted: Verifier | None
     is_demanded: bool
     head: tuple[int, str] | None = None
+    is_theirs: bool = True
 
 
 NO_DOUBTS = Doubts(None, False)
@@ -66,15 +71,17 @@ class Verdict:
 def verify(
     tools: Tools, name: str | None, *, file: Path | None, keys: Sequence[Path], head: str | None, as_json: bool
 ) -> int:
-    """Check chains and signatures. Returns 0, or 4 when one does not prove itself.
+    """Check chains and signatures. Returns 0, or 4 when one does not prove itself, or when there is none.
 
-    ``name`` may be a file's as well. Raises ``DefinitionError`` for what is no record, no key, or no head.
+    ``name`` may be a file's as well. An account with a key of its own signs all that it records, so that a record without
+    a signature is a finding there. Raises ``DefinitionError`` for what is no record, no key, or no head.
     """
     if head is not None and name is None and file is None:
         raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
     if file is None and name is not None and Path(name).is_file():
         file = Path(name)
-    doubts = Doubts(_trusted(tools, keys), bool(keys), None if head is None else _parse_head(head))
+    trusted = _trusted(tools, keys)
+    doubts = Doubts(trusted, trusted is not None, None if head is None else _parse_head(head), is_theirs=bool(keys))
     bad = 0
     for verdict in [verify_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
         bad += bool(verdict.problem)
@@ -124,9 +131,19 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
 
 
 def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
-    with closing(tools.journal()) as journal:
-        for run in [find_run(journal, name)] if name else [row.run for row in journal.runs()]:
-            yield verdict_of(Verdict(f"run {run}"), Stored(journal, run), doubts)
+    """Every run that is in the journal, or was. A file that is none any more is a finding, too."""
+    try:
+        with closing(tools.journal()) as journal:
+            runs = [find_run(journal, name)] if name else [row.run for row in journal.runs()]
+            for run in runs:
+                yield verdict_of(Verdict(f"run {run}"), Stored(journal, run, tools.clock.now()), doubts)
+            vanished = {} if name else journal.vanished()
+            for run, noted in vanished.items():
+                yield Verdict(f"run {run}", problem=str(gone(run, noted)))
+            if not runs and not vanished:
+                yield Verdict(f"the journal {place_of(journal)}", problem="there is no run in it")
+    except JournalCorrupt as error:
+        yield Verdict("the journal", problem=str(error))
 
 
 def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
@@ -141,13 +158,13 @@ def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
 
 
 class Stored:
-    """A run in the journal. ``signature``: the newest one over it.
+    """A run in the journal. ``signature``: the newest one over it. ``now``: by the reader's clock.
 
     ``at_first``: how many records there were before that was read. A process may be writing meanwhile.
     """
 
-    def __init__(self, journal: Journal, run: str) -> None:
-        self._journal, self._run = journal, run
+    def __init__(self, journal: Journal, run: str, now: float | None = None) -> None:
+        self._journal, self._run, self._now = journal, run, now
         self.at_first = journal.row(run).seq
         newest = journal.signatures(run, only_last=True)
         self.signature = newest[0] if newest else None
@@ -155,6 +172,16 @@ class Stored:
     def __iter__(self) -> Iterator[tuple[str, Link]]:
         for link in self._journal.links(self._run):
             yield self._run, link
+
+    def see_end(self, last: str) -> None:
+        """Raise ``JournalCorrupt`` for a record that ends with ``last`` under way, while nobody leads the run: it was cut
+        off there, or its process is gone."""
+        if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
+            return
+        raise JournalCorrupt(
+            f"run {self._run}: it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}),"
+            " or its end was cut off"
+        )
 
 
 class Exported:
@@ -165,6 +192,9 @@ class Exported:
         self.at_first = None
         self.signature: Signature | None = None
         self._line: Mapping[str, Any] = {}  # the last one that was read
+
+    def see_end(self, last: str) -> None:
+        """The chain of a file is followed to an end of its own (``follow_exported``)."""
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
         """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
@@ -211,11 +241,12 @@ def _in_words(at: float) -> str | None:
 
 def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
     """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
-    run, signed = "", ""
+    run, signed, last = "", "", ""
     try:
         for run, link in source:
             verdict.records, verdict.head = link.seq, link.hash
             event = read_event(run, link)
+            last = event.kind
             if isinstance(event, RunCreated):
                 verdict.simulated = event.plan.simulated
             if source.signature is not None and source.signature.seq == link.seq:
@@ -227,6 +258,7 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
                 f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
             )
         _judge(verdict, run, source, signed, doubts)
+        source.see_end(last)
     except JournalCorrupt as error:
         verdict.problem = str(error)
     return verdict
@@ -246,7 +278,7 @@ def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, dou
         if not doubts.trusted.holds(signature, run, head):
             raise JournalCorrupt(f"run {run}: record {signature.seq} is not what was signed")
         verdict.signature = "signed"
-    elif doubts.is_demanded:
+    elif doubts.is_demanded and doubts.is_theirs:
         raise JournalCorrupt(f"run {run}: it is signed by another key, {signature.key}")
     if signature.seq < count:
         raise JournalCorrupt(f"run {run}: records {signature.seq + 1} to {count} are not signed")

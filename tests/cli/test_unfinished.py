@@ -10,6 +10,7 @@ import pytest
 
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import embedded_layout
+from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
 from orchestrator.lease import LEASE_SECONDS
 from orchestrator.readings import Reading
@@ -58,7 +59,7 @@ def test_called_off_too_late(shell: Shell) -> None:
 
 def test_whose_leader_is_on_another_machine(shell: Shell) -> None:
     """Law: nobody here can tell whether that leader still lives. Until its lease is over it is said when it was last
-    heard of, and what is left for it says what to do should it be gone; then the same command does it."""
+    heard of; an abort waits for it to answer, and no longer than that lease lasts: then it is carried out here."""
     shell("controlled", "--vpn", VPN, "--yes")
     journal = sqlite3.connect(shell.state / "journal.sqlite")
     lease = ("bastion-2:4711 elsewhere/1", shell.clock.now() + LEASE_SECONDS - 9)
@@ -69,10 +70,33 @@ def test_whose_leader_is_on_another_machine(shell: Shell) -> None:
     leader = "led by bastion-2:4711, last heard of 9s ago"
     assert f"by ann, {leader}" in shell("runs", "show").out
     assert f"run {run} is {leader}" in shell("resume").err
-    again = f"should it be gone, its lease is over in 6s: `failover abort {run}` then does it"
-    assert f"it is {leader}, and was asked to call it off; {again}" in shell("abort").out
-    shell.clock.advance(6)
-    assert shell("abort").code == 5
+    began = shell.clock.now()
+    assert shell("abort", "--reason", "enough").code == 5
+    assert shell.clock.now() - began >= 6
+    told = shell("runs", "report", "last").out
+    assert (told.count("called off by ann: enough"), shell.roles()) == (1, ("active", "standby")), told
+
+
+def test_a_leader_that_is_alive_is_asked_to_abort(shell: Shell) -> None:
+    """Law: the process that leads the run answers a request by taking it; one that goes on renewing its lease, and does
+    not, is said to have been asked, and nothing else is done."""
+    shell("controlled", "--vpn", VPN, "--yes")
+    journal = sqlite3.connect(shell.state / "journal.sqlite", isolation_level=None)
+    renew = "UPDATE runs SET holder = 'bastion-2:4711 elsewhere/1', expires_at = ?"
+
+    class Busy(VirtualClock):
+        """A clock with which another machine's lease is renewed."""
+
+        def advance(self, seconds: float) -> None:
+            super().advance(seconds)
+            journal.execute(renew, (self.now() + LEASE_SECONDS,))
+
+    shell.clock = Busy(shell.clock.now())
+    shell.clock.advance(1)
+    asked = shell("abort", "--reason", "enough")
+    assert (asked.code, "and has not answered yet" in asked.out) == (0, True)
+    assert shell.roles() == ("standby", "standby")
+    journal.close()
 
 
 def test_an_undo_that_fails(shell: Shell) -> None:
