@@ -84,7 +84,7 @@ class Database:
     # --- the files of an embedded database ------------------------------------------------------------------------
 
     def guard_files(self) -> None:
-        """From now on, until it is closed, nothing is written once its files are not those that they are now.
+        """From now on, until it is closed, nothing is read or written once its files are not those that they are now.
 
         Within a transaction. Raises ``JournalLost``.
         """
@@ -98,7 +98,7 @@ class Database:
         if files is not None:
             files.check()
 
-    # --- questions and transactions -------------------------------------------------------------------------------
+    # --- questions and transactions: each raises ``JournalLost`` where files are guarded and are not what they were --
 
     def ask(self, statement: Statement, values: Values, *, fresh: bool = False) -> Sequence[Row]:
         """What the database answers to one question, all at once: that is of one moment without a transaction.
@@ -108,6 +108,7 @@ class Database:
         if not self.is_embedded:
             with self._asking() as read:
                 return read.ask(statement, values)
+        self.check_files()
         lent = self.lend()
         try:
             if fresh:
@@ -118,13 +119,11 @@ class Database:
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """For several questions. It takes no lock; in an embedded database all answers are of one moment."""
+        self.check_files()
         return _Direct(self, begin="BEGIN", end="ROLLBACK") if self.is_embedded else self._asking()
 
     def writing(self, kept: sa.PoolProxiedConnection | None = None) -> AbstractContextManager[Transaction]:
-        """What is raised in it takes everything back. ``kept``: one that was lent and is to be used; None: any.
-
-        Raises ``JournalLost`` where its files are guarded and are not what they were.
-        """
+        """What is raised in it takes everything back. ``kept``: one that was lent and is to be used; None: any."""
         self.check_files()
         return (
             _Direct(self, begin="BEGIN IMMEDIATE", end="COMMIT", kept=kept) if self.is_embedded else self._changing()

@@ -108,6 +108,7 @@ class Files:
         """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
         self._handle = handle
         self._log_header = b""
+        self._lost = ""
         self._files = [
             _known(path, "the journal"),
             _known(path.with_name(f"{path.name}-wal"), "the journal's log"),
@@ -115,33 +116,37 @@ class Files:
         ]
 
     def check(self) -> None:
-        """Return if all are as they were left. Raises ``JournalLost``; ``JournalUnavailable`` if none can tell."""
+        """Return if all are as they were left. Raises ``JournalLost``, from the first time on always;
+        ``JournalUnavailable`` if none can tell."""
+        self._lost = self._lost or self._find_loss()
+        if self._lost:
+            raise JournalLost(f"{self._lost} while a run was recorded in it")
+
+    def _find_loss(self) -> str:
         for known in self._files:
             found = _stat(known.path)
             if found is None:
-                raise JournalLost(f"{known.what} {known.path} was deleted while a run was recorded in it")
+                return f"{known.what} {known.path} was deleted"
             if (found.st_dev, found.st_ino) != known.inode:
-                raise JournalLost(f"{known.what} {known.path} was replaced by another file while a run was recorded")
+                return f"{known.what} {known.path} was replaced by another file"
             if found.st_size < known.size:
                 if known is self._files[2]:
                     # Whoever touches the part of a mapped file that is gone is killed by the system (SIGBUS).
                     os.truncate(known.path, known.size)
-                raise JournalLost(f"{known.what} {known.path} was cut off while a run was recorded in it")
+                return f"{known.what} {known.path} was cut off"
             known.size = found.st_size
-        self._see_headers()
+        return self._find_overwritten()
 
-    def _see_headers(self) -> None:
+    def _find_overwritten(self) -> str:
         database, log, _ = self._files
         if os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC:
-            raise JournalLost(f"{database.what} {database.path} was overwritten while a run was recorded in it")
-        if not log.size:
-            return
+            return f"{database.what} {database.path} was overwritten"
         for _ in range(3):  # another process may be writing it right now
-            header = _read(log.path)
+            header = _read(log.path) if log.size else b""
             if header == self._log_header or _is_log(header):
                 self._log_header = header
-                return
-        raise JournalLost(f"{log.what} {log.path} was overwritten while a run was recorded in it")
+                return ""
+        return f"{log.what} {log.path} was overwritten"
 
 
 def _known(path: Path, what: str) -> _Known:

@@ -17,19 +17,19 @@ from pathlib import Path
 
 from orchestrator.errors import JournalCorrupt, JournalUnavailable
 
-_NOTE = re.compile(rb"(\d{10}) ([0-9a-f]{64}) (open|rest)\n")
+_NOTE = re.compile(rb"(\d{10}) ([0-9a-f]{64}) (open|over)\n")
 # The names of runs are ours; one that a forged database brings must not lead out of the folder.
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The last record of a run that is known to have been written, and where that is noted. ``is_at_rest``: it ended or
-    paused there."""
+    """The last record of a run that is known to have been written, and where that is noted. ``is_over``: it has let
+    go of all its services."""
 
     seq: int
     head: str
-    is_at_rest: bool
+    is_over: bool
     path: Path
 
 
@@ -43,9 +43,9 @@ class Heads:
         self._folder, self._like = folder, like
         self._open: dict[str, int] = {}
 
-    def note(self, run: str, seq: int, head: str, *, is_at_rest: bool) -> None:
+    def note(self, run: str, seq: int, head: str, *, is_over: bool) -> None:
         """Raises ``JournalUnavailable``."""
-        text = f"{seq:010d} {head} {'rest' if is_at_rest else 'open'}\n".encode()
+        text = f"{seq:010d} {head} {'over' if is_over else 'open'}\n".encode()
         try:
             number = self._open.get(run)
             if number is None:
@@ -74,7 +74,7 @@ class Heads:
         found = _NOTE.fullmatch(text)
         if found is None:
             raise JournalCorrupt(f"run {run}: the note of its head cannot be read: {path}")
-        return Noted(int(found[1]), found[2].decode(), found[3] == b"rest", path)
+        return Noted(int(found[1]), found[2].decode(), found[3] == b"over", path)
 
     def runs(self) -> Iterator[str]:
         """The runs of which something is noted, oldest name first."""

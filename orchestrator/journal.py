@@ -29,7 +29,7 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator import statements as sql
-from orchestrator.chain import GENESIS, RESTING, Link, Signature, follow, link_hash, record_of
+from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
 from orchestrator.connections import caveat_of
 from orchestrator.database import Database, Row, Transaction
 from orchestrator.embedded import MOUNTS
@@ -147,12 +147,17 @@ class Journal:
         self.database.guard_files()
         return Writer(run, 1, 1, head)
 
-    def led(self, writer: Writer, *, is_at_rest: bool = False) -> Writer:
-        """The record of a run is this process's to go on with, as far as ``writer`` knows it: note that."""
+    def led(self, writer: Writer) -> Writer:
+        """The record of a run is this process's to continue, as far as ``writer`` knows it: note that."""
         if self.heads is not None:
-            self.heads.note(writer.run, writer.seq, writer.head, is_at_rest=is_at_rest)
+            self.heads.note(writer.run, writer.seq, writer.head, is_over=False)
         self._written[writer.run] = writer.seq, writer.head
         return writer
+
+    def let_go(self, run: str) -> None:
+        """A run that was led here needs none of its services any more: note that."""
+        if self.heads is not None and run in self._written:
+            self.heads.note(run, *self._written[run], is_over=True)
 
     def append(
         self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]], *, taken: Sequence[int] = ()
@@ -172,12 +177,11 @@ class Journal:
             rows.append(row)
         move = {"b_run": writer.run, "b_epoch": writer.epoch, "b_seq": writer.seq, "new_seq": seq, "new_head": head}
         moved = Writer(writer.run, writer.epoch, seq, head)
-        is_at_rest = bool(events) and events[-1][1].kind in RESTING
 
         def write() -> Writer:
             with mapped_errors("be written"):
                 self._write(writer.run, move, rows, taken)
-            return self.led(moved, is_at_rest=is_at_rest) if rows else moved
+            return self.led(moved) if rows else moved
 
         return self.insist(write)
 
@@ -247,7 +251,6 @@ class Journal:
         Raises ``LeaseLost``, ``JournalLost``, ``JournalUnavailable``.
         """
         seq, head = self._written.get(run, (0, ""))
-        self.database.check_files()
         with mapped_errors("be read"):
             found = self.database.ask(sql.STANDING, {"b_run": run, "b_seq": seq}, fresh=True)
         if found and found[0][0] > epoch:

@@ -137,6 +137,9 @@ class Lease:
             commit.run(sql.LET_GO, [{"b_run": self.run, "b_epoch": self.epoch}])
             if settled:
                 commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in settled])
+            left = commit.ask(sql.CLAIMS_OF, {"b_run": self.run})
+        if not left:
+            self._journal.let_go(self.run)
 
 
 def create_run(

@@ -57,7 +57,7 @@ def _is_over(journal: Journal, run: str) -> bool:
 def _see_vanished(journal: Journal, name: str | None) -> None:
     """Raise ``JournalCorrupt`` for a run called ``name``, or one that had not ended, that was recorded and is gone."""
     for run, noted in journal.vanished().items():
-        if run.startswith(name) if name else not noted.is_at_rest:
+        if run.startswith(name) if name else not noted.is_over:
             raise gone(run, noted)
 
 
