@@ -76,7 +76,7 @@ class Database:
         while self._idle:
             self._idle.pop().close()
         self.engine.dispose()
-        self._files = None
+        self._set_files(None)
         if self._handle is not None:
             self._handle.let_go()
             self._handle = None
@@ -90,7 +90,12 @@ class Database:
         """
         if self.path is not None:
             self._handle = self._handle or Handle.hold(self.path)
-            self._files = Files(self.path, self._handle)
+            self._set_files(Files(self.path, self._handle))
+
+    def _set_files(self, files: Files | None) -> None:
+        before, self._files = self._files, files
+        if before is not None:
+            before.close()
 
     def check_files(self) -> None:
         """Are they still those? Raises ``JournalLost``, ``JournalUnavailable``. Any thread may ask."""

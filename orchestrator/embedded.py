@@ -27,8 +27,10 @@ _NETWORK = frozenset(
 # The same, as programs of their own bring them: ``fuse.sshfs``.
 _NETWORK_FUSE = re.compile(r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs)")
 _MAGIC = b"SQLite format 3\0"
-_WAL_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
-_WAL_HEADER = 32
+_LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
+_LOG_HEADER = 32
+# What SQLite keeps beside a database that is open, and the database itself.
+_EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journal's index"))
 
 
 def file_system(path: Path, mounts: Path = MOUNTS) -> str:
@@ -95,7 +97,7 @@ class Handle:
 class _Known:
     """One file as it was seen last. A file of SQLite's never becomes smaller while it is open."""
 
-    path: Path
+    path: str
     what: str
     inode: tuple[int, int]
     size: int
@@ -107,13 +109,15 @@ class Files:
     def __init__(self, path: Path, handle: Handle) -> None:
         """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
         self._handle = handle
+        self._files = [_known(f"{path}{end}", what) for end, what in _EACH]
+        self._index = self._files[2]
+        self._log_number = _open(self._files[1].path)
         self._log_header = b""
         self._lost = ""
-        self._files = [
-            _known(path, "the journal"),
-            _known(path.with_name(f"{path.name}-wal"), "the journal's log"),
-            _known(path.with_name(f"{path.name}-shm"), "the journal's index"),
-        ]
+
+    def close(self) -> None:
+        """Let go of what is held open. Nobody has locks on the log."""
+        os.close(self._log_number)
 
     def check(self) -> None:
         """Return if all are as they were left. Raises ``JournalLost``, from the first time on always;
@@ -130,7 +134,7 @@ class Files:
             if (found.st_dev, found.st_ino) != known.inode:
                 return f"{known.what} {known.path} was replaced by another file"
             if found.st_size < known.size:
-                if known is self._files[2]:
+                if known is self._index:
                     # Whoever touches the part of a mapped file that is gone is killed by the system (SIGBUS).
                     os.truncate(known.path, known.size)
                 return f"{known.what} {known.path} was cut off"
@@ -139,24 +143,27 @@ class Files:
 
     def _find_overwritten(self) -> str:
         database, log, _ = self._files
-        if os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC:
-            return f"{database.what} {database.path} was overwritten"
-        for _ in range(3):  # another process may be writing it right now
-            header = _read(log.path) if log.size else b""
-            if header == self._log_header or _is_log(header):
-                self._log_header = header
-                return ""
+        try:
+            if os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC:
+                return f"{database.what} {database.path} was overwritten"
+            for _ in range(3):  # another process may be writing it right now
+                header = os.pread(self._log_number, _LOG_HEADER, 0)
+                if header == self._log_header or _is_log(header):
+                    self._log_header = header
+                    return ""
+        except OSError as error:
+            raise JournalUnavailable(f"{database.path} cannot be read: {error.strerror}") from error
         return f"{log.what} {log.path} was overwritten"
 
 
-def _known(path: Path, what: str) -> _Known:
+def _known(path: str, what: str) -> _Known:
     found = _stat(path)
     if found is None:
         raise JournalLost(f"{what} {path} was deleted as soon as it was opened")
     return _Known(path, what, (found.st_dev, found.st_ino), found.st_size)
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def _stat(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except FileNotFoundError:
@@ -165,26 +172,21 @@ def _stat(path: Path) -> os.stat_result | None:
         raise JournalUnavailable(f"{path} cannot be examined: {error.strerror}") from error
 
 
-def _read(path: Path) -> bytes:
-    """The header of the log, on which nobody has locks."""
+def _open(path: str) -> int:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise JournalUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        return os.read(handle, _WAL_HEADER)
-    finally:
-        os.close(handle)
 
 
 def _is_log(header: bytes) -> bool:
     """Does a write-ahead log begin so? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html, 4.1)."""
-    if len(header) < _WAL_HEADER:
+    if len(header) < _LOG_HEADER:
         return False
     (magic,) = struct.unpack(">I", header[:4])
-    if magic not in _WAL_MAGIC:
+    if magic not in _LOG_MAGIC:
         return False
-    order = "<" if magic == _WAL_MAGIC[0] else ">"
+    order = "<" if magic == _LOG_MAGIC[0] else ">"
     words = struct.unpack(f"{order}6I", header[:24])
     first = second = 0
     for one, two in zip(words[::2], words[1::2], strict=True):

@@ -332,8 +332,12 @@ class Journal:
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         """The requests that are not used up yet, oldest first, each with its number for ``append``."""
-        with mapped_errors("be read"):
-            return [(number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+
+        def read() -> list[tuple[int, Mapping[str, str]]]:
+            with mapped_errors("be read"):
+                return [(number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+
+        return self.insist(read)
 
 
 def _hash_of(row: Row | None, run: str, seq: int) -> str:
