@@ -53,7 +53,11 @@ class Database:
     def __init__(self, url: str, *, mounts: Path = MOUNTS) -> None:
         """``mounts``: what is mounted where, as the system tells it. Raises ``JournalUnavailable``."""
         self.engine = make_engine(url, mounts=mounts)
-        prepare(self.engine)
+        try:
+            prepare(self.engine)
+        except BaseException:
+            self.engine.dispose()
+            raise
         self.reader = self.engine.execution_options(reading=True)
         self._kind = self.engine.url.drivername
         self.is_embedded = self.engine.dialect.name == "sqlite"
