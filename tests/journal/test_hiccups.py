@@ -20,7 +20,7 @@ from orchestrator.connections import ANSWER_S
 from orchestrator.database import Database
 from orchestrator.errors import Forbidden, JournalLost, JournalUnavailable, LeaseLost
 from orchestrator.journal import Journal
-from orchestrator.lease import LEASE_SECONDS, create_run, take
+from orchestrator.lease import LEASE_SECONDS, create_run, is_led, take
 from orchestrator.patience import ALONE, WATCHED, Patience
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.core.builders import a_plan, created
@@ -176,6 +176,18 @@ def test_a_permit_waits_while_its_lease_lasts(flaky: Flaky, clock: VirtualClock)
     assert clock.now() <= lease.expires_at - 2
 
 
+def test_renewing_and_letting_go_wait_too(flaky: Flaky, opened: Opener, clock: VirtualClock) -> None:
+    """A lease is renewed, and let go of, once the journal is back; also one that has run out meanwhile, if nobody else
+    has taken the run."""
+    lease, _ = create_run(flaky, clock, RUN, created())
+    patient(flaky, clock)
+    for do, is_held in ((lease.renew, True), (lease.release, False)):
+        flaky.away = clock.now(), clock.now() + 20
+        do()
+        assert is_led(opened().row(RUN), clock.now()) is is_held
+    assert lease.expires_at >= clock.now() - 20
+
+
 def test_what_is_lost_is_not_waited_for(flaky: Flaky, clock: VirtualClock) -> None:
     """A database that does not have what was written to it will not get it back by waiting."""
     _, writer = create_run(flaky, clock, RUN, created())
@@ -213,13 +225,13 @@ class _AwayAt:
 
 @pytest.mark.parametrize("loses", [False, True], ids=["away", "answers lost"])
 @pytest.mark.parametrize("seconds", [0.5, 5.0, 20.0])
-def test_a_run_goes_through_it(tmp_path: Path, seconds: float, loses: bool) -> None:
+def test_a_run_goes_through_it(seconds: float, loses: bool) -> None:
     """Promises 1 to 4: whenever in a run the journal is away for up to 20 s, the run resumes by itself and ends done;
     nothing is sent twice, and nothing without its record."""
     for nth in range(1, 60):
         clock = VirtualClock()
         pair = ScriptedPair(clock, depth=100, rate=100, lag=0.5)
-        with closing(Flaky(f"sqlite:///{tmp_path / f'{nth}.sqlite'}", clock)) as journal:
+        with closing(Flaky("sqlite://", clock)) as journal:
             journal.loses = loses
             patient(journal, clock)
             watch = _AwayAt(nth, journal, seconds, pair)
@@ -232,13 +244,13 @@ def test_a_run_goes_through_it(tmp_path: Path, seconds: float, loses: bool) -> N
     assert nth > 30
 
 
-def test_a_run_whose_journal_stays_away_ends_safely(tmp_path: Path) -> None:
+def test_a_run_whose_journal_stays_away_ends_safely() -> None:
     """The journal never comes back: whenever that happens, the run ends with the reason once its patience is over, and
     nothing is sent from the first moment on."""
     for nth in range(1, 60, 3):
         clock = VirtualClock()
         pair = ScriptedPair(clock, depth=100, rate=100)
-        with closing(Flaky(f"sqlite:///{tmp_path / f'{nth}.sqlite'}", clock)) as journal:
+        with closing(Flaky("sqlite://", clock)) as journal:
             patient(journal, clock)
             watch = _AwayAt(nth, journal, 1e9, pair)
             try:
