@@ -22,6 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
         }
     ),
     frozenset({"engine", "draft"}),

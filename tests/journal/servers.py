@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 
 # Where there is one, a disk in memory: what is tried is what a server does, not how long a disk takes.
 _FAST = Path("/dev/shm")
+_LONGEST_S = 60.0
 _ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
 # Ends the server as soon as the pipe is closed, as the system does it for a process that is killed, and tidies up then.
 _GUARDIAN = '"$@" >>log 2>&1 & server=$!; read word; kill -QUIT $server; wait $server; [ "$word" ] || rm -rf "$PWD"'
@@ -115,6 +117,14 @@ class Server:
                 os.kill(one, signal.SIGCONT)
             except ProcessLookupError:
                 continue
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait for it, and not for ever. For tests marked realtime."""
+    end = time.monotonic() + _LONGEST_S
+    while not happened():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
 
 
 @contextmanager

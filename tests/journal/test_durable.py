@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +20,7 @@ from orchestrator.errors import Forbidden, JournalCorrupt, JournalLost, JournalU
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from tests.core.builders import created
-from tests.journal.servers import Server, a_server
+from tests.journal.servers import Server, a_server, until
 
 STARTED = [(None, ev.RunStarted(by="ann", epoch=1, attended=False))]
 
@@ -157,11 +156,11 @@ def test_an_asynchronous_replica_is_named(server: Server, replica: Server, tmp_p
     """A replica that no commit waits for may lack the newest records: whoever leads a run is told, with the remedy. Once
     it is promoted without them, nothing more is sent, and on this bastion the run is known to have been further."""
     with closing(Journal(both(server, replica), heads=tmp_path / "heads")) as journal:
-        _until(lambda: bool(journal.caveat()))
+        until(lambda: bool(journal.caveat()))
         assert "synchronous_standby_names" in journal.caveat()
         clock = VirtualClock()
         lease, writer = create_run(journal, clock, "run-1", created())
-        _until(lambda: _rows(replica) == 1)
+        until(lambda: _rows(replica) == 1)
         replica.stop()
         writer = journal.append(writer, clock.now(), STARTED)
         server.stop()
@@ -179,13 +178,13 @@ def test_an_asynchronous_replica_is_named(server: Server, replica: Server, tmp_p
 def test_a_synchronous_replica_needs_no_word(server: Server, replica: Server) -> None:
     """With a replica that each commit waits for there is nothing to say; nor without any."""
     with closing(Journal(replica.url.replace(str(replica.port), str(server.port)))) as journal:
-        _until(lambda: bool(journal.caveat()))
+        until(lambda: bool(journal.caveat()))
         admin = sa.create_engine(server.url, isolation_level="AUTOCOMMIT")
         with admin.connect() as connection:
             connection.execute(sa.text("ALTER SYSTEM SET synchronous_standby_names = '*'"))
             connection.execute(sa.text("SELECT pg_reload_conf()"))
         admin.dispose()
-        _until(lambda: not journal.caveat())
+        until(lambda: not journal.caveat())
 
 
 def _rows(server: Server) -> int:
@@ -198,14 +197,6 @@ def _rows(server: Server) -> int:
         return -1
     finally:
         engine.dispose()
-
-
-def _until(happened: object) -> None:
-    assert callable(happened)
-    end = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
 
 
 @pytest.mark.realtime
@@ -231,7 +222,7 @@ with a_server() as server:
     folder, port = process.stdout.readline().split()
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    _until(lambda: not Path(folder).exists())
+    until(lambda: not Path(folder).exists())
     server = Server(Path(sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1]), tmp_path, None)
     server.port = int(port)
     assert not server.answers()

@@ -28,7 +28,7 @@ from tests.core.killing import judge_pair
 from tests.core.leading import RUN, Lead
 from tests.core.scripted import ScriptedPair
 from tests.journal.ageing import wait_out
-from tests.journal.servers import Server, a_server
+from tests.journal.servers import Server, a_server, until
 
 Opener = Callable[..., Journal]
 STARTED = [(None, ev.RunStarted(by="ann", epoch=1, attended=False))]
@@ -353,17 +353,10 @@ def test_a_run_that_nobody_waits_for_comes_back(bench: Bench, server: Server) ->
     started = bench.run("controlled", "--all", "--yes", "--runbook", "hasty.yaml", "--json", "--no-wait")
     assert started.code == 0, started.err
     log = bench.folder / "state" / "logs" / f"{started.result['run']}.log"
-    _until(lambda: '"step.ready"' in log.read_text())
+    until(lambda: '"step.ready"' in log.read_text())
     server.stop()
     time.sleep(2)
     server.start()
-    _until(lambda: log.read_text().rstrip().rpartition("\n")[2].startswith('{"result"'))
+    until(lambda: log.read_text().rstrip().rpartition("\n")[2].startswith('{"result"'))
     assert (bench.roles(), bench.tally().lost) == (("standby", "active"), 0), log.read_text()[-3_000:]
     assert "the journal answers again" in log.read_text()
-
-
-def _until(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
