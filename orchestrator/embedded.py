@@ -25,7 +25,9 @@ _NETWORK = frozenset(
     | {"glusterfs", "lustre", "beegfs", "gpfs", "orangefs", "pvfs2", "panfs", "gfs2", "ocfs2", "vboxsf", "vmhgfs"}
 )
 # The same, as programs of their own bring them: ``fuse.sshfs``.
-_NETWORK_FUSE = re.compile(r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs).*")
+_NETWORK_FUSE = re.compile(
+    r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs).*"
+)
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
 _LOG_HEADER = 32

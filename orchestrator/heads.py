@@ -18,6 +18,7 @@ from pathlib import Path
 from orchestrator.errors import JournalCorrupt, JournalUnavailable
 
 _NOTE = re.compile(rb"(\d{10}) ([0-9a-f]{64}) (open|over)\n")
+_LENGTH = 81
 # The names of runs are ours; one that a forged database brings must not lead out of the folder.
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -45,11 +46,17 @@ class Heads:
 
     def note(self, run: str, seq: int, head: str, *, is_over: bool) -> None:
         """Raises ``JournalUnavailable``."""
-        text = f"{seq:010d} {head} {'over' if is_over else 'open'}\n".encode()
+        self._write(run, f"{seq:010d} {head} {'over' if is_over else 'open'}\n".encode())
+
+    def begin(self, run: str) -> None:
+        """See whether a run can be noted, before it is recorded. Raises ``JournalUnavailable``."""
+        self._write(run, b"")
+
+    def _write(self, run: str, text: bytes) -> None:
         try:
             number = self._open.get(run)
             if number is None:
-                number = self._open[run] = self._begin(run)
+                number = self._open[run] = self._make(run)
             os.pwrite(number, text, 0)
         except OSError as error:
             raise JournalUnavailable(
@@ -66,9 +73,15 @@ class Heads:
             return None
         path = self._folder / run
         try:
-            text = path.read_bytes()
+            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return None
+        try:
+            text = os.read(number, _LENGTH + 1)
+        except OSError:
+            return None
+        finally:
+            os.close(number)
         if not text.strip(b"\0"):
             return None
         found = _NOTE.fullmatch(text)
@@ -89,7 +102,7 @@ class Heads:
         while self._open:
             os.close(self._open.popitem()[1])
 
-    def _begin(self, run: str) -> int:
+    def _make(self, run: str) -> int:
         """The file of a run, as one that is there after a loss of power. Raises ``OSError``."""
         mode, owner = self._rights()
         try:

@@ -124,6 +124,11 @@ class Journal:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
+    def prepare(self, run: str) -> None:
+        """See whether what is recorded of a new run can be noted. Raises ``JournalUnavailable``."""
+        if self.heads is not None:
+            self.heads.begin(run)
+
     def create(
         self,
         transaction: Transaction,
@@ -335,7 +340,9 @@ class Journal:
 
         def read() -> list[tuple[int, Mapping[str, str]]]:
             with mapped_errors("be read"):
-                return [(number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+                return [
+                    (number, json.loads(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})
+                ]
 
         return self.insist(read)
 

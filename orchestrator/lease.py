@@ -158,6 +158,7 @@ def create_run(
     """
     now = clock.now()
     keys = {service_key(created.plan, service): service for service in created.plan.services}
+    journal.prepare(run)
     with mapped_errors("be written"), journal.database.writing() as commit:
         if key is not None:
             use_up(journal, commit, key, run, asked)
@@ -175,6 +176,7 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
     Raises ``LeaseHeld`` while another process leads it, or if another run has claimed one of the services.
     """
     now = clock.now()
+    journal.prepare(run)
     with mapped_errors("be written"), journal.database.writing() as commit:
         row = head_of(commit, run)
         if is_led(row, now):

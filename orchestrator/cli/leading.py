@@ -20,7 +20,7 @@ from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
 from orchestrator.cli.wiring import Tools, user_name
 from orchestrator.engine import Engine, Observer
-from orchestrator.errors import FailoverError, JournalLost, LeaseLost, OutputLost
+from orchestrator.errors import FailoverError, JournalCorrupt, JournalLost, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
 from orchestrator.keys import stored
 from orchestrator.lease import Lease, create_run, service_key, take
@@ -154,7 +154,7 @@ class _Leader:
                     self._screen(first, self._run)
             with _pausing(self._engine, self._patience):
                 self._engine.run(policy=policy, abort=abort)
-        except (LeaseLost, JournalLost):
+        except (LeaseLost, JournalLost, JournalCorrupt):
             raise
         except FailoverError:
             self._screen.close()

@@ -57,7 +57,8 @@ NO_DOUBTS = Doubts(None, False)
 
 @dataclass(slots=True)
 class Verdict:
-    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record."""
+    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record. ``note``: what
+    is no fault of the record, and may be one of something else."""
 
     what: str
     records: int = 0
@@ -66,6 +67,7 @@ class Verdict:
     signature: State = "unsigned"
     key: str = ""
     problem: str = ""
+    note: str = ""
 
 
 def verify(
@@ -119,6 +121,7 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
                 "signature": verdict.signature,
                 "key": verdict.key or None,
                 "problem": verdict.problem,
+                "note": verdict.note,
             }
         )
         return
@@ -128,6 +131,8 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
     show(f"{marker}{verdict.what}: {found}")
     if head is not None and not verdict.problem:
         show(f"    head {head}")
+    if verdict.note:
+        show(f"    {verdict.note}")
 
 
 def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
@@ -173,14 +178,14 @@ class Stored:
         for link in self._journal.links(self._run):
             yield self._run, link
 
-    def see_end(self, last: str) -> None:
-        """Raise ``JournalCorrupt`` for a record that ends with ``last`` under way, while nobody leads the run: it was cut
-        off there, or its process is gone."""
+    def note_on(self, last: str) -> str:
+        """What is to be said of a record that ends with ``last`` under way, while nobody leads the run: its process is
+        gone, or it was cut off there together with its head, which nobody can tell from the record."""
         if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
-            return
-        raise JournalCorrupt(
-            f"run {self._run}: it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}),"
-            " or its end was cut off"
+            return ""
+        return (
+            f"it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}), or its end was"
+            " cut off"
         )
 
 
@@ -193,8 +198,9 @@ class Exported:
         self.signature: Signature | None = None
         self._line: Mapping[str, Any] = {}  # the last one that was read
 
-    def see_end(self, last: str) -> None:
-        """The chain of a file is followed to an end of its own (``follow_exported``)."""
+    def note_on(self, last: str) -> str:
+        """Nothing: the chain of a file is followed to an end of its own (``follow_exported``)."""
+        return ""
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
         """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
@@ -258,7 +264,7 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
                 f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
             )
         _judge(verdict, run, source, signed, doubts)
-        source.see_end(last)
+        verdict.note = source.note_on(last)
     except JournalCorrupt as error:
         verdict.problem = str(error)
     return verdict

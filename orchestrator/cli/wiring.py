@@ -62,17 +62,19 @@ class Tools:
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
+        from orchestrator.embedded import refuse_network
         from orchestrator.journal import Journal
 
         scrub = scrub_free_texts(self.secrets.redactor.scrub)
         url = self._journal_url
         if not url:
+            refuse_network(self._journal_file)
             _make_private(self._journal_file)
             return Journal.at(self._journal_file, scrub=scrub, signer=self.signer())
         for password in _passwords_of(url):
             self.secrets.redactor.learn(password)
         try:
-            return Journal(url, scrub=scrub, signer=self.signer())
+            return Journal(url, scrub=scrub, signer=self.signer(), heads=self.state / "heads")
         except ImportError as error:
             raise DefinitionError(
                 f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",

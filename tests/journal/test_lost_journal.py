@@ -282,7 +282,7 @@ def test_a_log_that_lost_its_end(killed: Path, shell: Shell, percent: int) -> No
     os.truncate(log, log.stat().st_size * percent // 100)
     found = shell("runs", "verify")
     if percent == 100:
-        assert "it ends under way, and is led by nobody" in found.out
+        assert (found.code, "it ends under way, and is led by nobody" in found.out) == (0, True)
         with_all = Journal.at(shell.state / "journal.sqlite")
         assert len(list(with_all.records("run-1"))) == 90
         with_all.close()
@@ -346,6 +346,7 @@ def test_what_cannot_be_noted_is_not_begun(path: Path, embedded: Journal, clock:
     path.with_suffix(".heads").write_text("in the way")
     with pytest.raises(JournalUnavailable, match="could not be noted"):
         create_run(embedded, clock, RUN, created())
+    assert embedded.runs() == []
 
 
 @pytest.mark.parametrize(("mode", "of_folder"), [(0o600, 0o700), (0o660, 0o770), (0o640, 0o750)])
