@@ -63,9 +63,8 @@ class Patience:
             if self._away_since is not None:
                 return
             self._away_since = self._clock.now()
-        self._tell(
-            f"{error}; nothing is sent until it answers, for which {counted(int(self._seconds), 'second')} are left"
-        )
+        minutes = counted(max(1, round(self._seconds / 60)), "minute")
+        self._tell(f"{error}; nothing is sent until it answers, and it is tried again for {minutes}")
 
     def _is_back(self) -> None:
         if self._away_since is None:

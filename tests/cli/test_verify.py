@@ -81,8 +81,8 @@ def test_a_run_that_ends_under_way(shell: Shell) -> None:
         journal.execute("UPDATE runs SET seq = ?, head = ?", (signed[-1], head))
         journal.commit()
     assert "but missing now" in shell("runs", "verify").out
-    for note in (shell.state / "journal.heads").iterdir():
-        note.unlink()
+    for left in (shell.state / "journal.heads").iterdir():
+        left.unlink()
     found = shell("runs", "verify")
     note = (
         f"it ends under way, and is led by nobody: it was interrupted (failover resume {run}), or its end was cut off"
