@@ -20,7 +20,7 @@ from orchestrator.errors import JournalCorrupt
 
 GENESIS = "0" * 64
 # The events that the record of a run ends with while nobody leads it.
-_RESTING = frozenset({"run.finished", "run.paused"})
+RESTING = frozenset({"run.finished", "run.paused"})
 
 
 class Link(NamedTuple):
@@ -103,7 +103,7 @@ def follow_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, L
     run, last = str(first["run"]), _link(first)
     for last in follow(_rows(run, first, stream), run):
         yield run, last
-    if json.loads(last.event)["kind"] not in _RESTING:
+    if json.loads(last.event)["kind"] not in RESTING:
         raise JournalCorrupt(f"run {run}: record {last.seq} is not an end; the export was made early, or is cut off")
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from orchestrator.findings import Finding
-from orchestrator.journal import Journal, mapped_errors
+from orchestrator.journal import Journal
+from orchestrator.journal_errors import mapped_errors
 from orchestrator.tables import CHECKS
 
 

@@ -12,29 +12,20 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import sqlalchemy as sa
 
-from orchestrator.tables import METADATA
+from orchestrator.connections import make_engine, path_of
+from orchestrator.embedded import MOUNTS, Files, Handle, refuse_network
+from orchestrator.migration import prepare
 
 Values = Mapping[str, Any]
 Row = tuple[Any, ...]
 Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 
 _BATCH = 1000
-# How long a server keeps a transaction open for a client that says nothing: as long as a lease, milliseconds.
-_IDLE_MS = 15_000
-# After how much silence of a server's machine the system gives up a connection: its own answer takes minutes to come,
-# and meanwhile nobody serves. The words are libpq's: seconds, and milliseconds for what was sent and not acknowledged.
-_SILENCE = {
-    "connect_timeout": 10,
-    "tcp_user_timeout": _IDLE_MS,
-    "keepalives_idle": 5,
-    "keepalives_interval": 5,
-    "keepalives_count": 2,
-}
-_TABLES_LOCK = 0x6661696C6F766572  # "failover": nobody else's number, with luck
 
 
 class Transaction(Protocol):
@@ -59,37 +50,90 @@ class Database:
     # By the driver: what is compiled for one database serves all that are spoken to through it.
     _prepared: ClassVar[dict[tuple[str, Statement], _Prepared]] = {}
 
-    def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
-        _make_tables(self.engine)
+    def __init__(self, url: str, *, mounts: Path = MOUNTS) -> None:
+        """``mounts``: what is mounted where, as the system tells it. Raises ``JournalUnavailable``."""
+        self.engine = make_engine(url, mounts=mounts)
+        try:
+            prepare(self.engine)
+        except BaseException:
+            self.engine.dispose()
+            raise
         self.reader = self.engine.execution_options(reading=True)
         self._kind = self.engine.url.drivername
         self.is_embedded = self.engine.dialect.name == "sqlite"
         self._idle: deque[sa.PoolProxiedConnection] = deque()
+        self.path = self._find_path()
+        if self.path is not None:
+            refuse_network(self.path, mounts)
+        self._handle = None if self.path is None else Handle.hold(self.path)
+        self._files: Files | None = None
+
+    def _find_path(self) -> Path | None:
+        """The file of an embedded database, with links followed."""
+        if not self.is_embedded:
+            return None
+        with closing(self.engine.raw_connection()) as lent:
+            return path_of(lent.driver_connection)
 
     def close(self) -> None:
         """End all connections that nobody uses now."""
         while self._idle:
             self._idle.pop().close()
         self.engine.dispose()
+        self._set_files(None)
+        if self._handle is not None:
+            self._handle.let_go()
+            self._handle = None
 
-    def ask(self, statement: Statement, values: Values) -> Sequence[Row]:
-        """What the database answers to one question, all at once: that is of one moment without a transaction."""
+    # --- the files of an embedded database ------------------------------------------------------------------------
+
+    def guard_files(self) -> None:
+        """From now on, until it is closed, nothing is read or written once its files are not those that they are now.
+
+        Within a transaction. Raises ``JournalLost``.
+        """
+        if self.path is not None:
+            self._handle = self._handle or Handle.hold(self.path)
+            self._set_files(Files(self.path, self._handle))
+
+    def _set_files(self, files: Files | None) -> None:
+        before, self._files = self._files, files
+        if before is not None:
+            before.close()
+
+    def check_files(self) -> None:
+        """Are they still those? Raises ``JournalLost``, ``JournalUnavailable``. Any thread may ask."""
+        files = self._files
+        if files is not None:
+            files.check()
+
+    # --- questions and transactions: each raises ``JournalLost`` where files are guarded and are not what they were --
+
+    def ask(self, statement: Statement, values: Values, *, fresh: bool = False) -> Sequence[Row]:
+        """What the database answers to one question, all at once: that is of one moment without a transaction.
+
+        ``fresh``: from the files of an embedded database, not from what this process remembers of them.
+        """
         if not self.is_embedded:
             with self._asking() as read:
                 return read.ask(statement, values)
+        self.check_files()
         lent = self.lend()
         try:
+            if fresh:
+                _driver_of(lent).execute("PRAGMA shrink_memory")
             return self.prepare(statement, values).ask(_driver_of(lent), values)
         finally:
             self.give_back(lent)
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """For several questions. It takes no lock; in an embedded database all answers are of one moment."""
+        self.check_files()
         return _Direct(self, begin="BEGIN", end="ROLLBACK") if self.is_embedded else self._asking()
 
     def writing(self, kept: sa.PoolProxiedConnection | None = None) -> AbstractContextManager[Transaction]:
         """What is raised in it takes everything back. ``kept``: one that was lent and is to be used; None: any."""
+        self.check_files()
         return (
             _Direct(self, begin="BEGIN IMMEDIATE", end="COMMIT", kept=kept) if self.is_embedded else self._changing()
         )
@@ -218,56 +262,3 @@ class _Watched:
         ) as stored:
             for row in stored:
                 yield tuple(row)
-
-
-def _engine(url: str) -> sa.Engine:
-    named = sa.make_url(url)
-    bounds = _SILENCE if named.drivername == "postgresql+psycopg" else {}
-    # What a server ended while nothing was written is noticed before it is used, not by a failing append.
-    engine = sa.create_engine(
-        named,
-        pool_pre_ping=not url.startswith("sqlite"),
-        connect_args={name: value for name, value in bounds.items() if name not in named.query},
-    )
-    if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _sqlite_connect)
-        sa.event.listen(engine, "begin", _sqlite_begin)
-    if engine.dialect.name == "postgresql":
-        sa.event.listen(engine, "connect", _postgresql_connect)
-    return engine
-
-
-def _make_tables(engine: sa.Engine) -> None:
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            # Two processes that find no tables would both make them; there the second one fails.
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_TABLES_LOCK)))
-        # One question instead of one for each table: whoever opens a journal waits for it.
-        known = set(sa.inspect(connection).get_table_names())
-        METADATA.create_all(connection, [table for table in METADATA.sorted_tables if table.name not in known])
-
-
-def _sqlite_connect(connection: Any, _: Any) -> None:
-    # The driver must not begin transactions by itself: ours begin IMMEDIATE, or two writers could deadlock.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA busy_timeout=5000")
-    cursor.close()
-
-
-def _postgresql_connect(connection: Any, _: Any) -> None:
-    # A process that is stopped in the middle of a commit must not keep its run from whoever takes over.
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE_MS}")
-        cursor.execute(f"SET lock_timeout = {_IDLE_MS * 2}")
-    connection.commit()
-
-
-def _sqlite_begin(connection: sa.Connection) -> None:
-    # A reader takes no lock, so that it never holds up the process that leads a run.
-    reading = connection.get_execution_options().get("reading")
-    driver = connection.connection.driver_connection
-    assert driver is not None  # a transaction begins on a connection that is open
-    driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -21,7 +21,8 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     │   │   └── UnreadableReply           carries the text that could not be read
     │   └── NoSuchService                 the device answered, and does not have this service
     ├── JournalError                  6
-    │   ├── JournalUnavailable            disk full, read-only, server away
+    │   ├── JournalUnavailable            disk full, read-only, server away: it may come back
+    │   │   └── JournalLost               what a run is recorded in was deleted, replaced or cut: it never comes back
     │   ├── JournalCorrupt                the record does not prove itself
     │   ├── NoSuchRun                 2
     │   ├── KeyUsed                   2   the caller's key has begun another run already
@@ -135,6 +136,19 @@ class JournalError(FailoverError):
 
 class JournalUnavailable(JournalError):
     """The record could not be written or read: disk full, read-only, server away."""
+
+
+_BY_HAND = (
+    "nothing was sent after that; compare both sites with `failover status` before anything else: this record cannot be"
+    " resumed (docs/records.md, 'When the journal is lost')"
+)
+
+
+class JournalLost(JournalUnavailable):
+    """What a run is recorded in was deleted, replaced or cut while the run was led. Never tried again."""
+
+    def __init__(self, sentence: str, *, hint: str = "") -> None:
+        super().__init__(sentence, hint=hint or _BY_HAND)
 
 
 _NO_PROOF = "`failover runs verify` checks every run; how the sites stand is seen with `failover status`"

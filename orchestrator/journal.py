@@ -5,7 +5,12 @@ so that an edit, a deletion, a reordering or a truncation is found offline (``ch
 holds its signature over the new head (``signing``). Appending is one transaction that first
 moves the run's row from the writer's own (epoch, sequence) to the next: if another process took the lease, or wrote
 meanwhile, no row matches, nothing is written, and ``LeaseLost`` is raised. That one statement is the fencing of the
-journal: an intent of a powerless writer never gets on disk, so its action never leaves.
+journal: an intent of a powerless writer never gets on disk, so its action never leaves. It also makes a second attempt
+decidable: an append whose answer was lost was made if, and only if, the run's row has its number and hash.
+
+What a run is recorded in may be taken away under it. Before each append and each command the files of an embedded journal
+are compared with those of the beginning (``embedded``), and the last record is read back. After each append its number
+and hash are noted outside of the database (``heads``), so that a record that lost its end does not pass for a whole one.
 
 Everything that enters passes ``scrub`` first: no secret is ever written.
 """
@@ -13,24 +18,30 @@ Everything that enters passes ``scrub`` first: no secret is ever written.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.chain import GENESIS, Link, Signature, follow, link_hash, record_of
+from orchestrator.connections import caveat_of
 from orchestrator.database import Database, Row, Transaction
-from orchestrator.errors import JournalCorrupt, JournalUnavailable, LeaseLost, NoSuchRun
+from orchestrator.embedded import MOUNTS
+from orchestrator.errors import JournalCorrupt
+from orchestrator.heads import Heads, Noted
+from orchestrator.journal_errors import gone, lost, mapped_errors, no_such_run, stretch, taken_over
 
 if TYPE_CHECKING:
+    from orchestrator.patience import Patience
     from orchestrator.signing import Signer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,10 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One line of the list of runs. ``expires_at`` is when the present holder's lease ends, if not renewed."""
+    """One line of the list of runs. ``expires_at`` is when the present holder's lease ends, if not renewed.
+
+    ``read_at``: when this was read, by the clock that leases go by; None: by the reader's own.
+    """
 
     run: str
     created_at: float
@@ -53,39 +67,37 @@ class RunRow:
     epoch: int
     holder: str
     expires_at: float
-
-
-class mapped_errors:
-    """Turn the database's errors into ``JournalUnavailable``; ``doing`` completes 'the journal could not …'."""
-
-    def __init__(self, doing: str) -> None:
-        self._doing = doing
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
-            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-            raise JournalUnavailable(
-                f"the journal could not {self._doing}: {' '.join(str(cause).split())}",
-                hint="nothing was sent without a record; mend the cause (disk full? read-only? server away?) and resume",
-            ) from error
-        if isinstance(error, sa.exc.SQLAlchemyError):
-            raise JournalUnavailable(f"the journal could not {self._doing}: {error}") from error
+    read_at: float | None = None
 
 
 class Journal:
-    """All runs of one database. Safe for one thread; processes share it through the database's own locks."""
+    """All runs of one database. Safe for one thread, but for ``confirm``; processes share it through the database's own
+    locks. ``patience``: how long whoever leads a run waits for a database that is away; None: not at all."""
 
-    def __init__(self, url: str, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        scrub: Callable[[str], str] = str,
+        signer: Signer | None = None,
+        heads: Path | None = None,
+        mounts: Path = MOUNTS,
+    ) -> None:
+        """``heads``: the folder for notes, where the journal is no file of its own; None: nothing is noted there."""
         self.url = url
         self._scrub = scrub
         self._signer = signer
         with mapped_errors("be opened"):
-            self.database = Database(url)
+            self.database = Database(url, mounts=mounts)
         self.engine, self.reader = self.database.engine, self.database.reader
         self._writing: sa.PoolProxiedConnection | None = None
+        path = self.database.path
+        folder = heads if path is None else path.with_suffix(".heads")
+        self.heads = None if folder is None else Heads(folder, path)
+        self.patience: Patience | None = None
+        self._written: dict[
+            str, tuple[int, str]
+        ] = {}  # number and hash of the last record of each run that is led here
 
     @classmethod
     def at(cls, path: Path, *, scrub: Callable[[str], str] = str, signer: Signer | None = None) -> Self:
@@ -97,9 +109,25 @@ class Journal:
         if self._writing is not None:
             self.database.give_back(self._writing)
             self._writing = None
+        if self.heads is not None:
+            self.heads.close()
         self.database.close()
 
+    def caveat(self) -> str:
+        """What the database may lose, as a sentence with its remedy; empty where there is nothing to say."""
+        with mapped_errors("be read"):
+            return caveat_of(self.engine)
+
+    def insist(self, do: Callable[[], T], until: Callable[[], float] | None = None) -> T:
+        """What ``do`` returns; tried again while the database is away, for as long as there is patience."""
+        return do() if self.patience is None else self.patience.insist(do, until)
+
     # --- writing --------------------------------------------------------------------------------------------------
+
+    def prepare(self, run: str) -> None:
+        """See whether what is recorded of a new run can be noted. Raises ``JournalUnavailable``."""
+        if self.heads is not None:
+            self.heads.begin(run)
 
     def create(
         self,
@@ -109,16 +137,32 @@ class Journal:
         at: float,
         *,
         holder: str,
-        expires_at: float,
+        lease_s: float,
     ) -> Writer:
-        """The first record of a run, inside the transaction that also claims its services."""
+        """The first record of a run, inside the transaction that also claims its services. It is led from now on.
+
+        ``lease_s``: for how long, by the clock that leases go by. To be followed by ``led``.
+        """
         row, head = self._chain(run, 1, at, None, created, GENESIS)
-        first = {"run": run, "created_at": at, "seq": 1, "head": head, "epoch": 1}
-        transaction.run(sql.ADD_RUN, [{**first, "holder": holder, "expires_at": expires_at}])
+        first = {"b_run": run, "b_created_at": at, "b_seq": 1, "b_head": head, "b_epoch": 1, "b_holder": holder}
+        transaction.run(sql.ADD_RUN, [{**first, "b_now": at, "b_seconds": lease_s}])
         transaction.run(sql.ADD_EVENTS, [row])
         if signed := self._signed(run, 1, head):
             transaction.run(sql.ADD_SIGNATURE, signed)
+        self.database.guard_files()
         return Writer(run, 1, 1, head)
+
+    def led(self, writer: Writer) -> Writer:
+        """The record of a run is this process's to continue, as far as ``writer`` knows it: note that."""
+        if self.heads is not None:
+            self.heads.note(writer.run, writer.seq, writer.head, is_over=False)
+        self._written[writer.run] = writer.seq, writer.head
+        return writer
+
+    def let_go(self, run: str) -> None:
+        """A run that was led here needs none of its services any more: note that."""
+        if self.heads is not None and run in self._written:
+            self.heads.note(run, *self._written[run], is_over=True)
 
     def append(
         self, writer: Writer, at: float, events: Sequence[tuple[str | None, ev.Event]], *, taken: Sequence[int] = ()
@@ -128,7 +172,8 @@ class Journal:
         ``taken`` are the requests of the inbox that these events answer: a request is used up in the same commit,
         so that a process that dies neither loses nor repeats one.
 
-        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written.
+        Raises ``LeaseLost`` if somebody else holds the run now, ``JournalUnavailable`` if it could not be written, and
+        ``JournalLost`` if what was written before is not there any more.
         """
         rows, head, seq = [], writer.head, writer.seq
         for lane, event in events:
@@ -136,9 +181,14 @@ class Journal:
             row, head = self._chain(writer.run, seq, at, lane, event, head)
             rows.append(row)
         move = {"b_run": writer.run, "b_epoch": writer.epoch, "b_seq": writer.seq, "new_seq": seq, "new_head": head}
-        with mapped_errors("be written"):
-            self._write(writer.run, move, rows, taken)
-        return Writer(writer.run, writer.epoch, seq, head)
+        moved = Writer(writer.run, writer.epoch, seq, head)
+
+        def write() -> Writer:
+            with mapped_errors("be written"):
+                self._write(writer.run, move, rows, taken)
+            return self.led(moved) if rows else moved
+
+        return self.insist(write)
 
     def _write(
         self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
@@ -147,16 +197,25 @@ class Journal:
         signed = self._signed(run, move["new_seq"], move["new_head"]) if rows else ()
         with self.database.writing(self._kept()) as commit:
             if commit.run(sql.MOVE_HEAD, [move]) != 1:
-                raise LeaseLost(
-                    f"run {run} is led by another process now",
-                    hint=f"this one stopped; see `failover runs show {run}`",
-                )
+                self._see_if_written(commit, move)
+                return
             if rows:
                 commit.run(sql.ADD_EVENTS, rows)
             if signed:
                 commit.run(sql.ADD_SIGNATURE, signed)
             if taken:
                 commit.run(sql.TAKE_REQUEST, [{"b_number": number} for number in taken])
+
+    def _see_if_written(self, commit: Transaction, move: Mapping[str, Any]) -> None:
+        """Return if an attempt before this one has written it, and only its answer was lost. Raises ``LeaseLost``, or
+        ``JournalLost`` if the run stands before what this process wrote."""
+        run, epoch = move["b_run"], move["b_epoch"]
+        found = head_if_any(commit, run)
+        if found is not None and (found.epoch, found.seq, found.head) == (epoch, move["new_seq"], move["new_head"]):
+            return
+        if found is None or found.epoch < epoch or (found.epoch == epoch and found.seq < move["b_seq"]):
+            raise lost(run)
+        raise taken_over(run)
 
     def _kept(self) -> sa.PoolProxiedConnection | None:
         """Where to write: the connection to a file is kept; one to a server may be lost, and is lent."""
@@ -190,16 +249,19 @@ class Journal:
         with mapped_errors("be read"):
             return _run_row(head_of(self.database, run))
 
-    def epoch(self, run: str) -> int:
-        """The epoch under which ``run`` is led now. Any thread may ask; it is asked before each command leaves.
+    def confirm(self, run: str, epoch: int) -> None:
+        """Return if ``run`` is led under ``epoch``, and what this process wrote last is there. It is asked before each
+        command leaves; any thread may ask.
 
-        Raises ``NoSuchRun``, ``JournalUnavailable``.
+        Raises ``LeaseLost``, ``JournalLost``, ``JournalUnavailable``.
         """
+        seq, head = self._written.get(run, (0, ""))
         with mapped_errors("be read"):
-            found = self.database.ask(sql.EPOCH, {"b_run": run})
-        if not found:
-            raise NoSuchRun(f"there is no run {run}")
-        return int(found[0][0])
+            found = self.database.ask(sql.STANDING, {"b_run": run, "b_seq": seq}, fresh=True)
+        if found and found[0][0] > epoch:
+            raise taken_over(run)
+        if not found or found[0][0] < epoch or (seq and found[0][1] != head):
+            raise lost(run)
 
     def writer(self, run: str) -> Writer:
         """The state of the chain of ``run`` as it is now, for a process that just took its lease."""
@@ -218,15 +280,24 @@ class Journal:
             yield {"run": run, **link._asdict()}
 
     def links(self, run: str, *, after: int = 0) -> Iterator[Link]:
-        """The stored records as they are, in order, with the chain checked on the way, up to the run's own row."""
+        """The stored records as they are, in order, with the chain checked on the way, up to the run's own row, and held
+        against what was noted of it."""
+        noted = self.noted(run)  # first: a process may be writing meanwhile, and notes what it has written
         with mapped_errors("be read"), self.database.reading() as read:
-            head, seq = head_of(read, run), after
+            found, seq = head_if_any(read, run), after
+            if found is None:
+                raise no_such_run(run) if noted is None else gone(run, noted)
+            head = found
             with closing(read.stream(sql.LINKS_FROM, {"b_run": run, "b_seq": after})) as stored:
                 before = _hash_of(next(stored, None), run, after) if after else GENESIS
                 for link in follow(stored, run, after=after, before=before):
                     seq = link.seq
                     if seq == head.seq and link.hash != head.head:
                         raise JournalCorrupt(f"run {run}: record {seq} is not the last one that was written")
+                    if noted is not None and seq == noted.seq and link.hash != noted.head:
+                        raise JournalCorrupt(
+                            f"run {run}: record {seq} is not the one that was noted when it was written"
+                        )
                     yield link
             # A process may be writing meanwhile: more than there was is right if the run's own row has moved as well.
             known = head.seq if seq <= head.seq else head_of(read, run).seq
@@ -234,6 +305,20 @@ class Journal:
             raise JournalCorrupt(f"run {run}: records {seq + 1} to {head.seq} are missing at the end")
         if seq > known:
             raise JournalCorrupt(f"run {run}: records {known + 1} to {seq} were added")
+        if noted is not None and seq < noted.seq:
+            raise JournalCorrupt(f"run {run}: {stretch(seq + 1, noted.seq)} written, but missing now")
+
+    def noted(self, run: str) -> Noted | None:
+        """How far ``run`` was recorded when it was written to last, as far as that was noted on this machine."""
+        return None if self.heads is None else self.heads.noted(run)
+
+    def vanished(self) -> dict[str, Noted]:
+        """The runs that were recorded here and are not in the database any more, newest name first."""
+        if self.heads is None:
+            return {}
+        stored = {row.run for row in self.runs()}
+        found = {run: self.noted(run) for run in reversed(list(self.heads.runs())) if run not in stored}
+        return {run: noted for run, noted in found.items() if noted is not None}
 
     def signatures(self, run: str, *, only_last: bool = False) -> list[Signature]:
         """Those over the heads of ``run``, newest first; empty for a run that is not signed."""
@@ -253,8 +338,12 @@ class Journal:
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         """The requests that are not used up yet, oldest first, each with its number for ``append``; an empty one for what
         is none. Everybody can leave one who can write the database."""
-        with mapped_errors("be read"):
-            return [(number, _request(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+
+        def read() -> list[tuple[int, Mapping[str, str]]]:
+            with mapped_errors("be read"):
+                return [(number, _request(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+
+        return self.insist(read)
 
 
 def _request(body: str) -> Mapping[str, str]:
@@ -276,11 +365,17 @@ def _hash_of(row: Row | None, run: str, seq: int) -> str:
 
 
 def head_of(read: Transaction | Database, run: str) -> sql.Head:
+    """Raises ``NoSuchRun``."""
+    found = head_if_any(read, run)
+    if found is None:
+        raise no_such_run(run)
+    return found
+
+
+def head_if_any(read: Transaction | Database, run: str) -> sql.Head | None:
     found = read.ask(sql.HEAD, {"b_run": run})
-    if not found:
-        raise NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
-    return sql.Head(*found[0])
+    return sql.Head(*found[0]) if found else None
 
 
 def _run_row(head: sql.Head) -> RunRow:
-    return RunRow(head.run, head.created_at, head.seq, head.epoch, head.holder, head.expires_at)
+    return RunRow(head.run, head.created_at, head.seq, head.epoch, head.holder, head.expires_at, head.read_at)

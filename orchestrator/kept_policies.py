@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.database import Database, Transaction
-from orchestrator.journal import Journal, mapped_errors
+from orchestrator.journal import Journal
+from orchestrator.journal_errors import mapped_errors
 from orchestrator.lease import service_key
 from orchestrator.site import ApprovalPolicy
 

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.contract import Failure
-from orchestrator.journal import Journal, mapped_errors
+from orchestrator.journal import Journal
+from orchestrator.journal_errors import mapped_errors
 from orchestrator.lease import service_place
 from orchestrator.readings import Reading
 from orchestrator.site import Site

@@ -6,6 +6,10 @@ stops a command at the last moment before it leaves. A process that slept throug
 nothing: its permit has run out by its own clock, the journal tells it of the higher epoch even where clocks differ,
 and its intents no longer get on disk.
 
+When a lease has ended is judged by one clock: that of the database's server where there is one, else the machine's, by
+which nobody can have got a lease that ends later than a whole one from now. A bastion whose clock is ahead keeps
+nobody out for longer than that; if it still leads, the higher epoch stops it.
+
 What this cannot do: take back a command that has left. A process that is stopped between the answer of its permit and
 the write to its socket sends that one command when it goes on; no device knows of epochs.
 """
@@ -21,12 +25,17 @@ from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.clock import Clock
 from orchestrator.database import Database, Transaction
-from orchestrator.errors import Forbidden, JournalError, KeyUsed, LeaseHeld, LeaseLost
+from orchestrator.errors import Forbidden, JournalError, JournalLost, LeaseHeld, LeaseLost
 from orchestrator.holder import holder_is_dead, holder_name
-from orchestrator.journal import Journal, RunRow, Writer, head_of, mapped_errors
+from orchestrator.journal import Journal, RunRow, Writer, head_if_any, head_of
+from orchestrator.journal_errors import lost, mapped_errors, taken_over
+from orchestrator.keys import use_up
 from orchestrator.site import Device, Site, is_this_machine
 
 LEASE_SECONDS = 15.0
+# How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that begins now, and this,
+# was written by a clock that is wrong.
+CLOCKS_APART = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
 _MARGIN = 2.0
 # Characters of a place that are kept as they are: with family and service it fits into the column of a server.
@@ -70,25 +79,28 @@ class Lease:
     def check(self) -> None:
         """Permit: return if a command may leave now. Raises ``Forbidden``.
 
-        By this process's own clock, and by the journal: whoever took over may have done so by a clock that is ahead
-        of ours. The clock is asked last, since the journal may take its time to answer. Any thread may ask.
+        By the journal, which must still have what was recorded last: whoever took over may have done so by a clock that
+        is ahead of ours. And by this process's own clock, which is asked last, since the journal may take its time to
+        answer: one that is away is asked again while this lease lasts. Any thread may ask.
         """
+        see = f"see who leads it: `failover runs show {self.run}`"
         try:
-            epoch = self._journal.epoch(self.run)
+            self._journal.insist(lambda: self._journal.confirm(self.run, self.epoch), lambda: self._last_moment)
+        except LeaseLost as error:
+            raise Forbidden(f"{error}, so the command was not sent", hint=see) from error
+        except JournalLost as error:
+            raise Forbidden(f"{error}, so the command was not sent", hint=error.hint) from error
         except JournalError as error:
             raise Forbidden(
                 f"whether run {self.run} is still ours is not known, so the command was not sent: {error}"
             ) from error
-        if epoch != self.epoch:
-            raise Forbidden(
-                f"run {self.run} is led by another process now, so the command was not sent",
-                hint=f"see who leads it: `failover runs show {self.run}`",
-            )
-        if self._clock.now() > self.expires_at - _MARGIN:
-            raise Forbidden(
-                f"the lease on run {self.run} has run out, so the command was not sent",
-                hint=f"see who leads it: `failover runs show {self.run}`",
-            )
+        if self._clock.now() > self._last_moment:
+            raise Forbidden(f"the lease on run {self.run} has run out, so the command was not sent", hint=see)
+
+    @property
+    def _last_moment(self) -> float:
+        """Until when a command may leave, by this process's clock."""
+        return self.expires_at - _MARGIN
 
     def revoke(self) -> None:
         """From now on nothing may leave, whatever is still waiting to be sent."""
@@ -101,70 +113,61 @@ class Lease:
 
     def renew(self) -> None:
         """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if somebody took over."""
-        expires_at = self._clock.now() + LEASE_SECONDS
+        self.expires_at = self._journal.insist(self._renewed)
+
+    def _renewed(self) -> float:
+        """When the lease ends now. By our own clock it begins before the journal is asked, and so ends no later."""
+        now = self._clock.now()
         with mapped_errors("be written"), self._journal.database.writing() as commit:
-            if not self._set_expiry(commit, expires_at):
-                raise LeaseLost(f"run {self.run} is led by another process now")
-        self.expires_at = expires_at
+            change = {"b_run": self.run, "b_epoch": self.epoch, "b_now": now, "b_seconds": LEASE_SECONDS}
+            if commit.run(sql.RENEW, [change]) != 1:
+                found = head_if_any(commit, self.run)
+                raise lost(self.run) if found is None or found.epoch < self.epoch else taken_over(self.run)
+        return now + LEASE_SECONDS
 
     def release(self, settled: Sequence[str] = ()) -> None:
         """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error.
 
         ``settled``: the keys of services whose lanes ended for good; they are free for other runs.
         """
+        self._journal.insist(lambda: self._released(settled))
+
+    def _released(self, settled: Sequence[str]) -> None:
         with mapped_errors("be written"), self._journal.database.writing() as commit:
-            self._set_expiry(commit, 0.0)
+            commit.run(sql.LET_GO, [{"b_run": self.run, "b_epoch": self.epoch}])
             if settled:
                 commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in settled])
-
-    def _set_expiry(self, commit: Transaction, expires_at: float) -> bool:
-        """Is the lease still ours to change?"""
-        change = {"b_run": self.run, "b_epoch": self.epoch, "new_expires_at": expires_at}
-        return commit.run(sql.SET_EXPIRY, [change]) == 1
+            left = commit.ask(sql.CLAIMS_OF, {"b_run": self.run})
+        if not left:
+            self._journal.let_go(self.run)
 
 
 def create_run(
-    journal: Journal, clock: Clock, run: str, created: ev.RunCreated, *, key: str | None = None
+    journal: Journal,
+    clock: Clock,
+    run: str,
+    created: ev.RunCreated,
+    *,
+    key: str | None = None,
+    asked: str | None = None,
 ) -> tuple[Lease, Writer]:
     """Record a new run, claim its services, owe its hooks everything, and lead it: one transaction.
 
-    ``key`` is the caller's own name for this wish; of all calls with the same one, at most one begins a run. Raises
-    ``KeyUsed`` for the others, ``LeaseHeld``.
+    ``key`` is the caller's own name for this request, ``asked`` what was asked with it (``keys.stored``); of all calls
+    with the same key, at most one begins a run. Raises ``KeyUsed`` for the others, ``LeaseHeld``.
     """
     now = clock.now()
-    expires_at = now + LEASE_SECONDS
     keys = {service_key(created.plan, service): service for service in created.plan.services}
+    journal.prepare(run)
     with mapped_errors("be written"), journal.database.writing() as commit:
         if key is not None:
-            _use_up(journal, commit, key, run)
+            use_up(journal, commit, key, run, asked)
         _claim(commit, run, keys, now)
-        writer = journal.create(commit, run, created, now, holder=holder_name(), expires_at=expires_at)
+        writer = journal.create(commit, run, created, now, holder=holder_name(), lease_s=LEASE_SECONDS)
         hooks = [{"run": run, "hook": hook.name, "seq": 0, "failed": ""} for hook in created.plan.inventory.hooks]
         if hooks:
             commit.run(sql.ADD_DELIVERIES, hooks)
-    return Lease(journal, clock, run, writer.epoch, expires_at), writer
-
-
-def run_of_key(journal: Journal, key: str) -> str | None:
-    """The run that ``key`` began, or None."""
-    with mapped_errors("be read"):
-        return _run_of_key(journal.database, key)
-
-
-def _run_of_key(read: Transaction | Database, key: str) -> str | None:
-    found = read.ask(sql.RUN_OF_KEY, {"b_key": key})
-    return str(found[0][0]) if found else None
-
-
-def _use_up(journal: Journal, commit: Transaction, key: str, run: str) -> None:
-    first = _run_of_key(commit, key)
-    if first is None:
-        try:
-            commit.run(sql.ADD_KEY, [{"key": key, "run": run}])
-            return
-        except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
-            first = run_of_key(journal, key)
-    raise KeyUsed(f"the key {key!r} has begun run {first}", run=first or "", hint="see `failover runs show`")
+    return Lease(journal, clock, run, writer.epoch, now + LEASE_SECONDS), journal.led(writer)
 
 
 def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) -> tuple[Lease, Writer]:
@@ -173,33 +176,39 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
     Raises ``LeaseHeld`` while another process leads it, or if another run has claimed one of the services.
     """
     now = clock.now()
-    expires_at = now + LEASE_SECONDS
+    journal.prepare(run)
     with mapped_errors("be written"), journal.database.writing() as commit:
         row = head_of(commit, run)
-        if row.expires_at > now and not holder_is_dead(row.holder):
+        if is_led(row, now):
             raise LeaseHeld(
                 f"run {run} is led by {leader(row, now)}",
                 hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
-                f" itself in {row.expires_at - now:.0f}s",
+                f" itself in {lease_left(row, now):.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
         missing = {key: name for key, name in services.items() if key not in held}
         _claim(commit, run, missing, now)
-        heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "new_expires_at": expires_at}
+        heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "b_now": now, "b_seconds": LEASE_SECONDS}
         if commit.run(sql.TAKE_LEASE, [{"b_run": run, "b_epoch": row.epoch, **heir}]) != 1:
             raise LeaseHeld(f"another process took run {run} at the same moment")
+        journal.database.guard_files()
         writer = Writer(run, row.epoch + 1, row.seq, row.head)
-    return Lease(journal, clock, run, writer.epoch, expires_at), writer
+    return Lease(journal, clock, run, writer.epoch, now + LEASE_SECONDS), journal.led(writer)
 
 
-def is_led(row: RunRow, now: float) -> bool:
-    """Does a process lead this run now, as far as its lease tells?"""
-    return row.expires_at > now and not holder_is_dead(row.holder)
+def is_led(row: RunRow | sql.Head, now: float) -> bool:
+    """Does a process lead this run, as far as its lease tells? ``now``: by our clock, where there is no better one."""
+    return 0 < lease_left(row, now) <= LEASE_SECONDS + CLOCKS_APART and not holder_is_dead(row.holder)
+
+
+def lease_left(row: RunRow | sql.Head, now: float) -> float:
+    """For how many seconds the lease still lasts, if it is not renewed, by the clock that leases go by."""
+    return row.expires_at - (now if row.read_at is None else row.read_at)
 
 
 def leader(row: RunRow | sql.Head, now: float) -> str:
     """Who leads this run, and when its lease was last renewed: a process on another machine may be gone since."""
-    return f"{row.holder.split()[0]}, last heard of {max(0.0, now + LEASE_SECONDS - row.expires_at):.0f}s ago"
+    return f"{row.holder.split()[0]}, last heard of {max(0.0, LEASE_SECONDS - lease_left(row, now)):.0f}s ago"
 
 
 def claims(journal: Journal) -> dict[str, str]:
@@ -235,7 +244,7 @@ def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) ->
         return
     key, run = next(iter(claimed.items()))
     found = [sql.Head(*row) for row in commit.ask(sql.HEAD, {"b_run": run})]
-    led = [row for row in found if row.expires_at > now and not holder_is_dead(row.holder)]
+    led = [row for row in found if is_led(row, now)]
     if led:
         state = f"which {led[0].holder.split()[0]} leads"
         hint = f"wait for its end (`failover runs show {run}`), or ask it to turn back: `failover abort {run}`"

@@ -9,9 +9,8 @@ What it cannot know: two journals that know nothing of each other, and people at
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -19,8 +18,8 @@ from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.database import Transaction
 from orchestrator.decide import ClaimSite
-from orchestrator.errors import LeaseLost
-from orchestrator.journal import Journal, mapped_errors
+from orchestrator.journal import Journal, head_if_any
+from orchestrator.journal_errors import lost, mapped_errors, taken_over
 from orchestrator.lease import service_key, service_place
 from orchestrator.readings import SiteClaims
 from orchestrator.runbook import Side, Step
@@ -32,6 +31,7 @@ _STALE_S = 600.0
 _ONE_BY_ONE = sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("b_lock", type_=sa.BigInteger)))
 _LOCK = 0x7369746573
 
+T = TypeVar("T")
 State = Literal["relies", "opening", "leaving"]
 
 
@@ -62,9 +62,11 @@ class Sites:
     def claim(self, request: ClaimSite, epoch: int, at: float) -> SiteClaims:
         """The answer to a lane's wish, recorded. Raises ``LeaseLost`` under an old epoch, ``JournalUnavailable``."""
         key, where = self._keys[request.lane], self._where(request.on, request.thing)
-        with self._changing() as commit:
-            if [int(found) for (found,) in commit.ask(sql.EPOCH, {"b_run": self._run})] != [epoch]:
-                raise LeaseLost(f"run {self._run} is led by another process now")
+
+        def ask(commit: Transaction) -> list[_Row]:
+            head = head_if_any(commit, self._run)
+            if head is None or head.epoch != epoch:
+                raise lost(self._run) if head is None or head.epoch < epoch else taken_over(self._run)
             rows = [_Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
             others = [row for row in rows if row.service != key and self._is_in_the_way(row, request)]
             state: State = "relies" if request.wish == "hold" else "leaving"
@@ -76,6 +78,9 @@ class Sites:
                 commit.run(
                     sql.ADD_SITE_CLAIM, [{"place": where["b_place"], "thing": request.thing, **mine._asdict()}]
                 )
+            return others
+
+        others = self._change(ask)
         return SiteClaims(
             thing=request.thing,
             wish=request.wish,
@@ -111,10 +116,12 @@ class Sites:
     def finish(self, at: float) -> None:
         """The run has ended. A service that was not moved relies on nothing of it; one that was moved keeps its claims
         on the site that it left, dated anew, and has none on the site where it is active now."""
-        with mapped_errors("be read"):
-            if not self._journal.database.ask(sql.SITE_CLAIMANTS, {}):
-                return
-        with self._changing() as commit:
+
+        def has_claims() -> bool:
+            with mapped_errors("be read"):
+                return bool(self._journal.database.ask(sql.SITE_CLAIMANTS, {}))
+
+        def close(commit: Transaction) -> None:
             for service, lane in self._state.lanes.items():
                 mine = {"b_run": self._run, "b_service": self._keys[service]}
                 if lane.outcome in (ev.Outcome.REFUSED, ev.Outcome.REVERTED):
@@ -123,6 +130,9 @@ class Sites:
                     commit.run(sql.DATE_SITE_CLAIMS_OF, [{**mine, "new_at": at}])
                     there = {"b_place": self._places["target"], "b_service": self._keys[service]}
                     commit.run(sql.REMOVE_SITE_CLAIMS_AT, [there])
+
+        if self._journal.insist(has_claims):
+            self._change(close)
 
     def _is_in_the_way(self, row: _Row, request: ClaimSite) -> bool:
         if request.wish == "hold":
@@ -155,30 +165,36 @@ class Sites:
         step = steps[lane.step] if lane.step < len(steps) else None
         is_sent = any(intent.may_have_obeyed for intent in lane.intents)
         if step is not None and step.do is not None and step.claim == "release" and not is_sent:
-            with self._changing() as commit:
-                where = self._where(step.do.on, step.do.action)
-                commit.run(sql.LEAVE_SITE, [{**where, "b_service": self._keys[service], "new_state": "leaving"}])
+            where = self._where(step.do.on, step.do.action)
+            left = {**where, "b_service": self._keys[service], "new_state": "leaving"}
+            self._change(lambda commit: commit.run(sql.LEAVE_SITE, [left]))
 
     def _remove(self, service: str, step: Step) -> None:
         assert step.do is not None  # a step that claims something has an action
-        with self._changing() as commit:
-            where = self._where(step.do.on, step.do.action)
-            commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": self._keys[service]}])
+        gone = {**self._where(step.do.on, step.do.action), "b_service": self._keys[service]}
+        self._change(lambda commit: commit.run(sql.REMOVE_SITE_CLAIM, [gone]))
 
     def _void_older(self, step: Step, before: float) -> None:
         assert step.do is not None  # a step that claims something has an action
         where = self._where(step.do.on, step.do.action)
-        with self._changing() as commit:
+
+        def void(commit: Transaction) -> None:
             unfinished = set(commit.ask(sql.CLAIMED, {}))
             rows = [_Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
-            void = [row for row in rows if row.at < before and (row.service, row.run) not in unfinished]
-            if void:
-                commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": row.service} for row in void])
+            old = [row for row in rows if row.at < before and (row.service, row.run) not in unfinished]
+            if old:
+                commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": row.service} for row in old])
 
-    @contextmanager
-    def _changing(self) -> Iterator[Transaction]:
+        self._change(void)
+
+    def _change(self, do: Callable[[Transaction], T]) -> T:
+        """One transaction, tried again while the journal is away: every change here is the same when done twice."""
         database = self._journal.database
-        with mapped_errors("be written"), database.writing() as commit:
-            if not database.is_embedded:
-                commit.ask(_ONE_BY_ONE, {"b_lock": _LOCK})
-            yield commit
+
+        def change() -> T:
+            with mapped_errors("be written"), database.writing() as commit:
+                if not database.is_embedded:
+                    commit.ask(_ONE_BY_ONE, {"b_lock": _LOCK})
+                return do(commit)
+
+        return self._journal.insist(change)

@@ -6,9 +6,10 @@ call are its values, by name: an insertion's are the columns, all others are in 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 
 from orchestrator.chain import Link
 from orchestrator.tables import (
@@ -30,8 +31,31 @@ _AT_SEQ: sa.BindParameter[int] = sa.bindparam("b_seq")
 # --- runs: b_run, b_epoch, b_seq say which ----------------------------------------------------------------------------
 
 
+class server_time(sa.sql.functions.FunctionElement[float]):
+    """What time it is by the clock of the database's server, seconds since the epoch; null for an embedded database.
+
+    Bastions that share a server need not agree on the time: its clock says when a lease ends.
+    """
+
+    type = sa.Float()
+    inherit_cache = True
+
+
+@compiles(server_time)
+def _no_server(*_: Any, **__: Any) -> str:
+    return "NULL"
+
+
+@compiles(server_time, "postgresql")
+def _its_clock(*_: Any, **__: Any) -> str:
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
 class Head(NamedTuple):
-    """The row of a run: ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``."""
+    """The row of a run: ``head`` is the hash of its record ``seq``; ``holder`` leads it until ``expires_at``.
+
+    ``read_at``: when it was read, by the clock that leases go by, if that is not the reader's own.
+    """
 
     run: str
     created_at: float
@@ -40,23 +64,43 @@ class Head(NamedTuple):
     epoch: int
     holder: str
     expires_at: float
+    read_at: float | None
 
 
-_HEADS = sa.select(*(RUNS.c[name] for name in Head._fields))
+# The end of a lease that begins at ``b_now`` by the clock of whoever takes it, or now by the server's.
+_NOW: sa.BindParameter[float] = sa.bindparam("b_now", type_=sa.Float)
+_SECONDS: sa.BindParameter[float] = sa.bindparam("b_seconds", type_=sa.Float)
+_LEASE_END = sa.func.coalesce(server_time(), _NOW) + _SECONDS
+
+_HEADS = sa.select(*(RUNS.c[name] for name in Head._fields[:-1]), server_time())
 HEAD = _HEADS.where(RUNS.c.run == _OF_RUN)
 HEADS = _HEADS.order_by(RUNS.c.created_at.desc(), RUNS.c.run.desc())
-EPOCH = sa.select(RUNS.c.epoch).where(RUNS.c.run == _OF_RUN)
-ADD_RUN = sa.insert(RUNS)
+# Who leads the run now, and the hash of its record ``b_seq``; none if that is not there.
+STANDING = (
+    sa.select(RUNS.c.epoch, EVENTS.c.hash)
+    .select_from(RUNS.outerjoin(EVENTS, (EVENTS.c.run == RUNS.c.run) & (EVENTS.c.seq == _AT_SEQ)))
+    .where(RUNS.c.run == _OF_RUN)
+)
+ADD_RUN = sa.insert(RUNS).values(
+    run=_OF_RUN,
+    created_at=sa.bindparam("b_created_at"),
+    seq=_AT_SEQ,
+    head=sa.bindparam("b_head"),
+    epoch=_OF_EPOCH,
+    holder=sa.bindparam("b_holder"),
+    expires_at=_LEASE_END,
+)
 # Of a writer's own place only: no row matches once another process took the lease, or wrote.
 MOVE_HEAD = (
     sa.update(RUNS)
     .where(RUNS.c.run == _OF_RUN, RUNS.c.epoch == _OF_EPOCH, RUNS.c.seq == _AT_SEQ)
     .values(seq=sa.bindparam("new_seq"), head=sa.bindparam("new_head"))
 )
-SET_EXPIRY = (
+RENEW = sa.update(RUNS).where(RUNS.c.run == _OF_RUN, RUNS.c.epoch == _OF_EPOCH).values(expires_at=_LEASE_END)
+LET_GO = (
     sa.update(RUNS)
     .where(RUNS.c.run == _OF_RUN, RUNS.c.epoch == _OF_EPOCH)
-    .values(expires_at=sa.bindparam("new_expires_at"))
+    .values(expires_at=sa.literal_column("0.0"))
 )
 TAKE_LEASE = (
     sa.update(RUNS)
@@ -64,7 +108,7 @@ TAKE_LEASE = (
     .values(
         epoch=sa.bindparam("new_epoch"),
         holder=sa.bindparam("new_holder"),
-        expires_at=sa.bindparam("new_expires_at"),
+        expires_at=_LEASE_END,
     )
 )
 
@@ -101,7 +145,7 @@ ADD_DELIVERIES = sa.insert(DELIVERIES)
 POLICIES_KEPT = sa.select(POLICIES.c.service, POLICIES.c.policies)
 FORGET_POLICY = sa.delete(POLICIES).where(POLICIES.c.service == sa.bindparam("b_service"))
 KEEP_POLICY = sa.insert(POLICIES)
-RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
+RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run, IDEMPOTENCY.c.request).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
 
 # --- claims on what belongs to a whole site: b_place, b_thing say which thing, b_service whose claim ------------------

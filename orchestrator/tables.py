@@ -1,11 +1,15 @@
 """The tables of the journal's database, in one place, so that whoever opens it first makes all of them.
 
-A database of an older version gets the tables it lacks when it is opened; a column is never added to one it has.
+Whoever changes a table raises ``SCHEMA`` and says in ``migration`` what an older database needs.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
+
+# 1: version 0.1.0, which marked nothing. 2: what a key was used for; tables of their own for claims
+# on sites, approval policies, and what was read last.
+SCHEMA = 2
 
 METADATA = sa.MetaData()
 RUNS = sa.Table(
@@ -77,12 +81,14 @@ DELIVERIES = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("failed", sa.Text, nullable=False, default=""),
 )
-# Which run a caller's own key began: the same key never begins a second one.
+# Which run a caller's own key began: the same key never begins a second one. ``request``: what was asked with it
+# (``asked``), by part; null for a key that was used under schema 1.
 IDEMPOTENCY = sa.Table(
     "idempotency",
     METADATA,
     sa.Column("key", sa.String(200), primary_key=True),
     sa.Column("run", sa.String(64), nullable=False),
+    sa.Column("request", sa.Text),
 )
 # The approval policies that a service had in the inventories of its runs: an inventory without one does not drop them.
 POLICIES = sa.Table(

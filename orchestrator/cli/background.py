@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,9 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.interpreter import module, same_code
 from orchestrator.journal import Journal
+from orchestrator.keys import stored
 from orchestrator.lease import create_run
+from orchestrator.patience import WATCHED, Patience
 from orchestrator.state import fold
 from orchestrator.version import VERSION
 
@@ -32,11 +35,18 @@ _LOOK_EVERY = 0.1
 
 
 def begin(
-    tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None, break_glass: str | None = None
+    tools: Tools,
+    plan: ev.Plan,
+    *,
+    as_json: bool,
+    key: str | None = None,
+    asked: Mapping[str, str] | None = None,
+    break_glass: str | None = None,
 ) -> int:
     """Begin a run of ``plan`` and leave it to another process. Returns 0 once that one leads it.
 
-    ``break_glass``: why it begins without the approvals that the plan asks for.
+    ``asked``: all that ``key`` stands for (``once``). ``break_glass``: why it begins without the approvals that the plan
+    asks for.
 
     Raises ``DefinitionError`` when a secret would have to be typed, ``NotStarted`` when no session can be made,
     ``KeyUsed``, and ``JournalUnavailable`` when the other process ended before it led the run.
@@ -52,10 +62,12 @@ def begin(
             pass
         keep_policy(tools, journal, plan)
         created = ev.RunCreated(plan=plan, version=VERSION, **tools.who()._asdict())
-        lease, _ = create_run(journal, tools.clock, new_run_name(tools.clock.now()), created, key=key)
+        name = new_run_name(tools.clock.now())
+        lease, _ = create_run(journal, tools.clock, name, created, key=key, asked=stored(asked or {}))
+        journal.patience = Patience(tools.clock, WATCHED, say)
         if break_glass is not None:
-            stored = fold(journal.records(lease.run)).plan
-            break_the_glass(tools, journal, lease.run, stored, break_glass)
+            recorded = fold(journal.records(lease.run)).plan
+            break_the_glass(tools, journal, lease.run, recorded, break_glass)
         lease.release()
         log = _log_file(tools, lease.run)
         leader = _start(lease.run, log)
@@ -99,7 +111,7 @@ def _await_leader(tools: Tools, journal: Journal, run: str, epoch: int, leader: 
     """The run's row as soon as somebody else has led it, or the other process has ended."""
     while True:
         gone = leader.poll() is not None
-        row = journal.row(run)
+        row = journal.insist(lambda: journal.row(run))
         if gone or row.epoch != epoch:
             return row
         tools.clock.sleep(_LOOK_EVERY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.errors import DefinitionError, FailoverError, NoSuchRun
 from orchestrator.journal import Journal, RunRow
+from orchestrator.journal_errors import gone
 from orchestrator.lease import claims
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.state import fold
@@ -14,8 +15,11 @@ def find_run(journal: Journal, name: str | None) -> str:
     rows = journal.runs()
     if name is None or name == "last":
         if not rows:
+            _see_vanished(journal, None)
             raise NoSuchRun("there are no runs yet")
         return rows[0].run
+    if not any(row.run.startswith(name) for row in rows):
+        _see_vanished(journal, name)
     return _named(rows, name)
 
 
@@ -36,6 +40,8 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
             )
         return run
     found = [row.run for row in journal.runs() if row.run in open_runs]
+    if not found:
+        _see_vanished(journal, None)
     if len(found) != 1:
         raise _ambiguous(
             "several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found
@@ -46,6 +52,13 @@ def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
 def _is_over(journal: Journal, run: str) -> bool:
     state = fold(journal.records(run))
     return state.outcome is not None and not any(lane.status in RESUMABLE_ENDS for lane in state.lanes.values())
+
+
+def _see_vanished(journal: Journal, name: str | None) -> None:
+    """Raise ``JournalCorrupt`` for a run called ``name``, or one that had not ended, that was recorded and is gone."""
+    for run, noted in journal.vanished().items():
+        if run.startswith(name) if name else not noted.is_over:
+            raise gone(run, noted)
 
 
 def _named(rows: list[RunRow], name: str) -> str:

@@ -18,7 +18,7 @@ from orchestrator.decide.approve import alone
 from orchestrator.errors import DefinitionError
 from orchestrator.hearing import question_number
 from orchestrator.journal import Journal
-from orchestrator.lease import is_led, leader
+from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, is_led, leader
 from orchestrator.reports.abort import has_answered, verdict_on_abort
 from orchestrator.reports.document import RunReport
 from orchestrator.reports.report import build
@@ -26,7 +26,7 @@ from orchestrator.signing import decision_statement
 from orchestrator.state import Run, fold
 
 # How long the process that leads a run has to answer an abort, how long to roll back, and how often it is checked.
-_ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = 5.0, 60.0, 0.2
+_ANSWERED_WITHIN, _ROLLED_BACK_WITHIN, _CHECKED_EVERY = LEASE_SECONDS + CLOCKS_APART, 60.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,21 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
     try:
         run_name = find_open_run(journal, name, "abort")
         run = fold(journal.records(run_name))
-        if not _is_led(tools, journal, run_name):
-            asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
-            return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
-        journal.ask(run_name, {"kind": "abort", "reason": reason, **said_by(tools)})
-        report = _await_answer(tools, journal, run_name)
-        row, now = journal.row(run_name), tools.clock.now()
-        waits = "the process that leads it was asked, and its lease is over"
-        if is_led(row, now):
-            waits = (
-                f"it was asked of {leader(row, now)}, which has not answered yet; if that process is gone, its lease is "
-                f"over in {row.expires_at - now:.0f}s, and `failover abort {run_name}` then does it"
-            )
-        verdict = verdict_on_abort(report, waits)
-        words = verdict.text or f"aborted: {report.outcome}"
-        _tell(run_name, run, words, list(run.lanes), as_json, verdict.as_data() | {"message": words})
-        return verdict.exit_code
+        asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
+        if _is_led(tools, journal, run_name):
+            journal.ask(run_name, {"kind": "abort", "reason": reason, **said_by(tools)})
+            report = _await_answer(tools, journal, run_name)
+            row, now = journal.row(run_name), tools.clock.now()
+            is_answered = all(has_answered(lane) for lane in report.lanes)
+            if is_answered or is_led(row, now):
+                waits = f"it was asked of {leader(row, now)}, which leads the run and has not answered yet"
+                verdict = verdict_on_abort(report, "" if is_answered else waits)
+                words = verdict.text or f"aborted: {report.outcome}"
+                _tell(run_name, run, words, list(run.lanes), as_json, verdict.as_data() | {"message": words})
+                return verdict.exit_code
+            # Its process is gone without an answer: the request is ours to carry out.
+            run = fold(journal.records(run_name))
+        return lead_again(tools, journal, run_name, run, as_json=as_json, abort=asked)
     finally:
         journal.close()
 

@@ -10,9 +10,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
+from orchestrator.embedded import refuse_network
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.site import is_this_machine
 
@@ -87,6 +89,7 @@ def _check_file(url: str) -> None:
             f"the journal {path} is in a directory that others can write, so its record proves nothing",
             hint=f"make it yours alone: chmod 700 {path.parent}; several accounts share a journal on PostgreSQL",
         )
+    refuse_network(path)
     make_private(path, may_make="mode=ro" not in parts.query)
 
 
@@ -103,15 +106,17 @@ def is_ours_alone(path: Path) -> bool:
 def make_private(path: Path, *, may_make: bool = True) -> None:
     """Create the file readable by its owner only, before a library creates it readable by all.
 
-    The library follows links, also those in place of the files that it keeps beside it: none is let through.
+    The library follows links, also those in place of the files that it keeps beside it: none is let through. A file
+    that is there is never opened here: closing it would drop every lock that this process has on it (fcntl(2)), and
+    another process would then remove the log that a run is recorded in.
     """
-    flags = os.O_RDWR | os.O_CREAT if may_make else os.O_RDONLY
     try:
-        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        try:
-            found = os.fstat(handle)
-        finally:
-            os.close(handle)
+        if may_make:
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         for end in ("-wal", "-shm", "-journal"):
             if path.with_name(path.name + end).is_symlink():
                 raise OSError(errno.ELOOP, f"{path.name}{end} is a link")

@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -22,10 +22,12 @@ from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
 from orchestrator.cli.wiring import Tools
 from orchestrator.engine import Engine, Observer
-from orchestrator.errors import FailoverError, LeaseLost, OutputLost
+from orchestrator.errors import FailoverError, JournalCorrupt, JournalLost, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
 from orchestrator.kept_policies import keep, replace
+from orchestrator.keys import stored
 from orchestrator.lease import Lease, create_run, service_key, take
+from orchestrator.patience import ALONE, WATCHED, Patience
 from orchestrator.position import Positions
 from orchestrator.reports.abort import verdict_on_abort
 from orchestrator.reports.report import build
@@ -43,11 +45,18 @@ def new_run_name(now: float) -> str:
 
 
 def lead_new(
-    tools: Tools, plan: ev.Plan, *, as_json: bool, key: str | None = None, break_glass: str | None = None
+    tools: Tools,
+    plan: ev.Plan,
+    *,
+    as_json: bool,
+    key: str | None = None,
+    asked: Mapping[str, str] | None = None,
+    break_glass: str | None = None,
 ) -> int:
     """Start a run of ``plan`` and lead it. Returns the process exit code. Raises ``KeyUsed`` if ``key`` has begun one.
 
-    ``break_glass``: why it begins without the approvals that the plan asks for.
+    ``asked``: all that ``key`` stands for (``once``). ``break_glass``: why it begins without the approvals that the plan
+    asks for.
     """
     journal = tools.journal()
     try:
@@ -57,7 +66,9 @@ def lead_new(
         keep_policy(tools, journal, plan)
         now = tools.clock.now()
         created = ev.RunCreated(plan=recordable(plan), version=VERSION, **tools.who()._asdict())
-        lease, writer = create_run(journal, tools.clock, new_run_name(now), created, key=key)
+        lease, writer = create_run(
+            journal, tools.clock, new_run_name(now), created, key=key, asked=stored(asked or {})
+        )
         record = ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created)
         # What people agree to is what is stored: read again, in case a free text in it was redacted on its way.
         run = begin(record) if plan.approval is None else fold(journal.records(lease.run))
@@ -79,7 +90,7 @@ def lead_again(
     policy: ev.Policy | None = None,
     abort: ev.AbortAsked | None = None,
 ) -> int:
-    """Go on with run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible, which takes
+    """Resume run ``name``, whose record leads to ``run``; with ``abort``, on the way back where possible, which takes
     nobody else."""
     approvers = tools.approvers()
     terms = None if abort is not None else terms_of(approvers, run.plan, _requester(tools, journal, name))
@@ -141,6 +152,10 @@ class _Leader:
         for record in journal.records(lease.run):
             self._positions.take(record)
         self._screen = self._make_screen(attended)
+        self._patience = journal.patience = Patience(tools.clock, WATCHED if attended else ALONE, self._say)
+        caveat = journal.insist(journal.caveat)
+        if caveat and not as_json:
+            say(caveat)
         desk = TerminalDesk(tools.who(), self._screen.quiet, run, outage=self._outage) if attended else None
         self._hooks = hooks_of(tools, plan, lease.run)
         # The positions first: the others show them.
@@ -174,6 +189,12 @@ class _Leader:
     def _outage(self, service: str) -> str:
         return outage(self._positions.of(service), self._run.plan, self._tools.clock.now())
 
+    def _say(self, text: str) -> None:
+        """A line between what the screen shows, from any thread."""
+        self._screen.quiet(True)
+        say(text)
+        self._screen.quiet(False)
+
     def lead(
         self, *, first: ev.Record | None = None, policy: ev.Policy | None = None, abort: ev.AbortAsked | None = None
     ) -> int:
@@ -187,12 +208,12 @@ class _Leader:
             if first is not None and self._as_json:
                 with suppress(OutputLost):
                     self._screen(first, self._run)
-            with _pausing(self._engine):
+            with _pausing(self._engine, self._patience):
                 self._engine.run(policy=policy, abort=abort)
             has_ended = True
         except FailoverError as error:
             error.stands = self._stands()
-            if not isinstance(error, LeaseLost) and self._tools.keeps_records:
+            if not isinstance(error, (LeaseLost, JournalLost, JournalCorrupt)) and self._tools.keeps_records:
                 self._screen.close()
                 say(f"run {name} stopped; resume it when the cause is fixed: failover resume {name}")
             raise
@@ -201,7 +222,7 @@ class _Leader:
             if not has_ended:
                 for line in self._stands():
                     say(line)
-        report = build(self._journal.records(name))
+        report = self._journal.insist(lambda: build(self._journal.records(name)))
         verdict = None if abort is None else verdict_on_abort(report)
         try:
             show_result(
@@ -226,7 +247,7 @@ class _Leader:
 
 
 @contextmanager
-def _pausing(engine: Engine) -> Iterator[None]:
+def _pausing(engine: Engine, patience: Patience) -> Iterator[None]:
     """The first signal pauses at a safe point; any second one ends the process at once.
 
     A terminal that goes away is no such signal: what was confirmed goes on, unattended, and by the rules for that.
@@ -242,6 +263,7 @@ def _pausing(engine: Engine) -> Iterator[None]:
             f"{fresh}{name}: stopping at the next safe point; once more ends it at once (the record stays good)"
         )
         engine.pause(f"{name} from outside")
+        patience.give_up()
 
     # What is ignored stays ignored: a shell starts jobs in the background so.
     heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

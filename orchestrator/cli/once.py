@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import closing
 
 from orchestrator import events as ev
+from orchestrator.cli.discretion import scrub_free_texts
 from orchestrator.cli.outcome import show_result
+from orchestrator.cli.planning import recordable
 from orchestrator.cli.terminal import say
 from orchestrator.cli.wiring import Tools, checked_text
 from orchestrator.errors import DefinitionError
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.journal import Journal
-from orchestrator.lease import is_led, run_of_key
+from orchestrator.keys import UsedKey, differences, parts, run_of_key
+from orchestrator.lease import is_led
 from orchestrator.reports.report import build
 
 KEY_LENGTH_MAX = 200
@@ -27,19 +32,28 @@ def checked_key(text: str) -> str:
     return key
 
 
-def first_result(tools: Tools, plan: ev.Plan, key: str, *, wait: bool, as_json: bool) -> int | None:
+def what_was_asked(tools: Tools, plan: ev.Plan, options: Mapping[str, object]) -> Mapping[str, str]:
+    """All that a key stands for, part by part, without a secret. ``options``: what no field of the plan holds."""
+    scrub = tools.secrets.redactor.scrub
+    plain = scrub_free_texts(scrub)(recordable(plan).model_dump_json())
+    said = {name: scrub(json.dumps(value)) for name, value in options.items() if value}
+    return parts(ev.Plan.model_validate_json(plain), said)
+
+
+def first_result(tools: Tools, asked: Mapping[str, str], key: str, *, wait: bool, as_json: bool) -> int | None:
     """Print the result of the run that ``key`` has begun, and return its exit code; None when there is none yet.
 
-    With ``wait``, first until no process leads it any more. Raises ``DefinitionError`` when that run was for
-    something else than ``plan``.
+    With ``wait``, first until no process leads it any more. Raises ``DefinitionError`` when something else than ``asked``
+    was asked with the key before.
     """
     with closing(tools.journal()) as journal:
-        name = run_of_key(journal, key)
-        if name is None:
+        used = run_of_key(journal, key)
+        if used is None:
             return None
+        name = used.run
         first = Outbox(journal).plan(name)
-        _refuse_another_wish(key, name, first, plan)
-        say(f"run {name} was begun with this key; no other is begun")
+        _refuse_another_request(key, used, first, asked)
+        say(f"run {name} was started with this key; no other is started")
         if wait:
             _await(tools, journal, name)
         report = build(journal.records(name))
@@ -48,19 +62,17 @@ def first_result(tools: Tools, plan: ev.Plan, key: str, *, wait: bool, as_json: 
         return report.exit_code
 
 
-def _refuse_another_wish(key: str, name: str, first: ev.Plan, wish: ev.Plan) -> None:
-    if _wish(first) == _wish(wish):
+def _refuse_another_request(key: str, used: UsedKey, first: ev.Plan, asked: Mapping[str, str]) -> None:
+    found = differences(asked, used, first)
+    if not found:
         return
     services = ", ".join(first.services[:5]) + (f" and {len(first.services) - 5} more" if first.services[5:] else "")
+    differs = f"{', '.join(found[:-1])} and {found[-1]}" if found[1:] else found[0]
     raise DefinitionError(
-        f"the key {key!r} was used for something else: run {name}, {first.runbook.runbook}, "
-        f"{first.source} to {first.target}, {services}",
-        hint="a key stands for one wish; give another wish a key of its own",
+        f"the key {key!r} was used for another request: run {used.run}, {first.runbook.runbook}, "
+        f"{first.source} to {first.target}, {services}; this one differs in {differs}",
+        hint="a key stands for one request; give another request a key of its own",
     )
-
-
-def _wish(plan: ev.Plan) -> tuple[object, ...]:
-    return plan.runbook.runbook, plan.pair, plan.source, plan.target, frozenset(plan.services)
 
 
 def _await(tools: Tools, journal: Journal, name: str) -> None:

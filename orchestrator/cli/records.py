@@ -20,6 +20,7 @@ from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.journal import Journal, RunRow
+from orchestrator.journal_errors import gone
 from orchestrator.lease import LEASE_SECONDS, is_led, leader
 from orchestrator.position import Positions
 from orchestrator.reports.advice import named
@@ -32,7 +33,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 def print_list(tools: Tools, limit: int, *, as_json: bool) -> int:
-    """One line a run. Returns 0, or 4 when the record of one cannot be read."""
+    """One line a run. Returns 0, or 4 when the record of one cannot be read, or is gone before its end."""
     corrupt = 0
     with closing(tools.journal()) as journal:
         rows = journal.runs()
@@ -41,10 +42,14 @@ def print_list(tools: Tools, limit: int, *, as_json: bool) -> int:
                 state, report = run_and_report(journal.records(row.run))
             except JournalCorrupt as error:
                 corrupt += 1
-                _print_corrupt(row, error, as_json=as_json)
+                _print_corrupt(row.run, error, as_json=as_json)
                 continue
             _print_row(_document(row, state, report, tools.clock.now()), as_json=as_json)
-    if not rows:
+        for run, noted in journal.vanished().items():
+            if not noted.is_over:
+                corrupt += 1
+                _print_corrupt(run, gone(run, noted), as_json=as_json)
+    if not rows and not corrupt:
         say("no runs yet")
     return 4 if corrupt else 0
 
@@ -62,11 +67,11 @@ def _print_row(report: RunDocument, *, as_json: bool) -> None:
     show(f"{report.run}  {report.outcome or report.status:<16} {marker}{report.runbook} {way}: {names}{more}{gone}")
 
 
-def _print_corrupt(row: RunRow, error: JournalCorrupt, *, as_json: bool) -> None:
+def _print_corrupt(run: str, error: JournalCorrupt, *, as_json: bool) -> None:
     if as_json:
-        show_json({"run": row.run, "status": "corrupt", "problem": str(error)})
+        show_json({"run": run, "status": "corrupt", "problem": str(error)})
     else:
-        show(f"{row.run}  {'CORRUPT':<16} {error}")
+        show(f"{run}  {'CORRUPT':<16} {error}")
 
 
 def print_run(tools: Tools, name: str | None, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,12 +17,18 @@ if TYPE_CHECKING:
     from orchestrator.site import ApprovedCommand
 
 
-def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginning) -> int:
+def start(
+    tools: Tools,
+    plan: ev.Plan,
+    command: ApprovedCommand,
+    begin: Beginning,
+    options: Mapping[str, object] | None = None,
+) -> int:
     """Lead a run of ``plan``, or only preview it, with the approvals that it takes. Returns the process exit code.
 
-    ``command`` is what the inventory's policy on approvals calls it. With a key that has begun a run already, that
-    run's result is printed instead, and its exit code returned. With ``no_wait`` the run is left to a process of its
-    own; one that has begun already is shown as it stands.
+    ``command`` is what the inventory's policy on approvals calls it, ``options`` what was asked and is not in the plan.
+    With a key that has begun a run already, that run's result is printed instead, and its exit code returned. With
+    ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
     """
     from orchestrator.cli.approving import Eyes, with_approval
 
@@ -32,10 +39,13 @@ def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginnin
     as_json, key, glass = begin.as_json, begin.key, begin.break_glass
     plan = _in_waves(plan, begin)
     plan = with_approval(tools, plan, Eyes(command, begin.approve_by, begin.approve_within, glass))
+    asked: Mapping[str, str] = {}
     if key is not None and not begin.dry_run:
-        from orchestrator.cli.once import checked_key, first_result
+        from orchestrator.cli.once import checked_key, first_result, what_was_asked
 
-        code = first_result(tools, plan, checked_key(key), wait=not begin.no_wait, as_json=as_json)
+        more = {"command": command, "--break-glass": glass, "--fault": begin.fault, **(options or {})}
+        asked = what_was_asked(tools, plan, more)
+        code = first_result(tools, asked, checked_key(key), wait=not begin.no_wait, as_json=as_json)
         if code is not None:
             return code
     say_unless(as_json)(f"{'SIMULATED  ' if plan.simulated else ''}connecting to {_devices(plan)}")
@@ -53,13 +63,13 @@ def start(tools: Tools, plan: ev.Plan, command: ApprovedCommand, begin: Beginnin
         if begin.no_wait:
             from orchestrator.cli.background import begin as begin_elsewhere
 
-            return begin_elsewhere(tools, plan, as_json=as_json, key=key, break_glass=glass)
+            return begin_elsewhere(tools, plan, as_json=as_json, key=key, asked=asked, break_glass=glass)
         from orchestrator.cli.leading import lead_new
 
-        return lead_new(tools, plan, as_json=as_json, key=key, break_glass=glass)
+        return lead_new(tools, plan, as_json=as_json, key=key, asked=asked, break_glass=glass)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it
-        code = first_result(tools, plan, key, wait=not begin.no_wait, as_json=as_json)
+        code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)
         assert code is not None  # since that run is recorded
         return code
 

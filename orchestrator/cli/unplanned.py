@@ -176,7 +176,7 @@ def restore(
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = with_readings(tools, plan)
-    raise typer.Exit(start(tools, plan, "restore", begin))
+    raise typer.Exit(start(tools, plan, "restore", begin, {"--spool": spool}))
 
 
 @together(begin=Beginning)
@@ -235,7 +235,7 @@ def failback(
         if str(evidence) == TAKE:
             evidence = taken_evidence(tools, plan, as_json=begin.as_json)
         plan = with_evidence(tools, plan, evidence, seconds_of("--evidence-age", evidence_age))
-    raise typer.Exit(start(tools, plan, "failback", begin))
+    raise typer.Exit(start(tools, plan, "failback", begin, {"--failed-over-at": failed_over_at}))
 
 
 def _moment(text: str) -> float:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic_core import from_json
 
-from orchestrator.chain import Link, Signature, follow_exported, read_event
+from orchestrator.chain import RESTING, Link, Signature, follow_exported, read_event
 from orchestrator.cli.finding import find_run
+from orchestrator.cli.outcome import place_of
 from orchestrator.cli.terminal import show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
@@ -25,6 +26,8 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, JournalCorrupt
 from orchestrator.events import ApprovalGiven, ApprovalRule, PolicyChanged, RunCreated
 from orchestrator.journal import Journal
+from orchestrator.journal_errors import gone
+from orchestrator.lease import is_led
 
 if TYPE_CHECKING:
     from orchestrator.approvers import Approvers
@@ -41,13 +44,14 @@ _LINE_MAX = 16 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Doubts:
     """What the record is held against. ``trusted``: whose signatures count, if anybody's; ``is_demanded``: a record
-    without one is bad. ``head``: number and hash of a record, as they were noted earlier. ``approvers``: who may sign an
-    approval, where this machine knows it."""
+    without one is bad, and so is, with ``is_theirs``, one that is signed by another key. ``head``: number and hash of a
+    record, as they were noted earlier. ``approvers``: who may sign an approval, where this machine knows it."""
 
     trusted: Verifier | None
     is_demanded: bool
     head: tuple[int, str] | None = None
     approvers: Approvers | None = None
+    is_theirs: bool = True
 
 
 NO_DOUBTS = Doubts(None, False)
@@ -55,7 +59,8 @@ NO_DOUBTS = Doubts(None, False)
 
 @dataclass(slots=True)
 class Verdict:
-    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record."""
+    """``simulated`` None: the record does not even tell that. ``head`` is the hash of the last record. ``note``: what
+    is no fault of the record, and may be one of something else."""
 
     what: str
     records: int = 0
@@ -64,25 +69,29 @@ class Verdict:
     signature: State = "unsigned"
     key: str = ""
     problem: str = ""
+    note: str = ""
 
 
 def verify(
     tools: Tools, name: str | None, *, file: Path | None, keys: Sequence[Path], head: str | None, as_json: bool
 ) -> int:
-    """Check chains and signatures. Returns 0, or 4 when one does not prove itself.
+    """Check chains and signatures. Returns 0, or 4 when one does not prove itself, or when there is none.
 
-    ``name`` may be a file's as well. Raises ``DefinitionError`` for what is no record, no key, or no head.
+    ``name`` may be a file's as well. An account with a key of its own signs all that it records, so that a record without
+    a signature is a finding there. Raises ``DefinitionError`` for what is no record, no key, or no head.
     """
     if head is not None and name is None and file is None:
         raise DefinitionError("--head belongs to one run", hint="name the run, or the exported file")
     if file is None and name is not None and Path(name).is_file():
         file = Path(name)
     known = tools.approvers()
+    trusted = _trusted(tools, keys)
     doubts = Doubts(
-        _trusted(tools, keys),
-        bool(keys),
+        trusted,
+        trusted is not None,
         None if head is None else _parse_head(head),
         None if known.policy is None else known,
+        is_theirs=bool(keys),
     )
     bad = 0
     for verdict in [verify_file(file, doubts)] if file is not None else _of_journal(tools, name, doubts):
@@ -121,6 +130,7 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
                 "signature": verdict.signature,
                 "key": verdict.key or None,
                 "problem": verdict.problem,
+                "note": verdict.note,
             }
         )
         return
@@ -130,12 +140,24 @@ def _print(verdict: Verdict, *, as_json: bool) -> None:
     show(f"{marker}{verdict.what}: {found}")
     if head is not None and not verdict.problem:
         show(f"    head {head}")
+    if verdict.note:
+        show(f"    {verdict.note}")
 
 
 def _of_journal(tools: Tools, name: str | None, doubts: Doubts) -> Iterator[Verdict]:
-    with closing(tools.journal()) as journal:
-        for run in [find_run(journal, name)] if name else [row.run for row in journal.runs()]:
-            yield verdict_of(Verdict(f"run {run}"), Stored(journal, run), doubts)
+    """Every run that is in the journal, or was. A file that is none any more is a finding, too."""
+    try:
+        with closing(tools.journal()) as journal:
+            runs = [find_run(journal, name)] if name else [row.run for row in journal.runs()]
+            for run in runs:
+                yield verdict_of(Verdict(f"run {run}"), Stored(journal, run, tools.clock.now()), doubts)
+            vanished = {} if name else journal.vanished()
+            for run, noted in vanished.items():
+                yield Verdict(f"run {run}", problem=str(gone(run, noted)))
+            if not runs and not vanished:
+                yield Verdict(f"the journal {place_of(journal)}", problem="there is no run in it")
+    except JournalCorrupt as error:
+        yield Verdict("the journal", problem=str(error))
 
 
 def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
@@ -150,13 +172,13 @@ def verify_file(path: Path, doubts: Doubts = NO_DOUBTS) -> Verdict:
 
 
 class Stored:
-    """A run in the journal. ``signature``: the newest one over it.
+    """A run in the journal. ``signature``: the newest one over it. ``now``: by the reader's clock.
 
     ``at_first``: how many records there were before that was read. A process may be writing meanwhile.
     """
 
-    def __init__(self, journal: Journal, run: str) -> None:
-        self._journal, self._run = journal, run
+    def __init__(self, journal: Journal, run: str, now: float | None = None) -> None:
+        self._journal, self._run, self._now = journal, run, now
         self.at_first = journal.row(run).seq
         newest = journal.signatures(run, only_last=True)
         self.signature = newest[0] if newest else None
@@ -164,6 +186,16 @@ class Stored:
     def __iter__(self) -> Iterator[tuple[str, Link]]:
         for link in self._journal.links(self._run):
             yield self._run, link
+
+    def note_on(self, last: str) -> str:
+        """What is to be said of a record that ends with ``last`` under way, while nobody leads the run: its process is
+        gone, or it was cut off there together with its head, which nobody can tell from the record."""
+        if last in RESTING or self._now is None or is_led(self._journal.row(self._run), self._now):
+            return ""
+        return (
+            f"it ends under way, and is led by nobody: it was interrupted (failover resume {self._run}), or its end was"
+            " cut off"
+        )
 
 
 class Exported:
@@ -174,6 +206,10 @@ class Exported:
         self.at_first = None
         self.signature: Signature | None = None
         self._line: Mapping[str, Any] = {}  # the last one that was read
+
+    def note_on(self, last: str) -> str:
+        """Nothing: the chain of a file is followed to an end of its own (``follow_exported``)."""
+        return ""
 
     def __iter__(self) -> Iterator[tuple[str, Link]]:
         """Raises ``JournalCorrupt`` also where what people read of a line, and no hash is of, is not as recorded."""
@@ -220,11 +256,12 @@ def _in_words(at: float) -> str | None:
 
 def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> Verdict:
     """Follow the whole chain, then judge its newest signature: that one stands for all records before it."""
-    run, signed, rule = "", "", None
+    run, signed, last, rule = "", "", "", None
     try:
         for run, link in source:
             verdict.records, verdict.head = link.seq, link.hash
             event = read_event(run, link)
+            last = event.kind
             if isinstance(event, RunCreated):
                 verdict.simulated, rule = event.plan.simulated, event.plan.approval
             elif isinstance(event, PolicyChanged):
@@ -240,6 +277,7 @@ def verdict_of(verdict: Verdict, source: Stored | Exported, doubts: Doubts) -> V
                 f"run {run}: records {verdict.records + 1} to {doubts.head[0]} were there once and are missing"
             )
         _judge(verdict, run, source, signed, doubts)
+        verdict.note = source.note_on(last)
     except JournalCorrupt as error:
         verdict.problem = str(error)
     return verdict
@@ -270,7 +308,7 @@ def _judge(verdict: Verdict, run: str, source: Stored | Exported, head: str, dou
         if not doubts.trusted.holds(signature, run, head):
             raise JournalCorrupt(f"run {run}: record {signature.seq} is not what was signed")
         verdict.signature = "signed"
-    elif doubts.is_demanded:
+    elif doubts.is_demanded and doubts.is_theirs:
         raise JournalCorrupt(f"run {run}: it is signed by another key, {signature.key}")
     if signature.seq < count:
         raise JournalCorrupt(f"run {run}: records {signature.seq + 1} to {count} are not signed")

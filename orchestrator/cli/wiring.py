@@ -69,18 +69,20 @@ class Tools:
 
     def journal(self) -> Journal:
         """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
+        from orchestrator.embedded import refuse_network
         from orchestrator.journal import Journal
 
         scrub = scrub_free_texts(self.secrets.redactor.scrub)
         url = self._journal_url
         if not url:
+            refuse_network(self._journal_file)
             make_private(self._journal_file)
             return Journal.at(self._journal_file, scrub=scrub, signer=self.signer())
         for password in passwords_of(url):
             self.secrets.redactor.learn(password)
         opened = safe_url(url, os.environ)
         try:
-            return Journal(opened, scrub=scrub, signer=self.signer())
+            return Journal(opened, scrub=scrub, signer=self.signer(), heads=self.state / "heads")
         except JournalUnavailable as error:
             raise (error if opened == url else JournalUnavailable(str(error), hint=PROVE_IT)) from error
         except ImportError as error:

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.chain import parse_line
 from orchestrator.errors import JournalCorrupt
-from orchestrator.journal import Journal, mapped_errors
+from orchestrator.journal import Journal
+from orchestrator.journal_errors import mapped_errors
 from orchestrator.lease import is_led
 from orchestrator.tables import DELIVERIES, RUNS
 

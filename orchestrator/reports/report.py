@@ -17,7 +17,6 @@ from orchestrator.reports.alarms import alarms_of
 from orchestrator.reports.approval import ApprovalStory, DecisionReport, decision_of
 from orchestrator.reports.document import (
     BothActiveReport,
-    DecisionReport,
     GapReport,
     LeftBehind,
     StepReport,

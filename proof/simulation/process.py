@@ -17,7 +17,7 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.journal import Journal
-from orchestrator.lease import Lease
+from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, Lease
 from orchestrator.readings import Reading
 from orchestrator.runbook import Choice, Side
 from orchestrator.tables import METADATA
@@ -71,8 +71,8 @@ class Process:
         return 0 if self.lease is None else self.lease.epoch
 
     def holds_lease(self, now: float) -> bool:
-        """Does its lease still run, by somebody's clock?"""
-        return self.lease is not None and self.lease.expires_at > now
+        """Does its lease still run, by somebody's clock? One that lasts longer than any can is of a wrong one."""
+        return self.lease is not None and 0 < self.lease.expires_at - now <= LEASE_SECONDS + CLOCKS_APART
 
 
 class NightClock(VirtualClock):

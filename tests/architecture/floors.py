@@ -24,6 +24,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
             *("sites", "fitted", "lint_promises", "approvers", "kept_policies", "last_read"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
         }
     ),
     frozenset({"engine", "draft", "hearing"}),

@@ -32,6 +32,7 @@ DOORS: Mapping[tuple[str, str], str] = {
 
 # Helpers of realtime tests that may sleep: (file, function) and the reason.
 WAITERS: Mapping[tuple[str, str], str] = {
+    ("tests/journal/servers.py", "until"): "waits for servers, which no injected clock moves",
     ("tests/ssh/sshd.py", "until"): "waits for a process of the machine, which no injected clock moves",
     (
         "tests/network/site.py",

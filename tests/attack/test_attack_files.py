@@ -159,7 +159,7 @@ def test_a_state_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.
 # --- links ------------------------------------------------------------------------------------------------------------
 
 WORLD = ["world.json", "world.json.lock"]
-OURS = ["rehearsals", "logs", NAME, SIGNING_KEY, f"{SIGNING_KEY}.pub"]
+OURS = ["rehearsals", "logs", "journal.heads", NAME, SIGNING_KEY, f"{SIGNING_KEY}.pub"]
 NAMES = ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
 
 
@@ -228,6 +228,39 @@ def test_a_link_in_place_of_the_logs(shell: Shell) -> None:
     assert (ended.code, "is a link" in ended.complaint, list(elsewhere.iterdir())) == (6, True, [])
     assert "failover resume" in ended.err
     assert shell("resume", "last").code == 0
+
+
+@pytest.mark.parametrize("place", ["link", "dangling link", "fifo", "file"])
+def test_a_link_in_place_of_the_notes(shell: Shell, place: str) -> None:
+    """Law: how far runs are recorded is not noted elsewhere; nothing in the way is waited for, and no run begins."""
+    elsewhere = shell.folder / "elsewhere"
+    shell.state.mkdir(mode=0o700)
+    path = shell.state / "journal.heads"
+    match place:
+        case "fifo":
+            os.mkfifo(path, 0o600)
+        case "file":
+            path.touch()
+        case _:
+            path.symlink_to(elsewhere)
+    if place == "link":
+        elsewhere.mkdir()
+    ended = shell("controlled", "--vpn", "Risk_VPN", "--yes")
+    assert (ended.code, "could not be noted" in ended.complaint) == (6, True)
+    assert (shell("runs", "list", "--json").values, list(shell.folder.glob("elsewhere/*"))) == ([], [])
+
+
+def test_a_link_in_place_of_one_note(shell: Shell) -> None:
+    """Law: neither is one run noted elsewhere, nor read from there."""
+    victim = shell.folder / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    assert shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop").code == 6
+    [note] = (shell.state / "journal.heads").iterdir()
+    note.unlink()
+    note.symlink_to(victim)
+    assert shell("runs", "verify").code == 0
+    assert shell("resume", "--xa", shell.decisions).code == 6
+    assert victim.read_text(encoding="utf-8") == "precious"
 
 
 def test_a_link_in_place_of_the_signing_key(shell: Shell) -> None:

@@ -171,14 +171,17 @@ def test_a_reader_that_has_seen_enough(bench: Bench) -> None:
 
 
 def test_a_full_disk(bench: Bench) -> None:
-    """Law: when nothing can be recorded any more nothing is sent any more, and what the service is left as is said: here
-    no site is active. With room again, resume goes on."""
+    """Law: when nothing can be recorded any more nothing is sent any more, and room is waited for; a signal ends that,
+    and with room again, resume goes on."""
     # In blocks of 512 bytes: room for the beginning of a run and not for its end.
-    full = bench.run(*MOVE, before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
-    assert full.code == 6
-    assert "the journal could not be written" in full.complaint
-    assert "resume it when the cause is fixed: failover resume " in full.err
-    assert re.search(r"^SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading$", full.err, re.M)
+    process = bench.start(*MOVE, before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
+    line_with(process, "nothing is sent until it answers")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 6
+    assert "failover: the journal could not be written" in err
+    assert "resume it when the cause is fixed: failover resume " in err
+    assert re.search(r"^SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading$", err, re.M)
     assert bench.roles() != ("active", "active")
     assert bench.here("resume").code == 0
     assert bench.here("runs", "verify").code == 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import Shell
+from tests.cli.shell import VPN, Shell
 
 
 def test_a_signed_run(shell: Shell) -> None:
@@ -47,6 +49,66 @@ def test_an_unsigned_run(shell: Shell) -> None:
     shell("runs", "keygen", "auditor")
     demanded = shell("runs", "verify", "last", "--key", "auditor.pub")
     assert (demanded.code, "it is not signed" in demanded.out) == (4, True)
+
+
+def test_unsigned_where_this_account_signs(shell: Shell) -> None:
+    """Law: an account with a key signs all that it records, so a record without a signature is a finding there, without
+    any option: somebody removed it, or it is older than the key. One that another account signed is none."""
+    shell.move()
+    assert shell("runs", "verify").code == 0
+    shell("runs", "keygen")
+    found = shell("runs", "verify")
+    assert (found.code, "it is not signed" in found.out) == (4, True)
+    shell("controlled", "--vpn", VPN, "--from", "nj", "--yes", "--xa", "stop")
+    assert shell("runs", "verify", "last").code == 0
+    with closing(sqlite3.connect(shell.state / "journal.sqlite")) as journal:
+        journal.execute("DELETE FROM signatures")
+        journal.commit()
+    assert shell("runs", "verify", "last").code == 4
+    shell("runs", "export", "--output", "run.jsonl")
+    assert shell("runs", "verify", "run.jsonl").code == 4
+
+
+def test_signed_by_another_account(shell: Shell) -> None:
+    """Law: on a journal that several accounts share, what another one signed is not checked, and no finding."""
+    shell("runs", "keygen")
+    shell.move()
+    for name in ("signing.key", "signing.key.pub"):
+        (shell.state / name).unlink()
+    shell("runs", "keygen")
+    found = shell("runs", "verify")
+    assert (found.code, "signature not checked" in found.out) == (0, True)
+
+
+def test_a_run_that_ends_under_way(shell: Shell) -> None:
+    """Law: a record that was cut back to a state under way is a whole record in itself; that nobody leads the run is
+    said, with what that may mean. It is not said of a run that somebody leads, nor of one that waits."""
+    shell("runs", "keygen")
+    assert shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop").code == 6
+    assert "under way" not in shell("runs", "verify").out
+    shell("resume", "--xa", shell.decisions)
+    run = shell.run_name()
+    with closing(sqlite3.connect(shell.state / "journal.sqlite")) as journal:
+        signed = [seq for (seq,) in journal.execute("SELECT seq FROM signatures WHERE seq < 10 ORDER BY seq")]
+        for table in ("events", "signatures"):
+            journal.execute(f"DELETE FROM {table} WHERE seq > ?", (signed[-1],))
+        (head,) = journal.execute("SELECT hash FROM events WHERE seq = ?", (signed[-1],)).fetchone()
+        journal.execute("UPDATE runs SET seq = ?, head = ?", (signed[-1], head))
+        journal.commit()
+    assert "but missing now" in shell("runs", "verify").out
+    for left in (shell.state / "journal.heads").iterdir():
+        left.unlink()
+    found = shell("runs", "verify")
+    note = (
+        f"it ends under way, and is led by nobody: it was interrupted (failover resume {run}), or its end was cut off"
+    )
+    assert (found.code, "unbroken, signed by" in found.out, note in found.out) == (0, True, True)
+    assert shell("runs", "verify", "--json").values[0]["note"] == note
+    with closing(sqlite3.connect(shell.state / "journal.sqlite")) as journal:
+        led = ("elsewhere:1 other/1", shell.clock.now() + 10)
+        journal.execute("UPDATE runs SET holder = ?, expires_at = ?", led)
+        journal.commit()
+    assert "under way" not in shell("runs", "verify").out
 
 
 def test_a_key_that_was_named_is_never_done_without(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

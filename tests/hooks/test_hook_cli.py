@@ -169,7 +169,7 @@ def test_a_webhook_from_end_to_end(shell: Shell) -> None:
     assert [event["type"] for event in endpoint.events] == [f"io.failover.{kind}" for kind in recorded(shell)]
     assert {event.get("subject") for event in endpoint.events} == {None, VPN}
     exported = shell("runs", "export").out
-    stored = b"".join(path.read_bytes() for path in shell.state.iterdir())
+    stored = b"".join(path.read_bytes() for path in shell.state.rglob("*") if path.is_file())
     assert SECRET not in ended.out + ended.err + exported and SECRET.encode() not in stored
 
 
@@ -196,7 +196,7 @@ def test_a_command_that_prints_a_secret(shell: Shell, tmp_path: Path) -> None:
         ended = move(shell, hooks)
     listed = shell("hooks", "list")
     assert "exit code 1: [redacted]" in ended.err and "[redacted]" in listed.out
-    stored = b"".join(path.read_bytes() for path in shell.state.iterdir())
+    stored = b"".join(path.read_bytes() for path in shell.state.rglob("*") if path.is_file())
     assert SECRET not in ended.out + ended.err + listed.out and SECRET.encode() not in stored
 
 
@@ -247,7 +247,7 @@ def test_the_same_key_gives_the_first_result(shell: Shell) -> None:
     assert (first.code, again.code) == (0, 0)
     assert without_account(again.values[-1]) == without_account(first.values[-1])
     assert len(again.values) == 1
-    assert "was begun with this key" in again.err
+    assert "was started with this key" in again.err
     assert len(shell("runs", "list", "--json").values) == 1
     assert shell.roles() == ("standby", "active")
     assert "DONE" in shell.move("--idempotency-key", "change-4711").out
@@ -264,11 +264,11 @@ def test_a_refusal_is_a_result_too(shell: Shell) -> None:
 
 @pytest.mark.parametrize("more", [("--from", "nj"), ("--vpn", "Risk_VPN"), ("--runbook", "solace/failback")])
 def test_a_key_for_something_else_is_refused(shell: Shell, more: tuple[str, str]) -> None:
-    """Law: other services, the other direction or another runbook are another wish; nothing begins."""
+    """Law: other services, the other direction or another runbook are another request; nothing starts."""
     assert shell.move("--idempotency-key", "k").code == 0
     other = shell.move("--idempotency-key", "k", *more)
     assert other.code == 2
-    assert "'k' was used for something else" in other.complaint and "solace/controlled, ny to nj" in other.complaint
+    assert "'k' was used for another request" in other.complaint and "solace/controlled, ny to nj" in other.complaint
     assert len(shell("runs", "list", "--json").values) == 1
 
 
@@ -297,7 +297,20 @@ def test_the_first_run_is_still_going_on(shell: Shell, no_wait: bool) -> None:
     lease, _ = create_run(journal, shell.clock, "run-2", created.model_copy(update={"plan": plan}), key="k")
     began = shell.clock.now()
     more = ["--no-wait"] if no_wait else []
-    ended = shell("controlled", "--vpn", "Risk_VPN", "--yes", "--idempotency-key", "k", "--json", *more)
+    ended = shell(
+        *(
+            "controlled",
+            "--vpn",
+            "Risk_VPN",
+            "--yes",
+            "--xa",
+            shell.decisions,
+            "--idempotency-key",
+            "k",
+            "--json",
+            *more,
+        )
+    )
     assert ended.code == 6 and ended.result["status"] == "planned"
     assert ended.result["run"] == "run-2"
     assert (shell.clock.now() >= lease.expires_at) is not no_wait
@@ -330,7 +343,9 @@ def test_waiting_ends_when_the_run_is_led_no_more(shell: Shell) -> None:
     shell.clock.advance(86_400)
     lease, _ = create_run(journal, shell.clock, "run-2", created.model_copy(update={"plan": plan}), key="k")
     shell.clock.third = lease.release
-    ended = shell("controlled", "--vpn", "Risk_VPN", "--yes", "--idempotency-key", "k", "--json")
+    ended = shell(
+        *("controlled", "--vpn", "Risk_VPN", "--yes", "--xa", shell.decisions, "--idempotency-key", "k", "--json")
+    )
     assert (ended.code, ended.result["run"], shell.clock.slept) == (6, "run-2", 3)
     assert "leads it; waiting for its end" in ended.err
     journal.close()

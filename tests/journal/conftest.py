@@ -2,18 +2,14 @@
 
 ``FAILOVER_TEST_POSTGRESQL_URL`` names a server (each test makes and drops a schema of its own there). Without it, a
 private server is started from Debian's ``/usr/lib/postgresql/*/bin``, as an ordinary account, on a free port of the
-loopback interface, and stopped at the end. Without those programs the tests on PostgreSQL are skipped, and say why.
+loopback interface (``servers``), and ends with this process. Without those programs the tests on PostgreSQL are skipped,
+and say why.
 """
 
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
-import shutil
-import socket
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +18,7 @@ import sqlalchemy as sa
 
 from orchestrator.clock import VirtualClock
 from orchestrator.journal import Journal
+from tests.journal.servers import a_server
 
 URL_VARIABLE = "FAILOVER_TEST_POSTGRESQL_URL"
 Opener = Callable[..., Journal]
@@ -34,57 +31,10 @@ def postgresql_server() -> Iterator[str]:
     if given:
         yield given
         return
-    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not binaries:
-        pytest.skip(f"no PostgreSQL: set {URL_VARIABLE}, or install the server's programs")
-    folder = Path(tempfile.mkdtemp(prefix="failover-postgresql-"))
-    try:
-        yield from _private_server(binaries[-1].parent, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _private_server(programs: Path, folder: Path) -> Iterator[str]:
-    account = _ordinary_account()
-    if account is not None:
-        shutil.chown(folder, account)
-    data, port = folder / "data", _free_port()
-
-    def call(*command: str) -> None:
-        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
-        done = subprocess.run(
-            command, user=account, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            pytest.skip(f"PostgreSQL could not be started: {(done.stderr or done.stdout).strip()[-300:]}")
-
-    call(str(programs / "initdb"), "-D", str(data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-    control = str(programs / "pg_ctl")
-    log = str(folder / "log")
-    call(control, "-D", str(data), "-l", log, "-w", "-t", "60", "-o", options, "start")
-    try:
-        yield f"postgresql+psycopg://tester@127.0.0.1:{port}/postgres"
-    finally:
-        call(control, "-D", str(data), "-m", "immediate", "-w", "stop")
-
-
-def _ordinary_account() -> str | None:
-    """Whom to be: PostgreSQL refuses to run as root. None: whoever we are."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("postgres", "nobody"):
-        try:
-            return pwd.getpwnam(name).pw_name
-        except KeyError:
-            continue
-    pytest.skip("PostgreSQL does not run as root, and there is no other account")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    with a_server() as server:
+        server.make()
+        server.start()
+        yield server.url
 
 
 @pytest.fixture

@@ -8,11 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from orchestrator import statements as sql
 from orchestrator.database import Database
-from orchestrator.tables import CLAIMS, INBOX, METADATA
 
 
 @pytest.fixture
@@ -104,16 +102,3 @@ def test_whoever_asks_meanwhile_has_a_connection_of_his_own(tmp_path: Path) -> N
     assert claimed(database) == ["a"]
     database.close()
     assert database.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
-
-
-def test_tables_that_are_lacking_are_made(url: str, database: Database) -> None:
-    """A database of an older version keeps what it has and gets the rest, also the index of a table."""
-    with database.writing() as commit:
-        commit.run(sql.ADD_CLAIMS, claim("a"))
-    METADATA.drop_all(database.engine, [table for table in METADATA.sorted_tables if table is not CLAIMS])
-    again = Database(url)
-    found = sa.inspect(again.engine)
-    assert set(found.get_table_names()) == set(METADATA.tables)
-    assert [index["column_names"] for index in found.get_indexes(INBOX.name)] == [["run"]]
-    assert claimed(again) == ["a"]
-    again.close()

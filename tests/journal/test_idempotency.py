@@ -13,7 +13,8 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import KeyUsed, LeaseHeld, NoSuchRun
 from orchestrator.journal import Journal, Writer
-from orchestrator.lease import Lease, claims, create_run, run_of_key
+from orchestrator.keys import UsedKey, run_of_key
+from orchestrator.lease import Lease, claims, create_run
 from orchestrator.tables import DELIVERIES
 from tests.core.builders import a_plan
 from tests.hooks.hooking import a_hook, plan_with
@@ -52,7 +53,7 @@ def test_a_run_that_did_not_begin_uses_up_no_key(journal: Journal, clock: Virtua
         begin(journal, clock, "two", key="k")
     assert run_of_key(journal, "k") is None
     begin(journal, clock, "three", key="k", service="Orders")
-    assert run_of_key(journal, "k") == "three"
+    assert run_of_key(journal, "k") == UsedKey("three", None)
 
 
 class _Dying(Journal):

@@ -12,12 +12,13 @@ from orchestrator.clock import VirtualClock
 from orchestrator.errors import LeaseLost
 from orchestrator.events import Outcome
 from orchestrator.journal import Journal
-from orchestrator.lease import LEASE_SECONDS, claims, create_run, take
+from orchestrator.lease import claims, create_run, take
 from orchestrator.state import fold
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, Killed, bury, judge_pair
 from tests.core.leading import RUN, Lead, When
 from tests.core.scripted import ScriptedPair
+from tests.journal.ageing import wait_out
 
 Opener = Callable[..., Journal]
 COMMIT = ev.Ruling(choice="commit", reason="all other branches are committed", by="ann")
@@ -62,7 +63,7 @@ def test_a_run_is_taken_over(opened: Opener, pair: ScriptedPair) -> None:
     lead = Lead(pair, opened())
     with pytest.raises(LeaseLost):
         lead.start(a_plan(policy=POLICY), observers=[When(ev.ActionEnded, take_over)])
-    pair.clock.advance(LEASE_SECONDS + 1)
+    wait_out(opened(), pair.clock)
     run = lead.resume(journal=opened())
     assert (run.outcome, judge_pair(pair, run.outcome)) == (Outcome.DONE, [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -23,15 +24,19 @@ from orchestrator.lease import (
     claims,
     create_run,
     is_led,
+    lease_left,
     service_key,
     take,
 )
 from orchestrator.site import Device
 from tests.core.builders import a_plan, created
+from tests.journal.ageing import age, age_leases, wait_out
 
 Opener = Callable[..., Journal]
 PLAN = a_plan()
 KEYS = {service_key(PLAN, "Trading"): "Trading"}
+# How long a test may take on a slow machine before a server's own clock shows it, seconds.
+SLACK = 10.0
 STARTED = [(None, ev.RunStarted(by="ann", epoch=1, attended=False))]
 
 
@@ -47,10 +52,6 @@ def at_devices(devices: Callable[[str], Sequence[Device]], plan: ev.Plan = PLAN)
     return plan.model_copy(update={"inventory": plan.inventory.model_copy(update={"sites": sites})})
 
 
-def wait_out(clock: VirtualClock) -> None:
-    clock.advance(LEASE_SECONDS + 0.001)
-
-
 # --- one process for a run -----------------------------------------------------------------------------------------
 
 
@@ -59,7 +60,8 @@ def test_whoever_creates_a_run_leads_it(opened: Opener, clock: VirtualClock) -> 
     lease, writer = a_run(opened(), clock)
     assert (lease.epoch, lease.expires_at, writer.seq) == (1, clock.now() + LEASE_SECONDS, 1)
     row = opened().row("run-1")
-    assert (row.epoch, row.holder, row.expires_at) == (1, holder_name(), lease.expires_at)
+    assert (row.epoch, row.holder) == (1, holder_name())
+    assert LEASE_SECONDS - SLACK < lease_left(row, clock.now()) <= LEASE_SECONDS
     assert claims(opened()) == {next(iter(KEYS)): "run-1"}
 
 
@@ -91,18 +93,17 @@ def test_on_this_machine_a_port_is_a_device(opened: Opener, clock: VirtualClock)
 def test_a_led_run_cannot_be_taken(opened: Opener, clock: VirtualClock) -> None:
     """Promise 5: while its lease lasts nobody else gets the run, and the error says who leads and how long still."""
     a_run(opened(), clock)
-    clock.advance(LEASE_SECONDS - 5)
-    with pytest.raises(LeaseHeld, match=f":{os.getpid()}, last heard of 10s ago$") as refused:
+    age(opened(), clock, LEASE_SECONDS - 5)
+    with pytest.raises(LeaseHeld, match=rf":{os.getpid()}, last heard of 1[0-4]s ago$") as refused:
         take(opened(), clock, "run-1", KEYS)
-    assert refused.value.hint == (
-        "see what it waits for with `failover runs show run-1`; if that process is gone, its lease ends by itself in 5s"
-    )
+    gone = "if that process is gone, its lease ends by itself in [0-5]s"
+    assert re.fullmatch(f"see what it waits for with `failover runs show run-1`; {gone}", refused.value.hint)
 
 
 def test_an_expired_lease_is_taken_under_a_higher_epoch(opened: Opener, clock: VirtualClock) -> None:
     """Whoever takes the run over gets the next epoch and goes on where the record stands."""
     _, writer = a_run(opened(), clock)
-    wait_out(clock)
+    wait_out(opened(), clock)
     lease, other = take(opened(), clock, "run-1", KEYS)
     assert (lease.epoch, other.epoch, other.seq, other.head) == (2, 2, writer.seq, writer.head)
 
@@ -139,7 +140,7 @@ def test_a_stale_writer_can_append_nothing(opened: Opener, clock: VirtualClock) 
     """Promise 5: after somebody took over, an append under the old epoch writes nothing and raises ``LeaseLost``."""
     old = opened()
     _, writer = a_run(old, clock)
-    wait_out(clock)
+    wait_out(opened(), clock)
     _, newer = take(opened(), clock, "run-1", KEYS)
     with pytest.raises(LeaseLost, match="led by another process"):
         old.append(writer, clock.now(), STARTED)
@@ -155,14 +156,28 @@ def test_two_writers_of_one_epoch_cannot_both_write(opened: Opener, clock: Virtu
     _, writer = a_run(opened(), clock)
     opened().append(writer, clock.now(), STARTED)
     with pytest.raises(LeaseLost):
-        opened().append(writer, clock.now(), STARTED)
+        opened().append(writer, clock.now(), [(None, ev.RunPaused(reason="SIGINT"))])
     assert len(list(opened().records("run-1"))) == 2
+
+
+def test_what_was_written_already_is_not_written_again(opened: Opener, clock: VirtualClock) -> None:
+    """An append whose answer was lost is made again, and the record has it once: number and hash of the run's last
+    record say whether it was written. One that was taken over since is not taken for it."""
+    journal = opened()
+    _, writer = a_run(journal, clock)
+    once = journal.append(writer, clock.now(), STARTED)
+    assert journal.append(writer, clock.now(), STARTED) == once
+    assert len(list(opened().records("run-1"))) == 2
+    wait_out(journal, clock)
+    take(opened(), clock, "run-1", KEYS)
+    with pytest.raises(LeaseLost):
+        journal.append(writer, clock.now(), STARTED)
 
 
 def test_a_stale_holder_cannot_renew(opened: Opener, clock: VirtualClock) -> None:
     """Promise 5: a process that slept through its lease does not get it back by renewing."""
     lease, _ = a_run(opened(), clock)
-    wait_out(clock)
+    wait_out(opened(), clock)
     take(opened(), clock, "run-1", KEYS)
     with pytest.raises(LeaseLost):
         lease.renew()
@@ -171,10 +186,10 @@ def test_a_stale_holder_cannot_renew(opened: Opener, clock: VirtualClock) -> Non
 def test_a_stale_holder_s_release_takes_nothing_away(opened: Opener, clock: VirtualClock) -> None:
     """Letting go of a lease that somebody else has by now is no error, and does not end theirs."""
     lease, _ = a_run(opened(), clock)
-    wait_out(clock)
-    newer, _ = take(opened(), clock, "run-1", KEYS)
+    wait_out(opened(), clock)
+    take(opened(), clock, "run-1", KEYS)
     lease.release()
-    assert opened().row("run-1").expires_at == newer.expires_at
+    assert is_led(opened().row("run-1"), clock.now())
 
 
 def test_the_permit_ends_before_the_lease(opened: Opener, clock: VirtualClock) -> None:
@@ -199,6 +214,7 @@ def test_a_permit_knows_of_a_higher_epoch(opened: Opener, clock: VirtualClock) -
     """Promise 5 where clocks differ: whoever took over by a clock that is ahead of ours has taken our permit with it,
     though by our own clock there is time left."""
     lease, _ = a_run(opened(), clock)
+    age_leases(opened(), LEASE_SECONDS + 0.001)
     take(opened(), VirtualClock(clock.now() + LEASE_SECONDS + 0.001), "run-1", KEYS)
     with pytest.raises(Forbidden, match="led by another process now, so the command was not sent"):
         lease.check()
@@ -227,8 +243,8 @@ def test_who_is_stopped_in_the_middle_of_a_commit_keeps_nothing(postgresql: str,
     assert stopped.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar() == f"{LEASE_SECONDS:.0f}s"
     stopped.exec_driver_sql("SET idle_in_transaction_session_timeout = 200")
     stopped.commit()
+    wait_out(new, clock)
     stopped.exec_driver_sql("UPDATE runs SET seq = 7")
-    wait_out(clock)
     assert take(new, clock, "run-1", KEYS)[1].seq == 1
     with pytest.raises(sa.exc.DBAPIError, match="idle-in-transaction"):
         stopped.commit()
@@ -255,7 +271,7 @@ def test_a_claimed_service_is_refused(opened: Opener, clock: VirtualClock) -> No
 def test_a_service_of_a_dead_run_stays_claimed(opened: Opener, clock: VirtualClock) -> None:
     """A run that nobody leads any more still holds its services, until it is resumed or called off."""
     a_run(opened(), clock)
-    wait_out(clock)
+    wait_out(opened(), clock)
     with pytest.raises(LeaseHeld, match="unfinished, and led by nobody") as refused:
         a_run(opened(), clock, "run-2")
     assert refused.value.hint == "go on with it: `failover resume run-1`; or call it off: `failover abort run-1`"
@@ -316,7 +332,7 @@ def test_only_one_of_many_gets_it(opened: Opener, clock: VirtualClock) -> None:
     assert sum(end is None for end in begun) == 1
     assert len(begun) == 4
     (run,) = opened().runs()
-    wait_out(clock)
+    wait_out(opened(), clock)
     taken = race(lambda journal, _: take(journal, clock, run.run, KEYS))
     assert (len(taken), sum(end is None for end in taken)) == (4, 1)
     assert opened().row(run.run).epoch == 2

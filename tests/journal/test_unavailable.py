@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import JournalUnavailable
+from orchestrator.errors import JournalCorrupt, JournalUnavailable
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run
 from orchestrator.tables import METADATA
@@ -117,7 +117,7 @@ def test_no_folder(tmp_path: Path) -> None:
 def test_a_file_that_is_no_journal(path: Path) -> None:
     """A file that holds something else is not overwritten."""
     path.write_text("the minutes of the last meeting\n" * 100)
-    with pytest.raises(JournalUnavailable, match="file is not a database"):
+    with pytest.raises(JournalCorrupt, match="file is not a database"):
         Journal.at(path)
     assert path.read_text().startswith("the minutes")
 
@@ -214,7 +214,7 @@ def test_a_server_that_is_away() -> None:
 def test_a_server_whose_machine_falls_silent(postgresql: str) -> None:
     """The system gives up a connection to a machine that is gone, and does not wait for minutes; what the URL says of
     that counts more."""
-    for more, connecting in (("", "10"), ("&connect_timeout=3", "3")):
+    for more, connecting in (("", "5"), ("&connect_timeout=3", "3")):
         journal = Journal(f"{postgresql}{more}")
         with journal.engine.connect() as connection:
             driver = connection.connection.driver_connection
@@ -266,5 +266,15 @@ def test_a_new_database_is_opened_by_several_at_once(url: str) -> None:
             thread.join(timeout=30)
         journal = Journal(url)
         assert (broken, journal.runs()) == ([], [])
-        METADATA.drop_all(journal.engine)
-        journal.close()
+        as_new(journal)
+
+
+def as_new(journal: Journal) -> None:
+    """The database as it was before anybody opened it."""
+    METADATA.drop_all(journal.engine)
+    with journal.engine.begin() as connection:
+        if journal.database.is_embedded:
+            connection.exec_driver_sql("PRAGMA user_version = 0")
+        else:
+            connection.exec_driver_sql("DROP TABLE schema_version")
+    journal.close()

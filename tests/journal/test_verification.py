@@ -26,6 +26,7 @@ from orchestrator.lease import create_run, take
 from orchestrator.signing import Signer, Verifier, generate
 from orchestrator.tables import EVENTS, RUNS, SIGNATURES
 from tests.core.builders import a_plan, created
+from tests.journal.ageing import forget, wait_out
 
 Line = dict[str, Any]
 Forgery = Callable[[list[Line], list[Line]], list[Line]]
@@ -91,7 +92,10 @@ def rehashed(lines: Sequence[Line]) -> list[Line]:
 
 
 def put_back(journal: Journal, lines: Sequence[Line], *, knowing: bool) -> None:
-    """Replace what the database holds of ``run-1``; only who knows also moves the run's row, and tidies up."""
+    """Replace what the database holds of ``run-1``; only who knows also moves the run's row, and tidies up, also what
+    is noted beside the database."""
+    if knowing:
+        forget(journal)
     fields = EVENTS.columns.keys()
     with journal.engine.begin() as connection:
         connection.execute(sa.delete(EVENTS).where(EVENTS.c.run == "run-1"))
@@ -230,6 +234,7 @@ def test_a_signature_that_outlives_its_records(
     """Cut off in the database, with the run's row moved, a run is given away by the signatures that were left."""
     journal = two_runs(open_as(signer))
     lines = lines_of(journal)
+    forget(journal)
     with journal.engine.begin() as connection:
         connection.execute(sa.delete(EVENTS).where(EVENTS.c.run == "run-1", EVENTS.c.seq > 3))
         row = {"seq": 3, "head": lines[2]["hash"]}
@@ -270,6 +275,7 @@ def test_a_process_without_the_key_goes_on_unsigned_and_is_told(
     signed again at its end, it is whole."""
     journal, clock = two_runs(open_as(signer)), VirtualClock(1_800_001_000.0)
     without = open_as(None)
+    wait_out(journal, VirtualClock())
     _, writer = take(without, clock, "run-1", {})
     writer = without.append(writer, clock.now(), [STARTED, PAUSED])
     assert stored(journal, Doubts(verifier, False)).problem == "run run-1: records 9 to 10 are not signed"
@@ -290,6 +296,7 @@ def test_a_signed_run_is_verified_while_it_is_written(
     journal = two_runs(open_as(signer))
     source = Stored(journal, "run-1")
     clock = VirtualClock(1_800_001_000.0)
+    wait_out(journal, VirtualClock())
     _, writer = take(journal, clock, "run-1", {})
     journal.append(writer, clock.now(), [STARTED])
     verdict = verdict_of(Verdict("run"), source, Doubts(verifier, True))

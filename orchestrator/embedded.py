@@ -1,0 +1,197 @@
+"""The files of an embedded journal: where they may be, and whether they are still those that a run is recorded in.
+
+SQLite notices neither that its files were deleted, nor that others were put in their place: it goes on writing to what
+no other process can find. Whoever leads a run therefore compares them before each write and each command. Must never
+open the database or its index beside SQLite and close it again: the system then drops the locks that this process has on
+it (fcntl(2)), so ``Handle`` closes with the last connection.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from orchestrator.errors import JournalLost, JournalUnavailable
+
+MOUNTS = Path("/proc/self/mountinfo")
+# File systems on which SQLite's locks and shared memory do not hold between machines (sqlite.org/wal.html, "Overview").
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "coda", "9p", "virtiofs", "ceph", "davfs"}
+    | {"glusterfs", "lustre", "beegfs", "gpfs", "orangefs", "pvfs2", "panfs", "gfs2", "ocfs2", "vboxsf", "vmhgfs"}
+)
+# The same, as programs of their own bring them: ``fuse.sshfs``.
+_NETWORK_FUSE = re.compile(
+    r"fuse\..*(ssh|nfs|smb|gluster|ceph|s3|rclone|dav|gcs|juice|vmhgfs|mfs|afs|lustre|beegfs).*"
+)
+_MAGIC = b"SQLite format 3\0"
+_LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
+_LOG_HEADER = 32
+# What SQLite keeps beside a database that is open, and the database itself.
+_EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journal's index"))
+
+
+def file_system(path: Path, mounts: Path = MOUNTS) -> str:
+    """The type of the file system that ``path`` is on, such as ``ext4``; empty where the system does not tell."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    real = path.resolve()
+    found, longest = "", -1
+    for line in lines:
+        fields, _, more = line.partition(" - ")
+        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields.split()[4]))
+        # Of two that are mounted at one place the later one is seen.
+        if real.is_relative_to(point) and len(point.parts) >= longest:
+            found, longest = more.split()[0], len(point.parts)
+    return found
+
+
+def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
+    """Raise ``JournalUnavailable`` for a journal that would be on a network file system."""
+    kind = file_system(path, mounts)
+    if kind in _NETWORK or _NETWORK_FUSE.fullmatch(kind):
+        raise JournalUnavailable(
+            f"the journal {path} is on a network file system ({kind}), where SQLite cannot keep two processes apart",
+            hint="use a local disk: set FAILOVER_STATE to a directory there; several bastions share a journal through"
+            " PostgreSQL: FAILOVER_JOURNAL=postgresql+psycopg://…",
+        )
+
+
+class Handle:
+    """The database's file, open for as long as SQLite has it open in this process."""
+
+    _lock = threading.Lock()
+    _open: ClassVar[dict[tuple[int, int], Handle]] = {}
+
+    def __init__(self, key: tuple[int, int], number: int) -> None:
+        self._key = key
+        self._users = 0
+        self.number = number
+
+    @classmethod
+    def hold(cls, path: Path) -> Handle:
+        """The one of the file that ``path`` names now. Raises ``OSError``."""
+        with cls._lock:
+            found = path.stat()
+            key = found.st_dev, found.st_ino
+            if key not in cls._open:
+                cls._open[key] = cls(key, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            handle = cls._open[key]
+            handle._users += 1
+            return handle
+
+    def let_go(self) -> None:
+        """SQLite has closed the file as far as one that held this is concerned."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                del self._open[self._key]
+                os.close(self.number)
+
+
+@dataclass(slots=True)
+class _Known:
+    """One file as it was seen last. A file of SQLite's never becomes smaller while it is open."""
+
+    path: str
+    what: str
+    inode: tuple[int, int]
+    size: int
+
+
+class Files:
+    """The database, its log and its index as they were when a run began to write to them. Any thread may ask."""
+
+    def __init__(self, path: Path, handle: Handle) -> None:
+        """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
+        self._handle = handle
+        self._files = [_known(f"{path}{end}", what) for end, what in _EACH]
+        self._index = self._files[2]
+        self._log_number = _open(self._files[1].path)
+        self._log_header = b""
+        self._lost = ""
+
+    def close(self) -> None:
+        """Let go of what is held open. Nobody has locks on the log."""
+        os.close(self._log_number)
+
+    def check(self) -> None:
+        """Return if all are as they were left. Raises ``JournalLost``, from the first time on always;
+        ``JournalUnavailable`` if none can tell."""
+        self._lost = self._lost or self._find_loss()
+        if self._lost:
+            raise JournalLost(f"{self._lost} while a run was recorded in it")
+
+    def _find_loss(self) -> str:
+        for known in self._files:
+            found = _stat(known.path)
+            if found is None:
+                return f"{known.what} {known.path} was deleted"
+            if (found.st_dev, found.st_ino) != known.inode:
+                return f"{known.what} {known.path} was replaced by another file"
+            if found.st_size < known.size:
+                if known is self._index:
+                    # Whoever touches the part of a mapped file that is gone is killed by the system (SIGBUS).
+                    os.truncate(known.path, known.size)
+                return f"{known.what} {known.path} was cut off"
+            known.size = found.st_size
+        return self._find_overwritten()
+
+    def _find_overwritten(self) -> str:
+        database, log, _ = self._files
+        try:
+            if os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC:
+                return f"{database.what} {database.path} was overwritten"
+            for _ in range(3):  # another process may be writing it right now
+                header = os.pread(self._log_number, _LOG_HEADER, 0)
+                if header == self._log_header or _is_log(header):
+                    self._log_header = header
+                    return ""
+        except OSError as error:
+            raise JournalUnavailable(f"{database.path} cannot be read: {error.strerror}") from error
+        return f"{log.what} {log.path} was overwritten"
+
+
+def _known(path: str, what: str) -> _Known:
+    found = _stat(path)
+    if found is None:
+        raise JournalLost(f"{what} {path} was deleted as soon as it was opened")
+    return _Known(path, what, (found.st_dev, found.st_ino), found.st_size)
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalUnavailable(f"{path} cannot be examined: {error.strerror}") from error
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise JournalUnavailable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _is_log(header: bytes) -> bool:
+    """Does a write-ahead log begin so? Its last 8 bytes are a sum of the others (sqlite.org/fileformat2.html, 4.1)."""
+    if len(header) < _LOG_HEADER:
+        return False
+    (magic,) = struct.unpack(">I", header[:4])
+    if magic not in _LOG_MAGIC:
+        return False
+    order = "<" if magic == _LOG_MAGIC[0] else ">"
+    words = struct.unpack(f"{order}6I", header[:24])
+    first = second = 0
+    for one, two in zip(words[::2], words[1::2], strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + two + first) & 0xFFFFFFFF
+    return (first, second) == struct.unpack(">2I", header[24:])
