@@ -18,7 +18,7 @@ from orchestrator.fleet import Act, Completion, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease
 from orchestrator.state import SEVERITY
-from proof.mutants.swapping import Mutant
+from tests.proof.mutants.swapping import Mutant
 
 
 class HastyFleet(InlineFleet):

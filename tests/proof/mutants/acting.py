@@ -19,7 +19,7 @@ from orchestrator.decide.act import Task, _proven
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check
-from proof.mutants.swapping import Mutant
+from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names a function as this module is called, so that it cannot be reached through it.

@@ -17,7 +17,7 @@ from orchestrator.decide.judge import Verdict
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check, Step
-from proof.mutants.swapping import Mutant
+from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names functions as these modules are called, so that they cannot be reached through it.
