@@ -1,4 +1,4 @@
-"""``python -m tests.proof.mutants FILE [--enough N] [--jobs N] [NAME …]``: hunts mutants, and writes what caught each.
+"""``python -m tests.proof.mutants FILE [--enough N] [--jobs N] [--only NAME …]``: hunts mutants, and writes what caught each.
 
 FILE is JSON: for each mutant the first seed that catches it, and how many do of how many that were played. Those that
 are not hunted keep what stands there.
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The number of mutants that got away, as exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.proof.mutants")
     parser.add_argument("file", type=Path)
-    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--only", nargs="+", metavar="NAME", dest="names", default=[])
     parser.add_argument("--enough", type=int, default=1, help="so many seeds that catch it are enough")
     parser.add_argument("--seeds", type=int, default=1_000)
     parser.add_argument("--jobs", type=int, default=1)
