@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Plain = Mapping[str, Any]
+from proof.promises.passage import Asked, Passage, Plain
 
 # Actions by which a side gives up its clients: what was read before one of them proves nothing of the other side.
 _GIVING_UP = frozenset({"set_role", "set_client_transports"})
+_RESUMABLE = ("needs-operator", "stuck")
 # A link that was read as 0 behind for so many of its sample intervals has nothing left to carry.
 _CALM_INTERVALS = 2
 
@@ -76,8 +77,29 @@ class LaneFacts:
 
 
 @dataclass(slots=True)
+class Hearing:
+    """What was said to a run from outside, as far as the judge was told of it.
+
+    ``said``: answers of people (service, gate, item, choice, by whom, and the reason that the question gave; None: any).
+    ``words``: on the plan, while it is asked about; ``digest`` is the plan's. ``called_off``: how often each lane was.
+    ``has_left``: nobody is at the terminal any more.
+    """
+
+    said: set[tuple[str, str, str | None, str, str, str | None]] = field(default_factory=set)
+    words: list[Plain] = field(default_factory=list)
+    digest: str = ""
+    called_off: dict[str, int] = field(default_factory=dict)
+    has_left: bool = False
+
+
+@dataclass(slots=True)
 class Case:
-    """One run, as far as it is recorded. ``begun``: what was true when it began."""
+    """One run, as far as it is recorded. ``begun``: what was true when it began.
+
+    ``is_whole``: the judge hears all of it, and when each reading was asked; then ``passages`` are kept. ``offset``: by
+    how many seconds the record is ahead of the world. ``batch``: the last record before those that are written together
+    with the present one. ``others``: runs of the same world.
+    """
 
     plan: Plain
     begun: Plain | None
@@ -88,12 +110,27 @@ class Case:
     is_attended: bool = False
     outcome: str | None = None
     is_paused: bool = False
+    is_whole: bool = False
+    offset: float = 0.0
+    at: float = 0.0
+    batch: int = 1
+    asked: Asked = field(default_factory=Asked)
+    hearing: Hearing = field(default_factory=Hearing)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    forgiven: frozenset[str] = frozenset()
+    is_approved: bool = False
+    changers: set[str] = field(default_factory=set)
+    ended_at: dict[str, int] = field(default_factory=dict)
+    others: list[Case] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plain, world: Plain | None) -> Case:
+    def of(cls, plan: Plain, world: Plain | None, *, is_whole: bool = False) -> Case:
         """The case of a run that is about to begin."""
         lanes = {service: LaneFacts(service) for service in plan["services"]}
-        return cls(plan, world, lanes, {step["id"]: step for step in plan["runbook"]["steps"]})
+        case = cls(plan, world, lanes, {step["id"]: step for step in plan["runbook"]["steps"]}, is_whole=is_whole)
+        if is_whole:
+            case.passages = {service: Passage(service) for service in lanes}
+        return case
 
     @property
     def runbook(self) -> str:
@@ -109,13 +146,19 @@ class Case:
         self.seq = record["seq"]
         if record["lane"] is not None:
             _TAKE.get(event["kind"], _nothing)(self.lanes[record["lane"]], event, record["seq"])
+            if event["kind"] == "lane.ended":
+                self.ended_at[record["lane"]] = record["seq"]
             return
         match event["kind"]:
             case "run.started":
                 self.epoch, self.is_attended, self.outcome = event["epoch"], event["attended"], None
-                self.is_paused = False
+                self.is_paused, self.hearing.has_left = False, False
+                self.forgiven = frozenset(name for name, lane in self.lanes.items() if lane.outcome is not None)
+                for passage in self.passages.values():
+                    passage.must_resume = passage.has_started and passage.outcome in (None, *_RESUMABLE)
             case "policy.changed":
                 self.plan = {**self.plan, "policy": event["policy"]}
+                self.changers |= {event["account"]} - {""}
             case "run.finished":
                 self.outcome = event["outcome"]
             case "run.paused":

@@ -86,6 +86,7 @@ class Night:
         self._hit: Counter[str] = Counter()
         self._elsewhere = Elsewhere(self._effects, self._hit)
         self._bugs: list[Broken] = []
+        self._dated: dict[int, float] = {}  # when records were written, by the world
         self._error = ""
 
     def close(self) -> None:
@@ -101,7 +102,7 @@ class Night:
         self._stage.afflict(self.story.prelude)
         self._clock.advance(self.story.wait)
         self._plan = plan_of(self.story, self._stage, self._clock.now() + self.story.clock_s)
-        self._judge = Judge(plain(self._plan, self.story), self._look(count=True))
+        self._judge = Judge(plain(self._plan, self.story), self._look(count=True), is_whole=True)
         if self.story.rehearsed:
             self._rehearse()
         self._stage.afflict(self.story.faults)
@@ -144,6 +145,7 @@ class Night:
         run: Run | None = None
         resumes, is_begun = self.story.resumes, False
         offset, policy = self.story.clock_s, None
+        self._judge.planned(self._plan.digest)
         abort: ev.AbortAsked | None = None
         for _ in range(_LIVES_MAX):
             self._last = None
@@ -236,6 +238,8 @@ class Night:
             person = self.story.person
             desk = None if person is None else NightDesk(person, process.clock, self, self._effects)
             fleet = InlineFleet(self._adapters(process), lease, process.clock, desk=desk)
+            if abort is not None:
+                self._judge.hear({"kind": "abort"})
             engine = Engine(journal, lease, writer, state, fleet, process.clock, by="ann", attended=desk is not None)
             return engine.run(abort=abort, policy=policy)
         finally:
@@ -274,12 +278,28 @@ class Night:
             if strike is not None:
                 self._strike(process, strike, place)
 
+    def writing(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Events are about to be written, dated by now."""
+        self._dated.update((row["seq"], self._clock.now()) for row in rows)
+
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
         seen = self._look()
+        self._judge.case.batch = self._judge.case.seq
         for row in rows:
-            self._judge.written(row, seen, epoch=process.epoch)
+            self._judge.written(row, seen, epoch=process.epoch, moment=self._dated.get(row["seq"]))
         self._judge.look(seen)
+
+    def asking(self, side: Side, reading: str) -> None:
+        """A reading is asked."""
+        self._judge.asked(side, reading, self._clock.now())
+
+    def answered(self, service: str, gate: ev.GateOpened, ruling: ev.Ruling | None) -> None:
+        """Somebody at the desk was asked."""
+        if ruling is None or ruling.choice not in gate.choices:
+            self._judge.left()
+        if ruling is not None:
+            self._judge.answered(service, gate.model_dump(mode="json"), ruling.choice, ruling.by)
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None:
         """A command is on its way to a site."""
@@ -312,7 +332,7 @@ class Night:
         seen = None
         for line in journal.lines(RUN, after=self._judge.case.seq):
             seen = seen or self._look()  # mostly there is nothing new
-            self._judge.written(line, seen)
+            self._judge.written(line, seen, moment=self._dated.get(line["seq"]))
 
     # What happens to a process
 
@@ -335,7 +355,7 @@ class Night:
             case "step":
                 self._clock.advance(strike.seconds)
             case "abort":
-                self._store.ask(RUN, {"kind": "abort", "by": "ann", "reason": "the night is over"})
+                self._put({"kind": "abort", "by": "ann", "reason": "the night is over"})
             case "answer":
                 self._elsewhere.answer(strike.choice, self._open(), self._put)
             case "disk full" if self._on_disk and process.journal is not None:
@@ -392,4 +412,5 @@ class Night:
         return {service: lane.gates for service, lane in self._judge.case.lanes.items()}
 
     def _put(self, wish: Mapping[str, str]) -> None:
+        self._judge.hear(wish)
         self._store.ask(RUN, wish)

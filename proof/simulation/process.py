@@ -27,6 +27,7 @@ from proof.simulation.story import Omission, Person
 
 _EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
 _HEARD_S = 1.5  # how long a question stays on the screen once somebody elsewhere has answered it
+_IDLE_MAX = 2_000  # so often nobody sleeps for no time at all
 _LONGEST_S = 5 * 3_600.0  # the slowest bridge that is drawn, with the longest queue, takes more than an hour
 
 
@@ -43,7 +44,13 @@ class Onlooker(Protocol):
 
     def instant(self, process: Process, place: str) -> None: ...
 
+    def writing(self, rows: Sequence[Mapping[str, Any]]) -> None: ...
+
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None: ...
+
+    def asking(self, side: Side, reading: str) -> None: ...
+
+    def answered(self, service: str, gate: ev.GateOpened, ruling: ev.Ruling | None) -> None: ...
 
     def leaving(self, process: Process, side: Side, action: str, call: Call) -> None: ...
 
@@ -93,13 +100,18 @@ class OffsetClock:
 
     def __init__(self, base: VirtualClock, offset: float) -> None:
         self._base = base
+        self._idle = 0
         self.offset = offset
 
     def now(self) -> float:
         return self._base.now() + self.offset
 
     def sleep(self, seconds: float) -> None:
+        before = self._base.now()
         self._base.sleep(seconds)
+        self._idle = 0 if self._base.now() > before else self._idle + 1
+        if self._idle > _IDLE_MAX:
+            raise Endless("does nothing, for ever")
 
 
 class NightJournal(Journal):
@@ -132,6 +144,7 @@ class NightJournal(Journal):
     def _write(
         self, run: str, move: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], taken: Sequence[int]
     ) -> None:
+        self.onlooker.writing(rows)
         self.onlooker.instant(self.process, "before writing")
         before = _size(self.path)
         super()._write(run, move, rows, taken)
@@ -184,6 +197,7 @@ class NightAdapter:
         self._inner.open()
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+        self._onlooker.asking(self._side, reading)
         self._onlooker.instant(self._process, f"before reading {reading}")
         answers = self._onlooker.lagging.shown(self._site, reading, self._inner.probe(reading, services))
         self._onlooker.instant(self._process, f"after reading {reading}")
@@ -272,6 +286,11 @@ class NightDesk:
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
         if self._onlooker.asked():
             self._clock.sleep(_HEARD_S)
+        ruling = self._next(gate)
+        self._onlooker.answered(lane, gate, ruling)
+        return ruling
+
+    def _next(self, gate: ev.GateOpened) -> ev.Ruling | None:
         if not self._left:
             return None
         self._clock.sleep(self._thinks)
