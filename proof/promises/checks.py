@@ -110,8 +110,8 @@ def _downgraded(links: Plain) -> bool | None:
 
 
 def _owned(queues: Plain) -> int | None:
-    told = [one["owned"] for one in queues["items"]] if queues["items"] is not None else [None]
-    return None if None in told else sum(told)
+    told = [None] if queues["items"] is None else [one["owned"] for one in queues["items"]]
+    return None if None in told else sum(map(int, told))
 
 
 def _drained(queue: Plain) -> bool | None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from proof.promises.passage import Asked, Passage, Plain
+from proof.promises.passage import Asked, Passage
+from proof.promises.passage import Plain as Plain
 
 # Actions by which a side gives up its clients: what was read before one of them proves nothing of the other side.
 _GIVING_UP = frozenset({"set_role", "set_client_transports"})

@@ -6,6 +6,7 @@ It believes no word of the engine where it is shown the world. It must never be 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from proof.promises.facts import Broken, Case, Plain
 from proof.promises.families import rules_of
@@ -14,7 +15,7 @@ from proof.promises.on_order import judge_order
 from proof.promises.on_reading import judge_reading, stood_before
 from proof.promises.on_record import judge_record
 from proof.promises.on_waiting import judge_overdue, judge_waiting
-from proof.promises.on_world import judge_end, judge_world
+from proof.promises.on_world import judge_end, judge_lasting, judge_world
 from proof.promises.passage import Passage, Round
 
 
@@ -27,6 +28,12 @@ class Judge:
         self.broken: list[Broken] = []
         self._epoch = 1
         self._rules = rules_of(self.case.runbook)
+        self.stale = 0  # rounds of readings that came when the lane had moved on
+        self._has_lost_its_record = False
+
+    def lose_record(self) -> None:
+        """From now on what is written is not on record: the journal is another one."""
+        self._has_lost_its_record = True
 
     def lead(self, epoch: int, *, is_held: bool = False) -> None:
         """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
@@ -53,6 +60,12 @@ class Judge:
                 hearing.said.add(what)
             case "approval":
                 hearing.words.append(request)
+
+    def resumed_to_abort(self) -> None:
+        """A process goes on with the run in order to call it off."""
+        for name, lane in self.case.lanes.items():
+            if lane.outcome in (None, "needs-operator", "stuck"):
+                self.case.hearing.called_off[name] = self.case.hearing.called_off.get(name, 0) + 1
 
     def answered(self, service: str, gate: Plain, choice: str, by: str) -> None:
         """A person at the terminal answers a question, which is told as it was asked."""
@@ -85,6 +98,8 @@ class Judge:
         """The same of a line as the journal has it, its event still text; what is known already is let be. ``moment``:
         when it was written, by the world."""
         if line["seq"] > self.case.seq:
+            if self._has_lost_its_record:
+                self._find(Broken(11, "the run goes on, and its record is lost"))
             if moment is not None:
                 self.case.offset = line["at"] - moment
             record = {"seq": line["seq"], "lane": line["lane"], "at": line["at"], "event": json.loads(line["event"])}
@@ -107,12 +122,12 @@ class Judge:
         for rule in (judge_course, judge_reading, judge_waiting):
             self._find(*rule(case, lane, event, at))
         step = case.steps.get(event.get("step") or lane.step)
-        before = None
+        before, stands_on = None, lane.round
         if event["kind"] == "action.intended" and step is not None:
             before = stood_before(lane, step, event)
         lane.take(event, record["seq"], at, step)
         if event["kind"] == "action.intended":
-            lane.intend(event, before)
+            lane.intend(event, before, stands_on)
 
     def _observed(self, lane: Passage, record: Plain, at: float) -> None:
         """A round of readings is on record. What was asked before the lane moved is evidence, and no argument."""
@@ -124,6 +139,8 @@ class Judge:
                 where = case.site(seen["on"])
                 self._find(Broken(15, f"{lane.service}: {seen['reading']} of {where} is dated when it was not asked"))
             is_fresh = is_fresh and (known is None or known >= lane.began)
+        if not is_fresh:
+            self.stale += 1
         if not is_fresh or lane.outcome is not None:
             return
         values = {(seen["on"], seen["reading"]): seen["value"] for seen in event["seen"]}
@@ -144,11 +161,24 @@ class Judge:
     def order(self, order: Plain, world: Plain | None = None) -> None:
         """A change is about to reach a site. ``moment`` is its world time, if there is a world."""
         lane = self.case.lanes.get(order["service"])
+        if self._has_lost_its_record:
+            self._find(Broken(11, f"{order['service']}: a command leaves, and its intent is on no record"))
+            return
         if lane is None:
             self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))
             return
         self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
-        lane.ordered.append(order)
+        lane.ordered.append({**order, **self._rules.noted(order, world)})
+
+    def lasting(self, world: Plain) -> None:
+        """All runs of the world are over, or nobody leads them: what each has reached for good is still so."""
+        self._find(*judge_lasting(self._rules, self.case, world))
+
+    def claimed(self, claims: Mapping[str, Plain], world: Plain) -> None:
+        """What a report says of each service, once nobody leads the run any more."""
+        for name, claim in claims.items():
+            lane = self.case.lanes[name]
+            self._find(*self._rules.claim(self.case, lane, claim, world))
 
     @property
     def counts(self) -> bool:

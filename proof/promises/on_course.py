@@ -187,6 +187,6 @@ def judge_fail_fast(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]
     """Promise 12: with fail-fast, once a lane did not get there, those that can turn back begin nothing more."""
     if not case.plan["policy"]["fail_fast"] or event["kind"] != "step.started" or lane.abort_at or lane.has_declined:
         return
-    failed = [name for name in _failed(case) if case.ended_at[name] <= case.batch]
+    failed = [name for name in _failed(case) if case.ended_at[name] <= case.batch and name not in case.forgiven]
     if failed and not (lane.is_past or lane.is_escalated):
         yield Broken(12, f"{lane.service}: {event['step']} begins, after {failed[0]} had failed")

@@ -117,12 +117,23 @@ def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
                 yield Broken(4, f"{lane.service}: {step['id']} goes on looking after its {name} is over")
 
 
+def _is_known(step: Plain, seen: Round) -> bool:
+    """What is not known is waited for by other rules."""
+    return seen.holds(step["until"]) is False
+
+
 def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[tuple[str, float]]:
     guard, stall = step["when_guard_breaks"], step["when_stalled"]
     is_asked = lane.is_asked
     if guard is not None and lane.broke_at is not None and not is_asked:
         yield "guard", lane.broke_at + seconds(guard["grace"])
-    if stall is not None and lane.gauge is not None and lane.broke_at is None and not is_asked:
+    if (
+        stall is not None
+        and lane.gauge is not None
+        and lane.broke_at is None
+        and not is_asked
+        and _is_known(step, seen)
+    ):
         yield "stall", lane.low_at + seconds(stall["after"])
     if step["timeout"] is not None and step["until"] and not is_asked:
         yield "timeout", lane.step_at + seconds(step["timeout"])

@@ -66,12 +66,13 @@ class Round:
 
 @dataclass(slots=True)
 class Tried:
-    """An intent of the present step. ``before``: did what it was to do hold when it was intended?"""
+    """An intent of the present step. ``before``: did what it was to do hold in the round that it ``stands_on``?"""
 
     number: int
     item: str | None
     undo: bool
     before: bool | None
+    stands_on: Round | None
     effect: str | None = None
     ended_at: float = 0.0
     is_disproved: bool = False
@@ -240,9 +241,9 @@ class Passage:
     def _action_intended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         return  # see ``intend``: it needs the round that is gone by now
 
-    def intend(self, event: Plain, before: bool | None) -> None:
-        """An action is intended; ``before``: did what it is to do hold in the round it stands on?"""
-        self.tried.append(Tried(event["intent"], event["item"], event["undo"], before))
+    def intend(self, event: Plain, before: bool | None, stands_on: Round | None) -> None:
+        """An action is intended."""
+        self.tried.append(Tried(event["intent"], event["item"], event["undo"], before, stands_on))
 
     def _action_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         for one in self.tried:

@@ -19,6 +19,7 @@ from orchestrator.decide.act import Task, _proven
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check
+from proof.simulation.journal import SECRETS
 from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
@@ -105,7 +106,7 @@ def _sending(preview: Any) -> Any:
     """A dry run that is wet."""
 
     def preview_and_send(plan: ev.Plan, adapters: Any, clock: Any) -> Any:
-        setting = Setting(clock=clock, secrets=proof.simulation.night._SECRETS)
+        setting = Setting(clock=clock, secrets=SECRETS)
         adapter = MockAdapter(plan.inventory.sites[plan.source], setting)
         call = Call(plan.services[0], {"role": "standby"})
         for _ in adapter.apply("set_role", [call], _Always()):
