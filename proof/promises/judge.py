@@ -99,7 +99,7 @@ class Judge:
         when it was written, by the world."""
         if line["seq"] > self.case.seq:
             if self._has_lost_its_record:
-                self._find(Broken(11, "the run goes on, and its record is lost"))
+                self._find(Broken(11, "the run continues, and its record is lost"))
             if moment is not None:
                 self.case.offset = line["at"] - moment
             record = {"seq": line["seq"], "lane": line["lane"], "at": line["at"], "event": json.loads(line["event"])}

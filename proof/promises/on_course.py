@@ -16,7 +16,7 @@ def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator
     if kind in _FORWARD and not event.get("undo"):
         yield from _goes_on_though_called_off(lane, event)
     if lane.must_resume and kind not in ("action.ended", "lane.resumed", "abort.declined"):
-        yield Broken(5, f"{lane.service}: {kind} by a process that has not said that it goes on with this lane")
+        yield Broken(5, f"{lane.service}: {kind} by a process that has not resumed this lane")
     match kind:
         case "lane.started":
             yield from _not_its_turn(case, lane)
@@ -37,7 +37,7 @@ def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator
 def _goes_on_though_called_off(lane: Passage, event: Plain) -> Iterator[Broken]:
     """Promise 12: a lane that is called off begins nothing new."""
     if lane.abort_at and not lane.is_reverting:
-        yield Broken(12, f"{lane.service}: {event['kind']} {event['step']}, after it was called off")
+        yield Broken(12, f"{lane.service}: {event['kind']} {event['step']}, after it was aborted")
 
 
 def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
@@ -45,7 +45,7 @@ def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     names = list(case.steps)
     wanted = names[len(lane.finished)] if len(lane.finished) < len(names) else "nothing"
     if event["step"] != wanted:
-        yield Broken(17, f"{lane.service}: {event['step']} begins, and {wanted} is next")
+        yield Broken(17, f"{lane.service}: {event['step']} starts, and {wanted} is next")
 
 
 def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
@@ -54,14 +54,14 @@ def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     said = lane.previous
     decided = said.get("kind") == "gate.decided" and said["ruling"]["choice"] == "revert"
     if not decided and not lane.abort_at:
-        yield Broken(3, f"{lane.service}: turns back, and nobody decided that")
+        yield Broken(3, f"{lane.service}: rolls back, and no one decided that")
     step, last = case.steps.get(lane.step), lane.last
     if step is None or last is None or last.item is not None or not last.may_have_obeyed:
         return
     if step["point_of_no_return"]:
-        yield Broken(1, f"{lane.service}: turns back at {step['id']}, which may have been obeyed")
+        yield Broken(1, f"{lane.service}: rolls back at {step['id']}, which the device may have obeyed")
     elif step["expect"] and not last.is_disproved and not lane.has_failed:
-        yield Broken(4, f"{lane.service}: turns back before it is known whether {step['id']} was obeyed")
+        yield Broken(4, f"{lane.service}: rolls back before a reading shows whether {step['id']} was obeyed")
 
 
 def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
@@ -69,7 +69,7 @@ def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
     step = case.steps.get(lane.step)
     in_doubt = step is not None and step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
     if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting):
-        yield Broken(12, f"{lane.service}: goes on though it was called off, and could have turned back")
+        yield Broken(12, f"{lane.service}: declines an abort, and could have rolled back")
 
 
 def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
@@ -82,10 +82,10 @@ def _ended(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     if (outcome == "escalated") is not lane.is_escalated and outcome in ("done", "escalated"):
         yield Broken(17, f"{what}, and its guarantee was {'given up' if lane.is_escalated else 'kept'}")
     if (outcome in ("reverted", "stuck")) is not lane.is_reverting:
-        yield Broken(17, f"{what}, and it was {'' if lane.is_reverting else 'not '}turning back")
+        yield Broken(17, f"{what}, and it was {'' if lane.is_reverting else 'not '}rolling back")
     facts = case.lanes[lane.service]
     if outcome == "reverted" and facts.reversible:
-        yield Broken(17, f"{what}, and {facts.reversible[-1]} is not taken back")
+        yield Broken(17, f"{what}, and {facts.reversible[-1]} is not rolled back")
     if outcome == "refused" and (facts.reversible or any(one.may_have_obeyed for one in lane.tried)):
         yield Broken(17, f"{what}, and something may have been changed")
 
@@ -118,7 +118,7 @@ def _not_its_turn(case: Case, lane: Passage) -> Iterator[Broken]:
     waves = case.plan["waves"]
     if waves is None:
         return
-    what = f"{lane.service} begins"
+    what = f"{lane.service} starts"
     lanes, canary = case.passages, waves["canary"]
     failed = [one for one in _failed(case) if one not in case.forgiven]
     if len(failed) >= waves["max_failed"] or canary in failed:
@@ -154,7 +154,7 @@ def _unapproved(case: Case, lane: Passage, at: float) -> Iterator[Broken]:
         and one["by"] not in {rule["requester"], *case.changers}
     }
     if len(agreed) < rule["needed"]:
-        yield Broken(12, f"the run begins, and {len(agreed)} of {rule['needed']} have agreed to its plan")
+        yield Broken(12, f"the run starts, and {len(agreed)} of {rule['needed']} have agreed to its plan")
 
 
 def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
@@ -178,9 +178,9 @@ def judge_heard(case: Case) -> Iterator[Broken]:
     for name, lane in case.passages.items():
         asked = case.hearing.called_off.get(name, 0)
         if lane.aborts > asked:
-            yield Broken(12, f"{name}: called off {lane.aborts} times, and that was asked {asked} times")
+            yield Broken(12, f"{name}: aborted {lane.aborts} times, and that was requested {asked} times")
         if heard and not lane.aborts and case.ended_at.get(name, case.seq) > min(heard) and asked:
-            yield Broken(12, f"{name}: the run was called off, and this lane did not hear it")
+            yield Broken(12, f"{name}: the run was aborted, and this lane was not")
 
 
 def judge_fail_fast(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
@@ -189,4 +189,4 @@ def judge_fail_fast(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]
         return
     failed = [name for name in _failed(case) if case.ended_at[name] <= case.batch and name not in case.forgiven]
     if failed and not (lane.is_past or lane.is_escalated):
-        yield Broken(12, f"{lane.service}: {event['step']} begins, after {failed[0]} had failed")
+        yield Broken(12, f"{lane.service}: {event['step']} starts, after {failed[0]} had failed")

@@ -57,9 +57,9 @@ def _by_the_skin(order: Plain) -> Iterator[Broken]:
         left = "no" if order["lease_left"] <= 0 else "hardly any"
         yield Broken(5, f"{words(order)}, with {left} time left of the lease")
     if order.get("is_away"):
-        yield Broken(5, f"{words(order)}, while nobody can tell who leads")
+        yield Broken(5, f"{words(order)}, while the journal cannot say who leads")
     if order.get("is_over"):
-        yield Broken(5, f"{words(order)}, by a process that does not lead any more")
+        yield Broken(5, f"{words(order)}, by a process that no longer leads")
 
 
 def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
@@ -71,7 +71,7 @@ def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent:
     for step in [case.steps[name] for name in names[names.index(intent.event["step"]) :]]:
         ask, decide = step["ask"], step["decide"]
         if ask and not step["only_if"] and policy["on_gate"].get(ask["gate"]) not in ask["choices"]:
-            yield Broken(16, f"{words(order)}, and nobody will be there to answer {ask['gate']}")
+            yield Broken(16, f"{words(order)}, and no one can answer {ask['gate']} later")
         if decide and decide["gate"] not in policy["on_gate"]:
             yield from _undecided_items(lane, order, step, policy)
 
@@ -85,7 +85,7 @@ def _undecided_items(lane: LaneFacts, order: Plain, step: Plain, policy: Plain) 
         return
     for item in listed["items"]:
         if fits_all(item, each["where"]) and item["xid"] not in policy["transactions"]:
-            yield Broken(16, f"{words(order)}, and nobody has decided on {item['xid']}, which is listed")
+            yield Broken(16, f"{words(order)}, and no one has decided on {item['xid']}, which is listed")
 
 
 def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:

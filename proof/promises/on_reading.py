@@ -52,7 +52,7 @@ def task_of(step: Plain, *, undo: bool) -> Plain:
 def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> Iterator[Broken]:
     """Promise 15: an action stands on what was read under the present mark, in one round, and lately."""
     require: Checks = task_of(step, undo=event["undo"])["require"]
-    what = f"{lane.service}: {step['id']} is {'taken back' if event['undo'] else 'done'}"
+    what = f"{lane.service}: {step['id']} is {'rolled back' if event['undo'] else 'done'}"
     if not require:
         return
     if lane.round is None:
@@ -80,7 +80,9 @@ def _about(age: float) -> str:
 def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
     """Promise 17: a step that applies only if something is so is done once that was read, since it was begun."""
     if step["only_if"] and not lane.applies and not event.get("undo"):
-        yield Broken(17, f"{lane.service}: {step['id']} goes on, and whether it applies was not read since it began")
+        yield Broken(
+            17, f"{lane.service}: {step['id']} is done, and whether it applies was not read since it started"
+        )
 
 
 def _tried_too_often(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
@@ -104,12 +106,12 @@ def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[B
     said = lane.previous
     if said.get("kind") == "gate.decided" and said["ruling"]["choice"] in _ANSWERS and kind == "step.done":
         return
-    what = f"{lane.service}: {step['id']} counts as {'done' if kind == 'step.done' else 'taken back'}"
+    what = f"{lane.service}: {step['id']} counts as {'done' if kind == 'step.done' else 'rolled back'}"
     if task.get("for_each"):
         yield from _left_on_the_list(lane, step, what)
         return
     if task.get("ask"):
-        yield Broken(17, f"{what}, and nobody has answered")
+        yield Broken(17, f"{what}, and no one has answered")
         return
     checks = tuple(task["expect"]) if task["do"] else (*task["until"], *task["guard"]) or tuple(task["require"])
     if not checks:

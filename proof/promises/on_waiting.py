@@ -30,8 +30,6 @@ def judge_waiting(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
             yield from _way_back_offered(lane, step, event)
             yield from _asked_for_no_reason(lane, event)
             yield from _wrong_number(lane, step, event)
-        case "lane.escalated":
-            yield from _unnumbered(lane, step, event)
 
 
 def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
@@ -97,14 +95,6 @@ def _wrong_number(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
         )
 
 
-def _unnumbered(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 3: an escalation says how many messages are at risk, where that was read."""
-    follows = step["progress"]
-    counts = follows is not None and (follows["reading"], follows["field"]) in _MESSAGES
-    if counts and event["at_risk"] is None and lane.gauge is not None:
-        yield Broken(3, f"{lane.service}: escalated at {step['id']}, and does not say what is at risk")
-
-
 def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
     """Promise 4: what is due happens: a lane never goes on looking on for ever. ``lane`` has taken ``seen`` in."""
     step = case.steps.get(lane.step)
@@ -114,7 +104,7 @@ def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
         if seen.asked > due + NEAR_S:
             lane.overdue[name] = lane.overdue.get(name, 0) + 1
             if lane.overdue[name] == _ROUNDS_LATE:
-                yield Broken(4, f"{lane.service}: {step['id']} goes on looking after its {name} is over")
+                yield Broken(4, f"{lane.service}: {step['id']} continues after its {name} has passed")
 
 
 def _is_known(step: Plain, seen: Round) -> bool:

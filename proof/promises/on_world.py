@@ -29,7 +29,7 @@ def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Itera
     had = sum(one[3] for one in case.begun["services"][lane.service]["effects"] if one[1] not in of_others)
     has = sum(one[3] for one in service["effects"] if one[1] not in of_others)
     if has - had > sum(order["action"] not in of_others for order in lane.ordered):
-        yield Broken(5, f"{lane.service}: something took effect, and nobody had asked whether it may leave")
+        yield Broken(5, f"{lane.service}: something took effect, and no permit was asked for")
 
 
 def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:

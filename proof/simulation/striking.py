@@ -147,6 +147,7 @@ class Striking:
             return
         finally:
             journal.leave()
+        night.store.forget_claims("second")
         if open_services:
             led.bugs.append(Broken(5, "a second run of the same services could begin"))
         if has_begun and night.story.keyed:

@@ -108,7 +108,7 @@ def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
         return
     for site, action, args, _ in service["effects"]:
         if action == "ensure" and args["command"] == "park":
-            yield Broken(17, f"{lane.service}: reverted, and the operator's own command at {site} is not taken back")
+            yield Broken(17, f"{lane.service}: reverted, and the operator's own command at {site} is still in effect")
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
