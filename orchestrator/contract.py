@@ -107,6 +107,10 @@ class ArgumentSpec:
     filled_by: Literal["runbook", "item", "decision"] = "runbook"
 
 
+def _no_undo(call: Call) -> Call | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
     """What an adapter declares of an action.
@@ -114,7 +118,9 @@ class ActionSpec:
     ``idempotent``: sending it twice has the effect of sending it once. ``inverse``: the action that takes it back, or
     None. ``commands`` renders the literal device commands a call would send, for plans; it must not connect.
     ``batch`` is the most calls one request may carry: a reading never waits behind more than these. ``place`` is where
-    the commands are run, if not on the site's serving node.
+    the commands are run, if not on the site's serving node. ``shuts``: the action changes something that belongs to the
+    whole site, and these arguments shut it, so that services rely on it; None: it concerns one service. ``undo_of``:
+    the call that takes a given one back, where the site's options name one, or None.
     """
 
     name: str
@@ -125,6 +131,8 @@ class ActionSpec:
     inverse: str | None = None
     batch: int = 8
     place: str = ""
+    shuts: Args | None = None
+    undo_of: Callable[[Call], Call | None] = _no_undo
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +175,8 @@ class Adapter(Protocol):
     """One site's devices. Not shared between threads: the fleet gives each site one worker.
 
     An adapter whose declarations depend on the site may have a class method ``fitted(site)`` that returns the class
-    to use there, with the declarations of that site.
+    to use there, with the declarations of that site. One whose services may share something at a site, so that they
+    cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]

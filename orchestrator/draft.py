@@ -15,10 +15,13 @@ from orchestrator.state import Lane, Run, next_status
 
 @dataclass(slots=True)
 class Draft:
-    """Events in order, what they lead to (the lanes, the run's status and approvals), and the actions they intend."""
+    """Events in order, what they lead to (the lanes, the run's status and approvals), and the actions they intend.
+
+    ``at`` is in the record's time, which is ``ahead`` seconds ahead of this machine's."""
 
     run: Run
     at: float
+    ahead: float = 0.0
     approvals: Approvals = field(init=False)
     status: str = field(init=False)
     events: list[tuple[str | None, ev.Event]] = field(default_factory=list)
@@ -35,10 +38,18 @@ class Draft:
 
     def add(self, service: str, event: ev.Event) -> None:
         """An event of a lane. Raises ``IllegalTransition``."""
-        self.lanes[service] = fold_lane(self.lane(service), event, self.at)
+        before = self.lane(service)
+        self.lanes[service] = fold_lane(before, event, self.at)
         self.events.append((service, event))
         if isinstance(event, ev.ActionIntended):
-            self.acts.append(Act(service, event.intent, event.on, event.action, event.args))
+            good_until = self._good_until(before, event.step)
+            self.acts.append(Act(service, event.intent, event.on, event.action, event.args, good_until))
+
+    def _good_until(self, lane: Lane, step: str) -> float:
+        """When what an action stands on is too old for it to leave, by this machine's clock."""
+        runbook = self.run.plan.runbook
+        read_at = lane.seen_at if lane.seen_mark == lane.mark else self.at
+        return read_at + runbook.steps[runbook.index_of(step)].max_age - self.ahead
 
     def add_own(self, event: ev.Event) -> None:
         """An event of the run itself. Raises ``IllegalTransition``."""
@@ -51,7 +62,12 @@ def ended(done: Ended) -> ev.ActionEnded:
     """The event of an action that ended."""
     result = done.result
     return ev.ActionEnded(
-        intent=done.intent, effect=result.effect, detail=result.detail, device=result.device, sent=result.sent
+        intent=done.intent,
+        effect=result.effect,
+        detail=result.detail,
+        device=result.device,
+        sent=result.sent,
+        withheld=done.withheld,
     )
 
 

@@ -15,7 +15,9 @@ from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.counting import counted
 from orchestrator.decide.approve import RISK_CHOICES, RISK_GATE
-from orchestrator.decide.judge import judge_one, what_is_wrong
+from orchestrator.decide.foresee import foreseen, unanswered
+from orchestrator.decide.items import listed
+from orchestrator.decide.judge import Verdict, judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import (
     Bounds,
@@ -103,6 +105,9 @@ class LanePreview:
     roles: Mapping[str, Role]
     lets_clients_in: Mapping[str, bool]
     suspended: Mapping[str, bool]
+    unanswered: str = ""  # a question that is certain to come, and nobody could answer
+    would_stop: str = ""  # at which question, as was asked for
+    would_ask: str = ""
 
     @property
     def would_refuse(self) -> str:
@@ -111,7 +116,7 @@ class LanePreview:
             for check in step.checks:
                 if not check.later and check.holds is not True:
                     return check.text
-        return ""
+        return self.unanswered
 
     @property
     def is_refused(self) -> bool:
@@ -119,14 +124,34 @@ class LanePreview:
         return any(check.holds is False and not check.later for step in self.steps for check in step.checks)
 
 
-def preview(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> list[LanePreview]:
-    """Read once what can be read, and lay the runbook out for every service of ``plan``."""
+def preview(
+    plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock, *, attended: bool = False
+) -> list[LanePreview]:
+    """Read once what can be read, and lay the runbook out for every service of ``plan``. ``attended``: an operator could
+    be asked."""
     seen = _read(plan, adapters, clock)
     devices = {side: _device(plan, side, adapter) for side, adapter in adapters.items()}
     return [
-        _Layout(plan, adapters, devices, replace(Lane(service), seen=tuple(seen[service]), seen_mark=0)).lane()
+        _with_questions(
+            plan,
+            _Layout(plan, adapters, devices, replace(Lane(service), seen=tuple(seen[service]), seen_mark=0)),
+            attended,
+        )
         for service in plan.services
     ]
+
+
+def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePreview:
+    """The preview of a service, with the questions that are known now and what they would come to."""
+    known = {"refuses": "" if attended else unanswered(plan), "stops": "", "asks": ""}
+    for step in plan.runbook.steps:
+        if step.foresee is not None:
+            items = layout.foreseen(step.foresee)
+            what, why = (
+                ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
+            )
+            known[what] = known.get(what) or why
+    return replace(layout.lane(), unanswered=known["refuses"], would_stop=known["stops"], would_ask=known["asks"])
 
 
 def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dict[str, list[ev.Seen]]:
@@ -147,7 +172,7 @@ def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dic
 
 def _before(step: Step) -> list[tuple[Side, str]]:
     """What the step reads before it does anything."""
-    return list(dict.fromkeys((check.on, check.reading) for check in (*step.only_if, *step.require)))
+    return list(dict.fromkeys((check.on, check.reading) for check in (*step.only_if, *step.require, *step.reconfirm)))
 
 
 def _meanwhile(step: Step) -> list[tuple[Side, str]]:
@@ -203,8 +228,10 @@ class _Layout:
             commands += self._on_items(step)
         elif step.do is not None:
             commands += self._sends(step.do, step.do.args)
-            commands += self._reads(dict.fromkeys((check.on, check.reading) for check in step.expect), "proof")
-        checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
+            proof = dict.fromkeys((one.on, one.reading) for one in (*step.expect, *step.report))
+            commands += self._reads(proof, "proof")
+        before = (*step.require, *step.reconfirm)
+        checks = [self._ahead(check, "before") if changed else self._now(check) for check in before]
         checks += [] if changed else self._broken_now(step)
         checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
         checks += [self._ahead(check, "proof") for check in step.expect]
@@ -217,6 +244,13 @@ class _Layout:
             step.point_of_no_return,
             self._gauge(step),
         )
+
+    def foreseen(self, name: str) -> list[Transaction] | str:
+        """What step ``name`` would need decisions on, were it now; why that is not known, if it is not."""
+        each = self.plan.runbook.steps[self.plan.runbook.index_of(name)].for_each
+        assert each is not None  # by lint
+        found = listed(self.plan, self.service, each)
+        return found.why if isinstance(found, Verdict) else found
 
     def _gauge(self, step: Step) -> int | None:
         """How many messages a wait would have to see leave, were it now."""

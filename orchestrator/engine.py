@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import Effect
-from orchestrator.decide import Ask, Observe, Request, decide, follow
+from orchestrator.decide import Ask, ClaimSite, Observe, Request, decide, follow
 from orchestrator.decide.approve import hear, seek, why_denied
 from orchestrator.draft import Draft, ended, requested
 from orchestrator.errors import FailoverError
 from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observation
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
+from orchestrator.runbook import Side
+from orchestrator.sites import Sites
 from orchestrator.state import Lane, Run, worst
 from orchestrator.waves import to_begin
 
@@ -29,6 +32,8 @@ from orchestrator.waves import to_begin
 INBOX_EVERY = 1.0
 # A lane that decides more than this in one turn decides in a circle.
 _DECISIONS_MAX = 200
+# So many actions may wait for one site: the last of them should leave before what it stands on is too old.
+_ACTS_MAX = 64
 
 Observer = Callable[[ev.Record, Run], None]
 
@@ -62,8 +67,11 @@ class Engine:
         self._by, self._account = by, account
         self._attended = attended
         self._observers = observers
+        self._sites = Sites(journal, writer.run, run)
+        self._claimed: list[Completion] = []  # answers to claims, not taken in yet
         self._observing: dict[str, int] = {}
-        self._acting: set[tuple[str, int]] = set()
+        self._acting: dict[tuple[str, int], Side] = {}
+        self._crowded_out: dict[str, None] = {}  # lanes that wait until a site has room for their action
         self._asking: set[tuple[str, str, str | None]] = set()
         self._wakes: list[tuple[float, str]] = []
         self._observer_failures: list[ev.ObserverFailed] = []  # not recorded yet
@@ -84,6 +92,7 @@ class Engine:
         nothing is sent after either.
         """
         try:
+            self._sites.tidy()
             self._turn(self._opening(abort, policy), self.run_state.lanes)
             while self.run_state.is_open and not self._pause:
                 self._round()
@@ -118,22 +127,50 @@ class Engine:
         return draft
 
     def _draft(self) -> Draft:
-        return Draft(self.run_state, self._clock.now() + self._ahead)
+        return Draft(self.run_state, self._clock.now() + self._ahead, self._ahead)
 
     # --- one round ------------------------------------------------------------------------------------------------
 
     def _round(self) -> None:
         completions = self._fleet.collect(self._next_moment())
+        answers, self._claimed = self._claimed, []
+        # First: whoever was away for longer than its lease must not decide on what was read before.
+        was_away = self._keep_lease()
         draft = self._draft()
-        touched = dict.fromkeys(self._take_in(draft, completions))
+        touched = dict.fromkeys(self._read_anew(draft) if was_away else ())
+        touched.update(dict.fromkeys(self._take_in(draft, [*completions, *answers])))
         touched.update(dict.fromkeys(self._due(draft.at)))
         touched.update(dict.fromkeys(self._read_inbox(draft)))
+        touched.update(dict.fromkeys(self._let_in()))
         if touched or draft.events or draft.taken:
             self._turn(draft, touched)
-        if self._clock.now() >= self._lease.renew_at:
+
+    def _keep_lease(self) -> bool:
+        """Renew the lease when it is time. Returns whether it had run out; nobody took it, or this raises."""
+        now = self._clock.now()
+        had_run_out = now > self._lease.expires_at
+        if now >= self._lease.renew_at:
             self._lease.renew()
+        return had_run_out
+
+    def _read_anew(self, draft: Draft) -> Iterator[str]:
+        """Every lane that has read something reads it again: it may be hours old. What comes in now tells its own age."""
+        for service, lane in self.run_state.lanes.items():
+            if lane.seen_mark == lane.mark and not lane.ended and not lane.outstanding:
+                draft.add(service, ev.ReadingsExpired(step=""))
+                yield service
+
+    def _let_in(self) -> list[str]:
+        """Lanes that waited for room, as many as there is room for now, the longest waiting first."""
+        room = max(0, _ACTS_MAX - len(self._acting))
+        chosen = list(islice(self._crowded_out, room))
+        for service in chosen:
+            del self._crowded_out[service]
+        return chosen
 
     def _next_moment(self) -> float:
+        if self._claimed:
+            return self._clock.now()
         soonest = min(self._inbox_at, self._wakes[0][0]) if self._wakes else self._inbox_at
         return min(self._lease.renew_at, soonest - self._ahead)
 
@@ -154,7 +191,7 @@ class Engine:
                         del self._observing[done.lane]
                     draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
                 case Ended():
-                    self._acting.discard((done.lane, done.intent))
+                    self._acting.pop((done.lane, done.intent), None)
                     draft.add(done.lane, ended(done))
                 case Answer():
                     self._asking.discard((done.lane, done.gate.gate, done.gate.item))
@@ -268,9 +305,21 @@ class Engine:
                 if move.wake is not None:
                     heapq.heappush(self._wakes, (move.wake, service))
                 return move.requests
+            if self._is_crowded(draft, move.events):
+                self._crowded_out[service] = None
+                return ()
             for event in move.events:
                 draft.add(service, event)
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
+
+    def _is_crowded(self, draft: Draft, events: Iterable[ev.Event]) -> bool:
+        """Would an action have to wait behind too many others? It is decided again once there is room, on fresh
+        readings if need be."""
+        wanted = next((event.on for event in events if isinstance(event, ev.ActionIntended)), None)
+        if wanted is None:
+            return False
+        waiting = [*self._acting.values(), *(act.on for act in draft.acts)]
+        return waiting.count(wanted) >= _ACTS_MAX
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
         """One lane that did not get there calls off those that still can turn back."""
@@ -301,6 +350,7 @@ class Engine:
             if record.lane is None:
                 self.run_state.fold(record)
         self.run_state.seq, self.run_state.last_at = self._writer.seq, draft.at
+        self._sites.settle(draft.events, draft.at)
         self._show(records)
 
     def _show(self, records: Iterable[ev.Record]) -> None:
@@ -318,8 +368,11 @@ class Engine:
 
     def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
         fresh: list[Observe | Ask | Act] = list(acts)
-        self._acting.update((act.lane, act.intent) for act in acts)
+        self._acting.update({(act.lane, act.intent): act.on for act in acts})
         for request in requests:
+            if isinstance(request, ClaimSite):
+                self._claimed.append(self._claim(request))
+                continue
             if isinstance(request, Observe):
                 if self._observing.get(request.lane) == request.mark:
                     continue
@@ -333,6 +386,13 @@ class Engine:
         if fresh:
             self._fleet.submit(fresh)
 
+    def _claim(self, request: ClaimSite) -> Observation:
+        """What the journal says to a claim, as the reading that the lane waits for."""
+        now = self._clock.now()
+        found = self._sites.claim(request, self._writer.epoch, now + self._ahead)
+        seen = ev.Seen(on=request.on, reading=found.kind, asked_at=now, value=found)
+        return Observation(request.lane, request.mark, (seen,), None)
+
     # --- the end --------------------------------------------------------------------------------------------------
 
     def _stop_safely(self) -> None:
@@ -342,8 +402,7 @@ class Engine:
             done = self._fleet.collect(self._lease.renew_at)
             self._take_in(draft, [one for one in done if isinstance(one, Ended)])
             self._record(draft)
-            if self._clock.now() >= self._lease.renew_at:
-                self._lease.renew()
+            self._keep_lease()
         draft = self._draft()
         draft.add_own(ev.RunPaused(reason=self._pause))
         self._record(draft)
@@ -354,4 +413,5 @@ class Engine:
         draft = self._draft()
         draft.add_own(ev.RunFinished(outcome=worst(lane.outcome for lane in lanes if lane.outcome is not None)))
         self._record(draft)
+        self._sites.finish(draft.at)
         self._lease.release([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])

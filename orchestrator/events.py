@@ -21,7 +21,7 @@ from orchestrator.plan import Policy as Policy
 from orchestrator.plan import Ruling as Ruling
 from orchestrator.plan import Waves as Waves
 from orchestrator.readings import Reading
-from orchestrator.runbook import Answer, Side
+from orchestrator.runbook import Answer, Claim, Side
 
 
 class _Strict(BaseModel):
@@ -154,6 +154,35 @@ class Observed(_Strict):
     gauge: float | None = None
 
 
+class ReadingsExpired(_Strict):
+    """What was read is too old to act on, so it is read again. ``age_s`` is its age in seconds; None where the process
+    itself was away, and its lease had run out. ``is_slow``: it was too old the moment the last device had answered."""
+
+    kind: Literal["readings.expired"] = "readings.expired"
+    step: str
+    age_s: float | None = None
+    is_slow: bool = False
+
+
+class StepWaiting(_Strict):
+    """A step cannot act yet because of other services of the site; ``why`` names them. Recorded once an attempt."""
+
+    kind: Literal["step.waiting"] = "step.waiting"
+    step: str
+    why: str
+
+
+class SiteClaimed(_Strict):
+    """The journal granted a claim on something that belongs to the whole site. ``thing`` is the action that changes it.
+    From ``hold`` on the service relies on it; with ``release`` it does not, and no other service does."""
+
+    kind: Literal["site.claimed"] = "site.claimed"
+    step: str
+    on: Side
+    thing: str
+    claim: Claim
+
+
 class ActionIntended(_Strict):
     """On disk before the device hears anything. ``intent`` numbers the lane's intents from 1."""
 
@@ -169,12 +198,15 @@ class ActionIntended(_Strict):
 
 
 class ActionEnded(_Strict):
+    """``withheld``: the permit refused it at the last moment, so no device was ever asked."""
+
     kind: Literal["action.ended"] = "action.ended"
     intent: int
     effect: Effect
     detail: str = ""
     device: str = ""
     sent: tuple[str, ...] = ()
+    withheld: bool = False
 
 
 class DoubtResolved(_Strict):
@@ -294,18 +326,23 @@ class ApprovalRefused(_Strict):
 
 
 class Escalated(_Strict):
+    """``stays``: the step has an action still to do, which no longer needs the guarantee; otherwise it is left."""
+
     kind: Literal["lane.escalated"] = "lane.escalated"
     step: str
     at_risk: int | None
     ruling: Ruling
+    stays: bool = False
 
 
 class RevertStarted(_Strict):
-    """``undo``: the steps to take back, in the order they were done; the last one first."""
+    """``undo``: the steps to roll back, in the order they were done; the last one first. ``left``: steps that changed
+    something and have no undo."""
 
     kind: Literal["revert.started"] = "revert.started"
     why: str
     undo: tuple[str, ...]
+    left: tuple[str, ...] = ()
 
 
 class UndoDone(_Strict):
@@ -341,6 +378,9 @@ Event = Annotated[
     | GoalLost
     | RequirementsMet
     | Observed
+    | ReadingsExpired
+    | StepWaiting
+    | SiteClaimed
     | ActionIntended
     | ActionEnded
     | DoubtResolved

@@ -7,6 +7,7 @@ on the caller's thread in a fixed order, for injected time. Neither decides or r
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 from collections import defaultdict
@@ -18,20 +19,26 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Args, Call, Effect, Failure, Permit, Result
 from orchestrator.decide import Ask, Observe
-from orchestrator.errors import AdapterError, NotObeyed
+from orchestrator.errors import AdapterError, Forbidden, NotObeyed
 from orchestrator.probing import probe
 from orchestrator.runbook import Side
 
 
+# How long readings may have to wait behind acts that go out together, seconds.
+_TURN_S = 5.0
+
+
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Send this; its intent is on disk."""
+    """Send this; its intent is on disk. After ``good_until``, by the fleet's clock, it must not leave any more: what it
+    stands on is too old then."""
 
     lane: str
     intent: int
     on: Side
     action: str
     args: Args
+    good_until: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How one ``Act`` ended."""
+    """How one ``Act`` ended. ``withheld``: the permit refused it, so that it never left."""
 
     lane: str
     intent: int
     result: Result
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +129,39 @@ class _Round:
 
 
 @dataclass(slots=True)
+class _Dated:
+    """The permit for some acts that go out together. ``refused``: it refused since that was last looked at."""
+
+    permit: Permit
+    clock: Clock
+    good_until: float
+    refused: bool = False
+
+    def check(self) -> None:
+        """See ``contract.Permit``: the readings that an act stands on must still be fresh. Raises ``Forbidden``."""
+        self.refused = True
+        late = self.clock.now() - self.good_until
+        if late > 0:
+            raise Forbidden(f"what the command stands on was too old by {late:.0f}s, so it was not sent")
+        self.permit.check()
+        self.refused = False
+
+
+@dataclass(slots=True)
 class SiteDesk:
-    """One site's adapter and the requests gathered for it. Knows no threads."""
+    """One site's adapter and the requests gathered for it. Knows no threads. ``pace_s``: what an act took last."""
 
     side: Side
     adapter: Adapter
     permit: Permit
     clock: Clock
+    pace_s: float = 0.0
+
+    def batch(self, action: str) -> int:
+        """How many acts go out together: no more than the action allows, and fewer at a slow device, or what a reading
+        waits behind would make the round that it belongs to too old."""
+        most = self.adapter.actions[action].batch
+        return most if self.pace_s * most <= _TURN_S else max(1, int(_TURN_S / self.pace_s))
 
     def observe(self, reading: str, rounds: Sequence[_Round]) -> Iterator[Completion]:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
@@ -147,16 +181,21 @@ class SiteDesk:
     def apply(self, action: str, acts: Sequence[Act]) -> Iterator[Completion]:
         """One request for all ``acts``; an error speaks for those not yet answered."""
         calls = [Call(act.lane, act.args) for act in acts]
-        waiting = list(acts)
+        waiting, began_at = list(acts), self.clock.now()
+        permit = _Dated(self.permit, self.clock, min(act.good_until for act in acts))
         try:
-            for result in self.adapter.apply(action, calls, self.permit):
+            for result in self.adapter.apply(action, calls, permit):
                 act = waiting.pop(0)
-                yield Ended(act.lane, act.intent, _of_this(act, result))
+                withheld = permit.refused and result.effect is Effect.NOT_SENT
+                permit.refused = False
+                self.pace_s = (self.clock.now() - began_at) / (len(acts) - len(waiting))
+                yield Ended(act.lane, act.intent, _of_this(act, result), withheld)
         except AdapterError as error:
             effect = Effect.NOT_SENT if isinstance(error, NotObeyed) else Effect.DOUBTFUL
+            withheld = permit.refused and effect is Effect.NOT_SENT
             for act in waiting:
                 result = Result(Call(act.lane, act.args), effect, detail=str(error), device=error.device)
-                yield Ended(act.lane, act.intent, result)
+                yield Ended(act.lane, act.intent, result, withheld)
             return
         for act in waiting:
             result = Result(Call(act.lane, act.args), Effect.DOUBTFUL, detail="the adapter said nothing about it")
@@ -215,7 +254,7 @@ class InlineFleet:
             for reading, rounds in probes.items():
                 done.extend(desk.observe(reading, rounds))
             for action, waiting in acts.items():
-                size = desk.adapter.actions[action].batch
+                size = desk.batch(action)
                 for begin in range(0, len(waiting), size):
                     done.extend(desk.apply(action, waiting[begin : begin + size]))
         asks, self._asks = self._asks, []
@@ -352,7 +391,7 @@ class _Worker:
 
     def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion]]:
         action = acts[0].action
-        batch = [act for act in acts if act.action == action][: self._desk.adapter.actions[action].batch]
+        batch = [act for act in acts if act.action == action][: self._desk.batch(action)]
         taken = {id(act) for act in batch}
         self._waiting = [job for job in self._waiting if id(job) not in taken]
         return lambda: self._desk.apply(action, batch)

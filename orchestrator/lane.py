@@ -9,6 +9,7 @@ from enum import StrEnum
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import LANE_ENDS, RESUMABLE_ENDS
+from orchestrator.runbook import Side
 
 
 class Stage(StrEnum):
@@ -24,8 +25,9 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An action tried in this step. ``effect`` None: not ended. ``disproved``: a reading showed that it did not have its
-    effect; ``partly``: but a part of it. ``before``: what was read right before it was intended."""
+    """An action tried in this step. ``effect`` None: not ended. ``withheld``: the permit refused it, so it was no
+    attempt. ``disproved``: a reading showed that it did not have its effect; ``partly``: but a part of it. ``before``:
+    what was read right before it was intended."""
 
     number: int
     action: str
@@ -35,6 +37,7 @@ class Intent:
     effect: Effect | None = None
     ended_at: float = 0.0
     detail: str = ""
+    withheld: bool = False
     disproved: bool = False
     partly: bool = False
     before: tuple[ev.Seen, ...] = ()
@@ -63,6 +66,7 @@ class Lane:
     seen: tuple[ev.Seen, ...] = ()
     seen_mark: int = -1
     seen_at: float = 0.0
+    seen_took: float = 0.0  # seconds from the first question of that round to its record
     known_at: float = 0.0  # when a whole round of readings was last had, or the stage began
     intents: tuple[Intent, ...] = ()
     intended: int = 0
@@ -77,9 +81,15 @@ class Lane:
     goal_since: float | None = None
     condition_met: bool = False
     waived: bool = False  # in this step, what cannot be read does not hold it up
+    expired: int = 0  # how many rounds in a row took too long to act on
+    is_waiting: bool = False  # for other services of the site, and that is recorded
+    claimed: frozenset[tuple[str, str]] = frozenset()  # (thing, claim) granted for the present attempt of this step
+    holds: tuple[tuple[Side, str], ...] = ()  # (side, thing) of a whole site that this service relies on
     failure: str = ""
     failure_unknown: bool = False
-    undo: tuple[str, ...] = ()  # ids of steps to take back, the last one first
+    turning: str = ""  # why it is to be rolled back; it has not started yet
+    undo: tuple[str, ...] = ()  # ids of steps to roll back; the last one comes first
+    left: tuple[str, ...] = ()  # ids of steps that changed something and have no undo
     changed: bool = False  # some action of this run took effect on this service, as far as is known
     escalated_at_risk: int | None = None
     abort: ev.AbortAsked | None = None

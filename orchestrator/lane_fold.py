@@ -42,26 +42,26 @@ def _enter(lane: Lane, stage: Stage, at: float, **changes: Any) -> Lane:
     return _with(lane, stage=stage, stage_at=at, known_at=at, mark=lane.mark + 1, seen=(), seen_mark=-1, **changes)
 
 
+# What belongs to one attempt of a step, and what it is at the start of each.
+_NEW_ATTEMPT: Mapping[str, Any] = {
+    "gates": (),
+    "gauge": (),
+    "stalled": False,
+    "guard_broke_at": None,
+    "waiting_since": None,
+    "goal_since": None,
+    "condition_met": False,
+    "expired": 0,
+    "is_waiting": False,
+    "claimed": frozenset(),
+    "failure": "",
+}
+
+
 def _next_step(lane: Lane, at: float, **changes: Any) -> Lane:
-    return _enter(
-        lane,
-        Stage.BETWEEN,
-        at,
-        step=lane.step + 1,
-        intents=(),
-        attempts_from=0,
-        gates=(),
-        gauge=(),
-        stalled=False,
-        guard_broke_at=None,
-        waiting_since=None,
-        goal_since=None,
-        condition_met=False,
-        waived=False,
-        failure="",
-        failure_unknown=False,
-        **changes,
-    )
+    step = lane.step + 1
+    started = {**_NEW_ATTEMPT, "step": step, "intents": (), "attempts_from": 0, "waived": False} | changes
+    return _enter(lane, Stage.BETWEEN, at, failure_unknown=False, **started)
 
 
 def _move(lane: Lane, trigger: str) -> str:
@@ -75,24 +75,20 @@ def _lane_started(lane: Lane, event: ev.LaneStarted, at: float) -> Lane:
 def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
     status = _move(lane, f"resume_{lane.came_from}") if lane.ended else lane.status
     failed = lane.stage is Stage.FAILED
+    kept: dict[str, Any] = {"guard_broke_at": None if lane.guard_broke_at is None else at}
+    if not failed and not lane.ended:
+        kept["gates"] = lane.gates
     resumed = _enter(
         lane,
         Stage.REQUIRE if failed else lane.stage,
         at,
         status=status,
         step_at=at,
-        condition_met=False,
-        goal_since=None,
-        gauge=(),
         moved_at=at,
-        stalled=False,
         outcome=None,
         reason="",
-        failure="",
-        gates=() if failed or lane.ended else lane.gates,
-        guard_broke_at=None if lane.guard_broke_at is None else at,
-        waiting_since=None,
         attempts_from=len(lane.intents) if failed or lane.ended else lane.attempts_from,
+        **{**_NEW_ATTEMPT, **kept},
     )
     return _prove_doubts_first(resumed)
 
@@ -144,13 +140,37 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
         return lane
     asked = min([one.asked_at for one in event.seen])
     known = lane.known_at if any(one.failure for one in event.seen) else asked
-    changes: dict[str, Any] = {"seen": event.seen, "seen_mark": event.mark, "seen_at": asked, "known_at": known}
+    changes: dict[str, Any] = {
+        "seen": event.seen,
+        "seen_mark": event.mark,
+        "seen_at": asked,
+        "seen_took": at - asked,
+        "known_at": known,
+    }
     if event.gauge is not None:
         changes["gauge"] = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
         # Lower than all the last ones, or a depth that only wavers would pass for progress.
         if not lane.gauge or event.gauge < min([number for _, number in lane.gauge]):
             changes |= {"moved_at": at, "stalled": False, "waiting_since": None}
     return _with(lane, **changes)
+
+
+def _readings_expired(lane: Lane, event: ev.ReadingsExpired, at: float) -> Lane:
+    # Only what a device was slow to tell counts: a process that was away, or lanes that wait, say nothing about devices.
+    expired = lane.expired + 1 if event.is_slow else 0
+    return _enter(lane, lane.stage, at, expired=expired, goal_since=None)
+
+
+def _step_waiting(lane: Lane, event: ev.StepWaiting, at: float) -> Lane:
+    return _with(lane, is_waiting=True)
+
+
+def _site_claimed(lane: Lane, event: ev.SiteClaimed, at: float) -> Lane:
+    held = tuple(place for place in lane.holds if place != (event.on, event.thing))
+    holds = (*held, (event.on, event.thing)) if event.claim == "hold" else held
+    claimed = lane.claimed | {(event.thing, event.claim)}
+    # A new stage: what was read before the claim may have changed until it was granted.
+    return _enter(lane, lane.stage, at, holds=holds, claimed=claimed)
 
 
 def _action_intended(lane: Lane, event: ev.ActionIntended, at: float) -> Lane:
@@ -164,7 +184,9 @@ def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
     known = {intent.number: intent for intent in lane.intents}
     if event.intent not in known or known[event.intent].effect is not None:
         raise IllegalTransition(f"{lane.service}: the end of action {event.intent}, which is not under way")
-    known[event.intent] = replace(known[event.intent], effect=event.effect, ended_at=at, detail=event.detail)
+    known[event.intent] = replace(
+        known[event.intent], effect=event.effect, ended_at=at, detail=event.detail, withheld=event.withheld
+    )
     lane = _with(lane, intents=tuple(known.values()))
     if lane.outstanding:
         return lane
@@ -185,9 +207,12 @@ def _point_of_no_return(lane: Lane, event: ev.PointOfNoReturnPassed, at: float) 
 
 
 def _step_done(lane: Lane, event: ev.StepDone, at: float) -> Lane:
+    has_changed = any(intent.may_have_obeyed for intent in lane.intents)
     undo = (*lane.undo, event.step) if event.reversible else lane.undo
-    changed = lane.changed or event.reversible or any(intent.may_have_obeyed for intent in lane.intents)
-    return _next_step(lane, at, undo=undo, changed=changed)
+    # What was done to items was decided on one by one, and is final by those decisions.
+    is_left = has_changed and not event.reversible and all(intent.item is None for intent in lane.intents)
+    left = (*lane.left, event.step) if is_left else lane.left
+    return _next_step(lane, at, undo=undo, left=left, changed=lane.changed or event.reversible or has_changed)
 
 
 def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
@@ -195,22 +220,8 @@ def _step_failed(lane: Lane, event: ev.StepFailed, at: float) -> Lane:
 
 
 def _step_retried(lane: Lane, event: ev.StepRetried, at: float) -> Lane:
-    retried = _enter(
-        lane,
-        Stage.REQUIRE,
-        at,
-        failure="",
-        gates=(),
-        attempts_from=len(lane.intents),
-        step_at=at,
-        condition_met=False,
-        guard_broke_at=None,
-        waiting_since=None,
-        goal_since=None,
-        gauge=(),
-        moved_at=at,
-        stalled=False,
-    )
+    attempts_from = len(lane.intents)
+    retried = _enter(lane, Stage.REQUIRE, at, step_at=at, moved_at=at, attempts_from=attempts_from, **_NEW_ATTEMPT)
     return _prove_doubts_first(retried)
 
 
@@ -239,8 +250,14 @@ def _gate_opened(lane: Lane, event: ev.GateOpened, at: float) -> Lane:
 
 
 def _gate_decided(lane: Lane, event: ev.GateDecided, at: float) -> Lane:
+    asked = lane.open_gate(event.gate, event.item)
     gates = tuple(gate for gate in lane.gates if (gate.gate, gate.item) != (event.gate, event.item))
     lane = _with(lane, gates=gates)
+    if event.ruling.choice == "accept" and lane.status == "reverting":
+        return _with(lane, left=())  # what stays changed is accepted by a person
+    if event.ruling.choice == "revert":
+        said = f"decided by {event.ruling.by}: revert ({event.ruling.reason})"
+        return _with(lane, turning=said if asked is None else f"{asked.why}; {said}")
     if event.item is not None and event.ruling.choice == "stop":
         return lane  # whoever stops has not decided, and is asked again after a resume
     if event.item is not None:
@@ -260,35 +277,39 @@ def _gate_withdrawn(lane: Lane, event: ev.GateWithdrawn, at: float) -> Lane:
 
 
 def _escalated(lane: Lane, event: ev.Escalated, at: float) -> Lane:
-    return _next_step(lane, at, status=_move(lane, "escalate"), escalated_at_risk=event.at_risk)
+    escalated: dict[str, Any] = {"status": _move(lane, "escalate"), "escalated_at_risk": event.at_risk}
+    if event.stays:
+        return _enter(lane, Stage.REQUIRE, at, gates=(), guard_broke_at=None, waiting_since=None, **escalated)
+    return _next_step(lane, at, **escalated)
 
 
 def _revert_started(lane: Lane, event: ev.RevertStarted, at: float) -> Lane:
-    return _enter(
-        lane,
-        Stage.REQUIRE,
-        at,
-        status=_move(lane, "revert"),
-        reason=event.why,
-        undo=event.undo,
-        gates=(),
-        intents=(),
-        attempts_from=0,
-        failure="",
-        abort=None,
-        step_at=at,
-    )
+    reverting = _next_undo(lane, at, event.undo)
+    # A service that is rolled back relies on nothing any more.
+    status = _move(lane, "revert")
+    return _with(reverting, status=status, reason=event.why, left=event.left, holds=(), turning="", abort=None)
 
 
 def _undo_done(lane: Lane, event: ev.UndoDone, at: float) -> Lane:
-    return _enter(lane, Stage.REQUIRE, at, undo=lane.undo[:-1], intents=(), attempts_from=0, gates=(), step_at=at)
+    return _next_undo(lane, at, lane.undo[:-1])
+
+
+def _next_undo(lane: Lane, at: float, undo: tuple[str, ...]) -> Lane:
+    return _enter(lane, Stage.REQUIRE, at, step_at=at, undo=undo, intents=(), attempts_from=0, **_NEW_ATTEMPT)
 
 
 def _lane_ended(lane: Lane, event: ev.LaneEnded, at: float) -> Lane:
     status = _move(lane, END_TRIGGERS[event.outcome])
     reason = event.reason or lane.reason
     return _with(
-        lane, status=status, outcome=event.outcome, reason=reason, came_from=lane.status, abort=None, gates=()
+        lane,
+        status=status,
+        outcome=event.outcome,
+        reason=reason,
+        came_from=lane.status,
+        abort=None,
+        turning="",
+        gates=(),
     )
 
 
@@ -305,6 +326,9 @@ _LANE_FOLDS: Mapping[type, Callable[[Lane, Any, float], Lane]] = {
     ev.GoalLost: _goal_lost,
     ev.RequirementsMet: _requirements_met,
     ev.Observed: _observed,
+    ev.ReadingsExpired: _readings_expired,
+    ev.StepWaiting: _step_waiting,
+    ev.SiteClaimed: _site_claimed,
     ev.ActionIntended: _action_intended,
     ev.ActionEnded: _action_ended,
     ev.DoubtResolved: _doubt_resolved,

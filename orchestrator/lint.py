@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from orchestrator.contract import ActionSpec, ReadingSpec
+from orchestrator.contract import ActionSpec, Call, ReadingSpec
 from orchestrator.findings import Finding, Level
+from orchestrator.lint_promises import claimed, foreseen, reconfirmed
 from orchestrator.lint_words import ALWAYS_LEGAL, lint_words
 from orchestrator.located import Lines, Path, Told, findings_of, suggest
 from orchestrator.runbook import Choice, Runbook, Side, Step
@@ -22,7 +23,7 @@ from orchestrator.runbook import Choice, Runbook, Side, Step
 _CHOICES_OF_A_WAIT = ("wait", "revert", "escalate", "retry", "stop")
 _CHOICES_OF_A_QUESTION = ("accept", "attest", "waive", "later", "revert", "stop")
 # Gates that open on their own; a decision given by name must not meet two meanings.
-_RESERVED_GATES = ("step-failed", "undo-failed", "unsafe-return")
+_RESERVED_GATES = ("step-failed", "undo-failed", "left-changed", "unsafe-return")
 
 
 def lint(
@@ -42,11 +43,14 @@ def lint(
     point = next((index for index, step in enumerate(runbook.steps) if step.point_of_no_return), None)
     told += _points(runbook)
     told += _gate_names(runbook)
+    told += reconfirmed(runbook)
+    told += foreseen(runbook)
     for index, step in enumerate(runbook.steps):
         path: Path = ("steps", index)
         told += _keys_without_effect(step, path)
         told += _change(step, path, actions, is_before=point is None or index < point)
         told += _undo(step, path, actions, is_before=point is None or index < point)
+        told += claimed(step, path, actions)
         told += _wait(step, path)
         told += _gates(step, path, is_after=point is not None and index > point)
         told += _decided_in(runbook, index)
@@ -76,15 +80,18 @@ def _keys_without_effect(step: Step, path: Path) -> Iterator[Told]:
         "undo": not step.changes,
         "attempts": not step.changes,
         "settle": not step.changes,
+        "max_age": not step.changes,
+        "leaves": not step.changes or step.undo is not None,
         "guard": not step.until,
-        "when_guard_breaks": not step.until,
         "when_stalled": not step.until,
-        "progress": not step.until,
-        "poll": not step.until,
-        "timeout": not step.until,
+        "progress": not (step.until or step.reconfirm),
+        "poll": not (step.until or step.reconfirm),
+        "timeout": not (step.until or step.claim == "release"),
         "delay": step.for_each is None,
+        "report": step.for_each is not None or bool(step.ask or step.compare or step.foresee),
     }
-    needs = {"expect": "do", "undo": "do", "attempts": "do", "settle": "do", "delay": "for_each"}
+    of_actions = dict.fromkeys(("expect", "undo", "attempts", "settle", "max_age", "leaves"), "do")
+    needs = {**of_actions, "delay": "for_each"}
     for key, has_no_effect in pointless.items():
         if has_no_effect and getattr(step, key) != Step.model_fields[key].default:
             reason = f"which has no {needs.get(key, 'until')}"
@@ -103,14 +110,26 @@ def _change(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_bef
     if not spec.idempotent and not step.expect and step.for_each is None:
         sentence = f"step {step.id} changes something, has no expect, and {spec.name} must not be sent twice"
         yield Told(path, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was done")
-    if not is_before or step.undo is not None:
+    if not step.require and not step.only_if and step.for_each is None:
+        sentence = f"step {step.id} changes something, and requires nothing that is read right before"
+        hint = "say which reading must hold at that moment; a run may be resumed there hours later"
+        yield Told(path, Level.WARNING, "stands-on-nothing", sentence, hint)
+    if not is_before or step.undo is not None or step.leaves or _undo_of(step, spec) is not None:
         return
+    sentence = f"step {step.id} comes before the point of no return, and has no undo"
     if spec.inverse is not None:
-        sentence = f"step {step.id} lies before the point of no return, and has no undo"
         yield Told(path, Level.ERROR, "missing-undo", sentence, f"its inverse is {spec.inverse}")
-    else:
-        sentence = f"step {step.id} lies before the point of no return, and nothing takes {spec.name} back"
+    elif step.for_each is not None:
+        sentence = f"step {step.id} comes before the point of no return, and nothing undoes {spec.name}"
         yield Told(path, Level.NOTE, "no-inverse", sentence)
+    else:
+        hint = "give it an undo, or say with `leaves` what stays changed when the run is rolled back"
+        yield Told(path, Level.ERROR, "missing-undo", sentence, hint)
+
+
+def _undo_of(step: Step, spec: ActionSpec) -> Call | None:
+    """What the site's own options name as the undo of this step."""
+    return None if step.do is None else spec.undo_of(Call("", step.do.args))
 
 
 def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_before: bool) -> Iterator[Told]:
@@ -121,7 +140,10 @@ def _undo(step: Step, path: Path, actions: Mapping[str, ActionSpec], *, is_befor
         sentence = f"step {step.id} has an undo, and there is no way back from it"
         hint = "remove it, or move the point of no return"
         yield Told(place, Level.ERROR, "undo-after-point-of-no-return", sentence, hint)
-    spec = actions.get(step.do.action)
+    spec, undoes = actions.get(step.do.action), actions.get(step.undo.do.action)
+    if undoes is not None and not undoes.idempotent and not step.undo.expect:
+        sentence = f"the undo of step {step.id} has no expect, and {undoes.name} must not be sent twice"
+        yield Told(place, Level.ERROR, "needs-expect", sentence, "say which reading shows that it was undone")
     if step.undo.do == step.do:
         yield Told(place, Level.ERROR, "undo-repeats-do", f"the undo of step {step.id} does the same once more")
     elif step.undo.do.on != step.do.on:
@@ -181,9 +203,11 @@ def _gate_names(runbook: Runbook) -> Iterator[Told]:
 
 def _gates(step: Step, path: Path, *, is_after: bool) -> Iterator[Told]:
     for gate in _gates_of(step, path):
-        if gate.unattended not in (*gate.choices, *ALWAYS_LEGAL):
+        # To revert is a choice about the whole lane, so no item can be asked about it; unattended it can happen.
+        legal = (*gate.choices, *ALWAYS_LEGAL, *(("revert",) if gate.path[-1] == "decide" else ()))
+        if gate.unattended not in legal:
             sentence = f"gate {gate.name} does {gate.unattended} unattended, which is not one of its choices"
-            hint = suggest(gate.unattended, (*gate.choices, *ALWAYS_LEGAL), label="choices")
+            hint = suggest(gate.unattended, legal, label="choices")
             yield Told((*gate.path, "unattended"), Level.ERROR, "unattended-not-a-choice", sentence, hint)
         if is_after and "revert" in (*gate.choices, gate.unattended):
             sentence = f"gate {gate.name} offers revert after the point of no return"

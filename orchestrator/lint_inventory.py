@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -49,14 +49,27 @@ def lint_inventory(inventory: Inventory, *, file: str | None = None, lines: Line
 def lint_adapters(
     inventory: Inventory,
     declared_for: Callable[[Site], type[Adapter]],
+    shared: Callable[[Site, Sequence[str]], str],
     *,
     file: str | None = None,
     lines: Lines | None = None,
 ) -> list[Finding]:
-    """Whether the adapters of each site are there, and can do what its fence plan names. ``declared_for`` is
-    ``Registry.declarations``."""
-    told = (one for site in inventory.sites.values() for one in _declared(site, declared_for))
-    return findings_of(told, file=file, lines=lines)
+    """Whether the adapters of each site are there, and can do what its fence plan names, and whether its services can be
+    moved apart. ``declared_for`` and ``shared`` are those of ``Registry``."""
+    told = [one for site in inventory.sites.values() for one in _declared(site, declared_for)]
+    return findings_of([*told, *_shared(inventory, shared)], file=file, lines=lines)
+
+
+def _shared(inventory: Inventory, shared: Callable[[Site, Sequence[str]], str]) -> Iterator[Told]:
+    for index, pair in enumerate(inventory.pairs):
+        for name in pair.sites:
+            try:
+                found = shared(inventory.sites[name], pair.services)
+            except DefinitionError:
+                continue  # that is found where the adapter itself is looked at
+            if found:
+                hint = "list them as one service, or give each an instance of its own"
+                yield Told(("pairs", index, "services"), Level.ERROR, "shared-instance", found, hint)
 
 
 def _declared(site: Site, declared_for: Callable[[Site], type[Adapter]]) -> Iterator[Told]:

@@ -33,6 +33,9 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
                 yield from _check(check, place, readings)
         if step.for_each is not None and step.for_each.on in sides:
             yield from _for_each(step.for_each, (*path, "for_each"), readings)
+        for number, look in enumerate(step.report):
+            if look.on in sides:
+                yield from _unknown_reading(look.reading, (*path, "report", number), readings)
         if step.progress is not None and step.progress.on in sides:
             yield from _progress(step.progress, (*path, "progress"), readings)
         if step.do is not None and step.do.on in sides:
@@ -47,6 +50,7 @@ def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:
     groups: list[tuple[Path, Iterable[Check]]] = [
         ((*path, "only_if"), step.only_if),
         ((*path, "require"), step.require),
+        ((*path, "reconfirm"), step.reconfirm),
         ((*path, "never"), step.never),
         ((*path, "expect"), step.expect),
         ((*path, "until"), step.until),

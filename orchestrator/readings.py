@@ -244,6 +244,22 @@ class Reachability(ReadingModel):
         return self.role is not None
 
 
+class SiteClaims(ReadingModel):
+    """``site_claims``: who else relies on something that belongs to a whole site, or is changing it. The journal
+    answers, not a device, so no runbook names it.
+
+    ``granted``: the claim that was wished for is recorded. Otherwise ``others`` are the services that stand in the way,
+    each with its run, and ``is_waiting`` says that they are still under way, so that asking again may help.
+    """
+
+    kind: Literal["site_claims"] = "site_claims"
+    thing: str
+    wish: Literal["hold", "release", "leave"]
+    granted: bool
+    others: tuple[str, ...] = ()
+    is_waiting: bool = False
+
+
 Reading = Annotated[
     ReplicationStatus
     | QueueDepth
@@ -254,6 +270,7 @@ Reading = Annotated[
     | Endpoints
     | Platform
     | Reachability
+    | SiteClaims
     | Instance
     | Transports
     | Clients

@@ -10,7 +10,7 @@ Must never choose between two adapters of one name, and never keep state outside
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
@@ -50,6 +50,15 @@ class Registry:
         Raises ``DefinitionError`` as ``get`` does, and for options that tell of no declarations.
         """
         return compose([_fitted(self.get(part.adapter), part) for part in site.parts])
+
+    def shared(self, site: Site, services: Sequence[str]) -> str:
+        """Why ``services`` cannot be moved apart at ``site``, as one of its adapters knows; empty: they can."""
+        for part in site.parts:
+            says: Callable[[Site, Sequence[str]], str] | None = getattr(self.get(part.adapter), "shared", None)
+            found = "" if says is None else says(part, services)
+            if found:
+                return found
+        return ""
 
     def is_simulated(self, site: Site) -> bool:
         """Is nothing of ``site`` real? A lab's site says so itself. Raises ``DefinitionError`` as ``get`` does."""

@@ -3,6 +3,7 @@
 DESIGN section 6 is the grammar. A step is of one of these shapes:
 
 - a *check*: only ``require``;
+- a *foresight*: ``foresee``, which lists now what a later step will need decisions on;
 - an *action*: ``do`` with ``expect``, and an ``undo`` before the point of no return;
 - a *wait*: ``until`` with ``guard`` and what to do when the guard breaks or nothing moves;
 - an *approval*: ``ask``, a gate that somebody must answer;
@@ -56,8 +57,10 @@ def format_duration(seconds: float) -> str:
     return text if parse_duration(text) == seconds else f"{Decimal(repr(seconds)):f}s"
 
 
-# Seconds. A night's unattended run, with neither site serving, must end by itself before nobody remembers it.
+# Seconds. An unattended run with neither site serving must end by itself before it is forgotten.
 WAIT_AT_MOST = 3600.0
+# Seconds. What a changing command stands on is read again when it is older.
+MAX_AGE = 30.0
 
 Duration = Annotated[
     float,
@@ -65,6 +68,7 @@ Duration = Annotated[
     PlainSerializer(format_duration, return_type=str),
 ]
 Side = Literal["source", "target"]
+Claim = Literal["hold", "release"]
 Choice = Literal[
     "wait", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "later", "accept"
 ]
@@ -78,11 +82,16 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Check(_Strict):
-    """A condition on a reading. ``say`` is what it means for a person when it does not hold."""
+class Look(_Strict):
+    """A reading of one side; on its own it is taken for the report, and decides nothing."""
 
     on: Side
     reading: str
+
+
+class Check(Look):
+    """A condition on a reading. ``say`` is what it means for a person when it does not hold."""
+
     where: Mapping[str, WhereValue] = Field(min_length=1)
     say: str = ""
 
@@ -104,11 +113,11 @@ class Do(_Strict):
 
 
 class Undo(_Strict):
-    """How a step is taken back: its own precondition, action and proof."""
+    """How a step is rolled back: its own precondition, action and proof. An idempotent action may lack ``expect``."""
 
     require: tuple[Check, ...] = ()
     do: Do
-    expect: tuple[Check, ...] = Field(min_length=1)
+    expect: tuple[Check, ...] = ()
 
 
 class GuardBreak(_Strict):
@@ -168,26 +177,37 @@ class ForEach(_Strict):
 
 
 class Decide(_Strict):
-    """A gate for each item: nothing is done to an item before a person or a named policy chose."""
+    """A gate for each item: nothing is done to an item before a person or a named policy chose. ``unattended``: what
+    happens where nobody decided; ``revert`` becomes ``stop`` where there is no way back."""
 
     gate: str
     choices: tuple[Choice, ...] = Field(min_length=1)
-    unattended: Literal["stop"] = "stop"
+    unattended: Literal["stop", "revert"] = "stop"
 
 
 class Approval(_Strict):
-    """A question that somebody must answer before the lane goes on. ``text`` is what they agree to."""
+    """A question that an operator must answer before the lane continues. ``text`` is what they agree to; ``option`` is
+    the option of the command line that answers it in advance."""
 
     gate: str
     text: str
     choices: tuple[Choice, ...] = Field(min_length=1)
     unattended: Choice
+    option: str = ""
 
 
 class Step(_Strict):
     """One step. ``only_if``: the step is left out when this is read as false; unknown is asked again, then fails it.
     ``never``: what ends a wait in failure as soon as it is read as true. ``hold``: how long a goal must hold without
     a break. ``compare``: a rule over readings of both sites. Durations are seconds once loaded.
+
+    ``reconfirm``: what earlier waits have proven and the action stands on; it is read in the same round as ``require``,
+    and only an escalation waives it. ``max_age``: how old these readings may be when the action leaves. ``claim``: the
+    action changes something that belongs to the whole site. With ``hold`` the service relies on it from here on; with
+    ``release`` it no longer does, and the action waits until no other service does. ``foresee``: the id of a later step
+    with ``decide``, whose items are listed now. ``report``: what is read in the last round of the step only to be
+    reported; that it cannot be read changes nothing. ``leaves``: what stays changed when the lane is rolled back, said by
+    the author, since nothing can undo the step.
 
     ``within``: how long a postcondition may take to show. ``patience``: how long an unknown reading is asked again
     before the step fails. ``settle``: how long after a doubtful action a negative reading is not believed, since the
@@ -198,11 +218,16 @@ class Step(_Strict):
     title: str
     only_if: tuple[Check, ...] = ()
     require: tuple[Check, ...] = ()
+    reconfirm: tuple[Check, ...] = ()
+    foresee: str | None = None
     ask: Approval | None = None
     compare: Literal["failback-safe"] | None = None
+    claim: Claim | None = None
     do: Do | None = None
     expect: tuple[Check, ...] = ()
     undo: Undo | None = None
+    leaves: str = ""
+    report: tuple[Look, ...] = ()
     until: tuple[Check, ...] = ()
     never: tuple[Check, ...] = ()
     guard: tuple[Check, ...] = ()
@@ -217,6 +242,7 @@ class Step(_Strict):
     settle: Duration = 2.0
     delay: Duration = 0.0
     hold: Duration = 0.0
+    max_age: Duration = MAX_AGE
     timeout: Duration | None = None
     attempts: int = Field(default=3, ge=1, le=20)
     point_of_no_return: bool = False
@@ -225,18 +251,21 @@ class Step(_Strict):
     def _one_shape(self) -> Step:
         if self.until and (self.do or self.for_each):
             raise ValueError("a step that waits (until) has no do and no for_each")
-        if not (self.require or self.do or self.until or self.ask or self.compare):
-            raise ValueError("a step needs at least one of require, do, until, ask, compare")
-        if sum(bool(shape) for shape in (self.do, self.until, self.ask, self.compare)) > 1:
-            raise ValueError("a step has one of do, until, ask, compare")
+        shapes = (self.do, self.until, self.ask, self.compare, self.foresee)
+        if not (self.require or any(shapes)):
+            raise ValueError("a step needs at least one of require, do, until, ask, compare, foresee")
+        if sum(bool(shape) for shape in shapes) > 1:
+            raise ValueError("a step has one of do, until, ask, compare, foresee")
         if (self.never or self.hold) and not self.until:
             raise ValueError("never and hold belong to a step that waits (until)")
         if self.for_each and not self.do:
             raise ValueError("for_each needs a do")
         if self.decide and not self.for_each:
             raise ValueError("decide needs a for_each")
-        if bool(self.guard) != bool(self.when_guard_breaks):
-            raise ValueError("guard and when_guard_breaks come together")
+        if (self.reconfirm or self.claim) and (self.do is None or self.for_each):
+            raise ValueError("reconfirm and claim belong to a step with a do, and without for_each")
+        if bool(self.guard or self.reconfirm) != bool(self.when_guard_breaks):
+            raise ValueError("guard or reconfirm, and when_guard_breaks, come together")
         if self.when_stalled and not self.progress:
             raise ValueError("when_stalled needs progress, the number that must fall")
         return self
@@ -245,6 +274,12 @@ class Step(_Strict):
     def changes(self) -> bool:
         """Does this step do anything to a device?"""
         return self.do is not None
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Every condition of the step itself; those of its undo are not among them."""
+        before = (*self.only_if, *self.require, *self.reconfirm)
+        return (*before, *self.expect, *self.until, *self.never, *self.guard)
 
 
 class Runbook(_Strict):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from orchestrator.chain import Link
-from orchestrator.tables import CLAIMS, DELIVERIES, EVENTS, IDEMPOTENCY, INBOX, RUNS, SIGNATURES
+from orchestrator.tables import CLAIMS, DELIVERIES, EVENTS, IDEMPOTENCY, INBOX, RUNS, SIGNATURES, SITE_CLAIMS
 
 _OF_RUN: sa.BindParameter[str] = sa.bindparam("b_run")
 _OF_EPOCH: sa.BindParameter[int] = sa.bindparam("b_epoch")
@@ -90,3 +90,22 @@ RELEASE_CLAIM = sa.delete(CLAIMS).where(CLAIMS.c.run == _OF_RUN, CLAIMS.c.servic
 ADD_DELIVERIES = sa.insert(DELIVERIES)
 RUN_OF_KEY = sa.select(IDEMPOTENCY.c.run).where(IDEMPOTENCY.c.key == sa.bindparam("b_key"))
 ADD_KEY = sa.insert(IDEMPOTENCY)
+
+# --- claims on what belongs to a whole site: b_place, b_thing say which thing, b_service whose claim ------------------
+
+_OF_PLACE = SITE_CLAIMS.c.place == sa.bindparam("b_place")
+_OF_THING = SITE_CLAIMS.c.thing == sa.bindparam("b_thing")
+_BY_SERVICE = SITE_CLAIMS.c.service == sa.bindparam("b_service")
+_BY_RUN = SITE_CLAIMS.c.run == _OF_RUN
+SITE_CLAIMS_AT = sa.select(*(SITE_CLAIMS.c[name] for name in ("service", "name", "run", "state", "at"))).where(
+    _OF_PLACE, _OF_THING
+)
+SITE_CLAIMANTS = sa.select(SITE_CLAIMS.c.service)
+ADD_SITE_CLAIM = sa.insert(SITE_CLAIMS)
+REMOVE_SITE_CLAIM = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _OF_THING, _BY_SERVICE)
+LEAVE_SITE = sa.update(SITE_CLAIMS).where(_OF_PLACE, _OF_THING, _BY_SERVICE).values(state=sa.bindparam("new_state"))
+# Of a service that its run did not move after all.
+REMOVE_SITE_CLAIMS_OF = sa.delete(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE)
+# Of a service that is active at this site by now.
+REMOVE_SITE_CLAIMS_AT = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _BY_SERVICE)
+DATE_SITE_CLAIMS_OF = sa.update(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE).values(at=sa.bindparam("new_at"))

@@ -46,6 +46,18 @@ CLAIMS = sa.Table(
     sa.Column("service", sa.String(400), primary_key=True),
     sa.Column("run", sa.String(64), nullable=False),
 )
+# Who relies on what belongs to a whole site, or is rolling it back: one row for each service. It outlives the run.
+SITE_CLAIMS = sa.Table(
+    "site_claims",
+    METADATA,
+    sa.Column("place", sa.String(400), primary_key=True),
+    sa.Column("thing", sa.String(64), primary_key=True),
+    sa.Column("service", sa.String(400), primary_key=True),
+    sa.Column("name", sa.String(64), nullable=False),
+    sa.Column("run", sa.String(64), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
 # What other processes ask of a run: abort, or an answer to a gate. The process that leads it takes and records them.
 INBOX = sa.Table(
     "inbox",

@@ -61,9 +61,16 @@ def actions_of(options: LocalOptions, site: Site) -> Mapping[str, ActionSpec]:
 
         return lines
 
+    def undo_of(call: Call) -> Call | None:
+        """The undo that the command itself names. It has to be repeatable: nothing but its own end proves it."""
+        undo = options.commands[name].undo if (name := call.args.get("command", "")) in options.commands else None
+        return Call(call.service, {"command": undo}) if undo and options.commands[undo].idempotent else None
+
+    closing = fence_command(site)
+    is_whole_site = closing is not None and options.commands[closing].per == "site"
     repeatable = [name for name, command in options.commands.items() if command.idempotent]
-    specs = _actions(rendered, list(options.commands), repeatable)
-    missing = {name for name, is_there in ((ENSURE, repeatable), (SET_FENCE, fence_command(site))) if not is_there}
+    specs = _actions(rendered, list(options.commands), repeatable, undo_of=undo_of, is_whole_site=is_whole_site)
+    missing = {name for name, is_there in ((ENSURE, repeatable), (SET_FENCE, closing)) if not is_there}
     return {name: spec for name, spec in specs.items() if name not in missing}
 
 
@@ -84,8 +91,20 @@ def _fence_spec(lines: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
     return ReadingSpec(FENCE, "Whether the command of the fence plan keeps clients away", lines, place=HERE)
 
 
-def _actions(lines: _LinesOf, names: Sequence[str], repeatable: Sequence[str]) -> Mapping[str, ActionSpec]:
-    """``names`` and ``repeatable`` empty: any name, as nobody knows yet which there are."""
+def _none_known(call: Call) -> Call | None:
+    return None
+
+
+def _actions(
+    lines: _LinesOf,
+    names: Sequence[str],
+    repeatable: Sequence[str],
+    *,
+    undo_of: Callable[[Call], Call | None] = _none_known,
+    is_whole_site: bool = True,
+) -> Mapping[str, ActionSpec]:
+    """``names`` and ``repeatable`` empty: any name, since which there are is not known yet. ``is_whole_site``: the
+    command of the fence plan keeps the clients of all services away."""
 
     def running(action: str, summary: str, choices: Sequence[str]) -> ActionSpec:
         return ActionSpec(
@@ -96,6 +115,7 @@ def _actions(lines: _LinesOf, names: Sequence[str], repeatable: Sequence[str]) -
             arguments={"command": ArgumentSpec(choices=tuple(choices))},
             batch=_BATCH,
             place=HERE,
+            undo_of=undo_of if action == ENSURE else _none_known,
         )
 
     return {
@@ -110,6 +130,7 @@ def _actions(lines: _LinesOf, names: Sequence[str], repeatable: Sequence[str]) -
             inverse=SET_FENCE,
             batch=_BATCH,
             place=HERE,
+            shuts={"state": "closed"} if is_whole_site else None,
         ),
     }
 

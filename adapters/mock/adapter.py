@@ -117,6 +117,7 @@ class MockAdapter(Browsing):
             inverse="set_backbone",
             batch=_BATCH,
             place="every node",
+            shuts={"state": "down"},
         ),
         "set_reject_on_discard": ActionSpec(
             "set_reject_on_discard",

@@ -29,6 +29,7 @@ def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
         arguments={"state": ArgumentSpec(choices=("up", "down"))},
         inverse=SET_BACKBONE,
         place=EVERY_NODE,
+        shuts={"state": "down"},
     )
 
 

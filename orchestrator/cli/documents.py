@@ -88,8 +88,10 @@ def lint_inventory_file(file: Path, *, as_json: bool) -> int:
     definition = read_inventory(file)
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
-    declared_for = Registry().declarations
-    found = lint_adapters(definition.value, declared_for, file=definition.file, lines=definition.lines)
+    registry = Registry()
+    found = lint_adapters(
+        definition.value, registry.declarations, registry.shared, file=definition.file, lines=definition.lines
+    )
     return _print_findings([*definition.findings, *found], as_json=as_json)
 
 

@@ -42,7 +42,9 @@ def resume(
 
     tools = tools_of(context)
     given = policy_of(xa, on_bridge_loss, on_stall, False, attended=is_attended() and not as_json)
-    raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=xa not in (None, "stop"), as_json=as_json))
+    raise typer.Exit(
+        resume_run(tools, run, given, forget_xa_stop=xa not in (None, "stop", "revert"), as_json=as_json)
+    )
 
 
 def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:

@@ -40,8 +40,9 @@ Xa = Annotated[
     str | None,
     typer.Option(
         "--xa",
-        metavar="ask|stop|FILE",
-        help="Prepared transactions: ask, stop, or the decisions in FILE (default: ask on a terminal, else stop).",
+        metavar="ask|stop|revert|FILE",
+        help="Prepared transactions: the decisions in FILE; for those without one: ask, stop, or revert"
+        " (default: ask on a terminal, else revert).",
     ),
 ]
 OnBridgeLoss = Annotated[

@@ -10,6 +10,7 @@ from orchestrator import events as ev
 from orchestrator.cli.references import without_inline
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
+from orchestrator.fitted import fitted
 from orchestrator.lint import lint
 from orchestrator.loader import load_decisions, read_runbook
 from orchestrator.probing import with_reachability
@@ -42,6 +43,11 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
         )
     target = pair.sites[1] if source == pair.sites[0] else pair.sites[0]
     runbook = wish.runbook if isinstance(wish.runbook, str) else wish.runbook(inventory.sites[source])
+    for name in pair.sites:
+        shared = tools.registry.shared(inventory.sites[name], pair.services)
+        if shared:
+            hint = "list them as one service, or give each an instance of its own"
+            raise DefinitionError(shared, hint=hint)
     definition = _runbook(tools, runbook, inventory, source, target)
     return ev.Plan(
         runbook=definition,
@@ -87,8 +93,10 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
     definition = read_runbook(name)
     runbook = definition.result()
     sides: Mapping[Side, str] = {"source": source, "target": target}
+    actions = {}
     for side, site in sides.items():
         declared = tools.registry.declarations(inventory.sites[site])
+        actions[side] = declared.actions
         for finding in lint(
             runbook,
             with_reachability(declared.readings),
@@ -100,7 +108,7 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
             if finding.level == "error":
                 sentence = f"{finding.message} [{finding.code}]"
                 raise DefinitionError(sentence, hint=finding.hint, file=finding.file, line=finding.line)
-    return runbook
+    return fitted(runbook, actions)
 
 
 def recordable(plan: ev.Plan) -> ev.Plan:
@@ -119,9 +127,9 @@ def policy_of(
             on_gate[gate] = _choice(gate, choice)
     transactions: Mapping[str, ev.Ruling] = {}
     if xa == "ask" and not attended:
-        raise DefinitionError("--xa ask, and nobody is there to be asked", hint="--xa stop, or a file of decisions")
-    if xa == "stop":
-        on_gate["xa"] = "stop"
+        raise DefinitionError("--xa ask, and there is no operator to ask", hint="--xa revert, or a file of decisions")
+    if xa in ("stop", "revert"):
+        on_gate["xa"] = "stop" if xa == "stop" else "revert"
     elif xa not in (None, "ask"):
         transactions = _decisions(Path(xa))
     return ev.Policy(on_gate=on_gate, transactions=transactions, fail_fast=fail_fast)

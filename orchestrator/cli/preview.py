@@ -10,13 +10,14 @@ from typing import get_args
 from orchestrator import events as ev
 from orchestrator.cli.checking import last_checks_of
 from orchestrator.cli.foretelling import with_forecast
-from orchestrator.cli.terminal import show, show_json
+from orchestrator.cli.terminal import is_attended, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.counting import counted
 from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
 from orchestrator.reports.advice import after_refusal
+from orchestrator.reports.report import EXIT_CODES
 from orchestrator.runbook import format_duration
 
 _LANES_IN_FULL = 5
@@ -25,17 +26,18 @@ _LOCKED, _REFUSED = LeaseHeld.exit_code, 3
 _PLANNED = ("controlled", "failback")
 
 
-def take_preview(tools: Tools, plan: ev.Plan) -> list[LanePreview]:
-    """Read both sites through sessions that can only look."""
+def take_preview(tools: Tools, plan: ev.Plan, *, attended: bool) -> list[LanePreview]:
+    """Read both sites through sessions that can only read."""
     with tools.adapters(plan, read_only=True) as adapters:
-        return preview(plan, {side: ReadOnly(adapter) for side, adapter in adapters.items()}, tools.clock)
+        sites = {side: ReadOnly(adapter) for side, adapter in adapters.items()}
+        return preview(plan, sites, tools.clock, attended=attended)
 
 
 def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     """The dry run's result on stdout. Returns the exit code a run started now would end with, if that is known."""
-    lanes = with_forecast(tools, plan, take_preview(tools, plan))
+    lanes = with_forecast(tools, plan, take_preview(tools, plan, attended=is_attended() and not as_json))
     held = _held(tools, plan)
-    code = _LOCKED if held else _REFUSED if any(lane.would_refuse for lane in lanes) else 0
+    code = _LOCKED if held else _code_of(lanes)
     if as_json:
         show_json({"result": _result(plan, lanes, held, code) | {"last_checks": list(_ages(tools, plan))}})
         return code
@@ -48,6 +50,13 @@ def show_preview(tools: Tools, plan: ev.Plan, *, as_json: bool) -> int:
     for line in _conclusion(plan, lanes, held):
         show(line)
     return code
+
+
+def _code_of(lanes: Sequence[LanePreview]) -> int:
+    """The worst of what the services would end with, as far as that is known now."""
+    if any(lane.would_stop and not lane.would_refuse for lane in lanes):
+        return EXIT_CODES[ev.Outcome.NEEDS_OPERATOR]
+    return _REFUSED if any(lane.would_refuse for lane in lanes) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ def brief(tools: Tools, plan: ev.Plan) -> Brief:
 
     What could not be read is no reason not to ask: a run reads it again.
     """
-    lanes = with_forecast(tools, plan, take_preview(tools, plan))
+    lanes = with_forecast(tools, plan, take_preview(tools, plan, attended=True))
     held = _held(tools, plan)
     code = _LOCKED if held else _REFUSED if all(lane.is_refused for lane in lanes) else 0
     return Brief(tuple(_brief(tools, plan, lanes, held)), code)
@@ -149,7 +158,7 @@ def _ages(tools: Tools, plan: ev.Plan) -> Iterator[str]:
 
 def _whole(lane: LanePreview) -> Iterator[str]:
     yield ""
-    yield f"  {lane.service}" + (f"  WOULD REFUSE: {lane.would_refuse}" if lane.would_refuse else "")
+    yield f"  {lane.service}" + (f"  {_verdict(lane)}" if _verdict(lane) else "")
     for number, step in enumerate(lane.steps, 1):
         turning = "  (point of no return)" if step.point_of_no_return else ""
         yield f"  {number}. {step.title}{turning}"
@@ -186,11 +195,23 @@ def _conclusion(plan: ev.Plan, lanes: Sequence[LanePreview], held: Mapping[str, 
     if refusing:
         yield f"A run started now would refuse: {', '.join(lane.service for lane in refusing)}"
         for lane in refusing[:_LANES_IN_FULL]:
-            yield f"  {lane.service}: {lane.would_refuse}"
+            yield f"  {lane.service}: {_verdict(lane)}"
             if lane.is_refused and lane.service not in held:
                 yield f"    what to do: {_advice(plan, lane)}"
-    elif not held:
+    if not refusing and not held:
         yield "Everything that can be checked now holds."
+    for lane in lanes:
+        if not lane.would_refuse and _verdict(lane):
+            yield f"{lane.service}: {_verdict(lane)}"
+
+
+def _verdict(lane: LanePreview) -> str:
+    """What a run started now would come to before it is done, if that is known."""
+    if lane.would_refuse:
+        return f"WOULD REFUSE: {lane.would_refuse}"
+    if lane.would_stop:
+        return f"WOULD STOP: {lane.would_stop}"
+    return f"WOULD ASK: {lane.would_ask}" if lane.would_ask else ""
 
 
 def _advice(plan: ev.Plan, lane: LanePreview) -> str:

@@ -54,8 +54,8 @@ It goes to a restored site, and step by step as in a planned move.
 \b
 Examples:
   failover failback --vpn Trading_VPN --to ny
-  failover failback --all --to ny --yes --xa stop --evidence evidence/report.json
-  failover failback --all --to ny --yes --xa stop --accept-risk "agreed with the desk: duplicates are dropped"
+  failover failback --all --to ny --yes --xa decisions.yaml --evidence evidence/report.json
+  failover failback --all --to ny --yes --xa decisions.yaml --accept-risk "agreed with the desk: duplicates are dropped"
 """
 Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
 Isolated = Annotated[

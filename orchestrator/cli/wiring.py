@@ -200,7 +200,7 @@ def _spoken_to(plan: ev.Plan) -> set[Side]:
 
 
 def _sides_of(step: Step) -> Iterator[Side]:
-    for check in (*step.only_if, *step.require, *step.expect, *step.until, *step.guard, *step.never):
+    for check in step.checks:
         yield check.on
     if step.do is not None:
         yield step.do.on

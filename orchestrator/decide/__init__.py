@@ -2,14 +2,19 @@
 
 The safety argument in prose, before the code:
 
-- Every attempt of a step's action is intended only after every ``require`` was read as true under the present mark.
+- Every attempt of a step's action is intended only after every ``require`` was read as true under the present mark, in
+  a round that is no older than ``max_age``. What waits have proven (``reconfirm``) is part of that round at the point of
+  no return; only an escalation waives it.
+- What belongs to a whole site is changed under a claim, and rolled back only once no other service relies on it.
 - A step is done only after every ``expect`` was read as true *after* the action ended, whatever the device answered.
 - A doubtful action is sent again only after a reading showed, later than ``settle``, that it had no effect.
 - A wait ends only when ``until`` and ``guard`` were read as true in one and the same round.
-- A lane that is called off sends nothing new, and turns back once what it sent is known.
+- A lane that is aborted sends nothing new, and rolls back once what it sent is known.
 - Unknown is never true. It is asked again for ``patience``, and then the step has failed.
-- Before anything was changed a failed step refuses the lane; after that somebody decides, and unattended it reverts;
+- Before anything was changed a failed step refuses the lane; after that an operator decides, and unattended it reverts;
   past the point of no return, and while it is in doubt whether that is passed, it stops.
+- Unattended, nothing is given up on the way to a question that is known in advance and has no answer: the lane refuses.
+- ``reverted`` means that every change was undone, or left by a person's decision. What has no undo ends ``stuck``.
 
 ``decide`` returns either events to record (then it is asked again), or what to wait for. It never does both, so that
 every decision stands on recorded facts.
@@ -17,18 +22,21 @@ every decision stands on recorded facts.
 
 from __future__ import annotations
 
+from functools import partial
+
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.approve import approve, compare
-from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, revert
+from orchestrator.decide.foresee import foresee, unanswered
+from orchestrator.decide.gates import aborted, after_failure, follow, on_abort, revert, roll_back
 from orchestrator.decide.items import each
-from orchestrator.decide.moves import IDLE, Ask, Next, Observe, Request, say
-from orchestrator.decide.wait import only_if, require, wait
+from orchestrator.decide.moves import IDLE, Ask, ClaimSite, Next, Observe, Request, say
+from orchestrator.decide.wait import guard_broken, only_if, require, wait
 from orchestrator.runbook import Check, Step
 from orchestrator.state import Lane, Stage
 
-__all__ = ["IDLE", "Ask", "Next", "Observe", "Request", "decide", "follow"]
+__all__ = ["IDLE", "Ask", "ClaimSite", "Next", "Observe", "Request", "decide", "follow"]
 
 
 def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
@@ -38,9 +46,12 @@ def decide(plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next:
     if lane.status == "ready":
         if lane.abort is not None:
             return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(lane.abort)))
-        return say(ev.LaneStarted())
+        refusal = "" if attended else unanswered(plan)
+        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=refusal) if refusal else ev.LaneStarted())
     if lane.abort is not None and not _to_be_proven(plan, lane):
-        return on_abort(plan, lane, lane.abort)
+        return on_abort(plan, lane, lane.abort, now)
+    if lane.turning and lane.status == "running":
+        return roll_back(plan, lane, now)
     if lane.status == "reverting":
         return revert(plan, lane, now, attended)
     if lane.step >= len(plan.runbook.steps):
@@ -58,12 +69,18 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
     if step.only_if and not lane.condition_met and lane.stage is Stage.REQUIRE:
         return only_if(plan, lane, step, now)
     if step.do is not None and step.for_each is None:
-        task = Task(step.id, step.require, step.do, step.expect, step, undo=False, before=_before(step))
-        return act(plan, lane, task, now)
+        reconfirm = () if lane.status == "escalating" else step.reconfirm
+        task = Task(
+            step.id, step.require, step.do, step.expect, step, undo=False, before=_before(step), reconfirm=reconfirm
+        )
+        when_broken = partial(guard_broken, plan, lane, step, now=now, attended=attended)
+        return act(plan, lane, task, now, when_broken)
     if lane.stage is Stage.REQUIRE:
         return require(plan, lane, step, now)
     if step.for_each is not None:
         return each(plan, lane, step, step.for_each, now, attended)
+    if step.foresee is not None:
+        return foresee(plan, lane, step, step.foresee, now, attended)
     if step.ask is not None:
         return approve(plan, lane, step, step.ask, attended)
     if step.compare is not None:

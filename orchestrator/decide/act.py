@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.counting import counted
-from orchestrator.decide.judge import again, fresh, judge, observe, patience
-from orchestrator.decide.moves import Next, say
+from orchestrator.decide.claims import claims_of, may_wait, wait_for_others
+from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, outdated, patience
+from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.runbook import Check, Do, Step
 from orchestrator.state import Intent, Lane, Stage
+
+# What the permit refuses is no attempt, but is not tried for ever.
+_WITHHELD_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all."""
+    """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all.
+    ``reconfirm``: what earlier waits have proven and it stands on."""
 
     step: str
     require: tuple[Check, ...]
@@ -25,10 +30,18 @@ class Task:
     limits: Step
     undo: bool
     before: tuple[Check, ...] = ()
+    reconfirm: tuple[Check, ...] = ()
 
 
-def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
-    """An action: preconditions, intent, and then the proof. Another attempt begins with its preconditions again."""
+# What follows when what was proven does not hold any more: a verdict on it, and the round that would show it again.
+WhenBroken = Callable[[Verdict, Observe], Next]
+
+
+def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None = None) -> Next:
+    """An action: claims, preconditions, intent, and then the proof. Another attempt starts with all of them again.
+
+    ``when_broken`` is needed by a task that reconfirms something.
+    """
     if lane.stage is Stage.PROVE:
         last = lane.intents[-1]
         if not _had_no_effect(task, last):
@@ -38,16 +51,58 @@ def act(plan: ev.Plan, lane: Lane, task: Task, now: float) -> Next:
         due = last.ended_at + backoff(last.attempt)
         if now < due:
             return Next(wake=due)
-    if task.require:
-        request = observe(lane, task.require)
+    return _start(plan, lane, task, now, when_broken)
+
+
+def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None) -> Next:
+    """Everything that an attempt stands on, and then its intent."""
+    claiming = claims_of(plan, lane, task.limits, now, undo=task.undo)
+    if claiming is not None:
+        return claiming
+    is_hold = task.limits.claim == "hold" and not task.undo
+    stands_on = (*task.require, *task.reconfirm, *(task.expect if is_hold else ()))
+    if stands_on:
+        request = observe(lane, stands_on, task.limits.progress if task.reconfirm else None)
         if any(lane.reading(on, reading) is None for on, reading in request.asks):
             return Next(requests=(request,))
-        verdict = judge(plan, lane, task.require)
-        if verdict.holds is None and not lane.waived:
-            return patience(lane, task.limits, verdict, request, now, task.undo)
-        if verdict.holds is False:
-            return say(ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo))
+        obstacle = _required(plan, lane, task, request, now)
+        obstacle = obstacle or _reconfirmed(plan, lane, task, request, when_broken)
+        obstacle = obstacle or outdated(lane, task.limits, now, undo=task.undo)
+        if obstacle is not None:
+            return obstacle
+        if is_hold and judge(plan, lane, task.expect).holds:
+            # An earlier command did it, and only the run of that one may undo it.
+            return say(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
     return say(intend(lane, task, task.do.args))
+
+
+def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: float) -> Next | None:
+    """None once every precondition was read as true. One that was read as false long ago is read again first."""
+    verdict = judge(plan, lane, task.require)
+    if verdict.holds is None and not lane.waived:
+        return patience(lane, task.limits, verdict, request, now, task.undo)
+    if verdict.holds is False and may_wait(lane, task.limits, now, undo=task.undo):
+        return wait_for_others(lane, task.limits, request, verdict.why, now)
+    if verdict.holds is False:
+        failed = ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo)
+        return outdated(lane, task.limits, now, undo=task.undo) or say(failed)
+    return None
+
+
+def _reconfirmed(
+    plan: ev.Plan, lane: Lane, task: Task, request: Observe, when_broken: WhenBroken | None
+) -> Next | None:
+    """None once everything that was proven was read as true again, in the round that the action stands on."""
+    if not task.reconfirm:
+        return None
+    assert when_broken is not None  # by whoever makes such a task
+    verdict = judge(plan, lane, task.reconfirm)
+    if not verdict.holds:  # unknown is not proven
+        return when_broken(verdict, request)
+    if lane.guard_broke_at is not None:
+        healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
+        return say(*healed, ev.GuardHealed(step=task.step))
+    return None
 
 
 def intend(lane: Lane, task: Task, args: Mapping[str, str], item: str | None = None, ahead: int = 0) -> ev.Event:
@@ -65,8 +120,10 @@ def intend(lane: Lane, task: Task, args: Mapping[str, str], item: str | None = N
 
 
 def attempts_left(lane: Lane, task: Task, item: str | None = None) -> bool:
-    counted = [intent for intent in lane.intents[lane.attempts_from :] if intent.item == item]
-    return len(counted) < task.limits.attempts
+    """What never left is no attempt; but a permit that refuses for ever must not be asked for ever."""
+    tried = [intent for intent in lane.intents[lane.attempts_from :] if intent.item == item]
+    withheld = sum(intent.withheld for intent in tried)
+    return len(tried) - withheld < task.limits.attempts and withheld < _WITHHELD_MAX
 
 
 def _had_no_effect(task: Task, last: Intent) -> bool:
@@ -80,7 +137,8 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         return say(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
         return _conclude_blind(lane, task, last)
-    request = observe(lane, (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect)
+    checks = (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect
+    request = observe(lane, checks, report=() if task.undo else task.limits.report)
     if not fresh(lane):
         return Next(requests=(request,))
     verdict = judge(plan, lane, task.expect)
@@ -126,9 +184,14 @@ def _proven(lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
     if task.undo:
         yield ev.UndoDone(step=task.step)
         return
+    yield from _passed(lane, task)
+    yield ev.StepDone(step=task.step, reversible=task.limits.undo is not None, note=note)
+
+
+def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
+    """The point of no return, if this step is it and it is not recorded yet."""
     if task.limits.point_of_no_return and lane.status == "running":
         yield ev.PointOfNoReturnPassed(step=task.step)
-    yield ev.StepDone(step=task.step, reversible=task.limits.undo is not None, note=note)
 
 
 def _conclude_blind(lane: Lane, task: Task, last: Intent) -> Next:

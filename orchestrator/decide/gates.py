@@ -1,15 +1,17 @@
-"""Gates: who decides, and what follows from a decision; and turning back, which is one of the answers. Pure."""
+"""Gates: who decides, and what follows from a decision; and rolling back, which is one of the answers. Pure."""
 
 from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.decide.act import Task, act
+from orchestrator.decide.claims import may_leave
 from orchestrator.decide.moves import IDLE, Ask, Next, say
-from orchestrator.runbook import Approval, Choice, GuardBreak, Stall, format_duration
+from orchestrator.runbook import Approval, Choice, GuardBreak, Stall, Step, format_duration
 from orchestrator.state import Lane, Stage
 
 FAILURE_GATE = "step-failed"
 UNDO_GATE = "undo-failed"
+LEFT_GATE = "left-changed"
 _WAYS_OUT: tuple[Choice, ...] = ("revert", "escalate")
 Opening = GuardBreak | Stall | Approval
 
@@ -69,25 +71,30 @@ def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) ->
             return (decided, _halt(lane, gate))
         case "waive" if gate.gate == FAILURE_GATE:
             return (decided, ev.StepWaived(step=gate.step))
+        case "accept" if gate.gate == LEFT_GATE:
+            return (decided,)
         case "waive" | "attest" | "later" | "accept":
             return (decided, ev.StepDone(step=gate.step, note=f"{ruling.choice}, by {ruling.by}: {ruling.reason}"))
-        case "revert":
-            why = f"{gate.why}; decided by {ruling.by}: revert ({ruling.reason})"
-            return (decided, *turn_back(plan, lane, why))
         case "escalate":
-            return (decided, ev.Escalated(step=gate.step, at_risk=gate.at_risk, ruling=ruling))
+            stays = plan.runbook.steps[lane.step].changes
+            return (decided, ev.Escalated(step=gate.step, at_risk=gate.at_risk, ruling=ruling, stays=stays))
         case "retry":
             return (decided, ev.StepRetried(step=gate.step))
         case _:
             return (decided,)
 
 
+def stopped(lane: Lane, why: str) -> ev.LaneEnded:
+    """The lane stops where it is, and can be resumed."""
+    outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
+    return ev.LaneEnded(outcome=outcome, reason=why)
+
+
 def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
     """No to a whole step before anything was changed refuses the lane; otherwise it stops, resumable."""
     if lane.status == "running" and gate.item is None and not _may_have_changed(lane):
         return ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=gate.why)
-    outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
-    return ev.LaneEnded(outcome=outcome, reason=gate.why)
+    return stopped(lane, gate.why)
 
 
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
@@ -130,36 +137,87 @@ def aborted(abort: ev.AbortAsked) -> str:
     return f"called off by {abort.by}: {abort.reason}" if abort.reason else f"called off by {abort.by}"
 
 
-def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
-    """Turn back if that is still possible; say so if it is not."""
+def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Next:
+    """Roll back if that is still possible; say so if it is not."""
     if lane.status != "running":
-        why = "it is already turning back" if lane.status == "reverting" else "it is past the point of no return"
+        why = "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return"
         return say(ev.AbortDeclined(reason=why))
     if not _may_have_changed(lane):
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
     if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
-        return say(ev.AbortDeclined(reason="it may be past the point of no return, and nothing read tells"))
-    return say(*turn_back(plan, lane, aborted(abort)))
+        return say(ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it"))
+    undo, left = _to_undo(plan, lane)
+    obstacle = may_leave(plan, lane, undo, now)
+    if isinstance(obstacle, Next):
+        return obstacle
+    if obstacle is not None:
+        return say(ev.AbortDeclined(reason=obstacle))
+    return say(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
 
 
-def turn_back(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-    """Begin to revert. The present step is taken back as well if its action may have been obeyed."""
-    undo = lane.undo
+def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
+    """Start to revert, as was decided. A lane that could not undo what it did to a whole site stops instead, since
+    another service relies on that: it can still go forward."""
+    undo, left = _to_undo(plan, lane)
+    obstacle = may_leave(plan, lane, undo, now)
+    if isinstance(obstacle, Next):
+        return obstacle
+    if obstacle is not None:
+        return say(stopped(lane, f"{lane.turning}; but {obstacle}"))
+    return say(ev.RevertStarted(why=lane.turning, undo=undo, left=left))
+
+
+def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The steps to undo, and those that have no undo; the present one too, if its action may have been obeyed."""
+    undo, left = lane.undo, lane.left
     if lane.step < len(plan.runbook.steps):
         step = plan.runbook.steps[lane.step]
-        if step.undo is not None and any(intent.may_have_obeyed for intent in lane.intents):
-            undo = (*undo, step.id)
-    return (ev.RevertStarted(why=why, undo=undo),)
+        if any(intent.may_have_obeyed and intent.item is None for intent in lane.intents):
+            undo, left = (undo, (*left, step.id)) if step.undo is None else ((*undo, step.id), left)
+    return undo, left
 
 
 def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
-    """Take back the last change first; each undo has its own precondition and proof."""
+    """Undo the last change first; each undo has its own precondition and proof. What has no undo comes last of all: it
+    must not keep the others from theirs."""
+    if not lane.undo and lane.left:
+        return _left(plan, lane, attended)
     if not lane.undo:
-        return say(ev.LaneEnded(outcome=ev.Outcome.REVERTED))
+        return say(ev.LaneEnded(outcome=ev.Outcome.REVERTED, reason=_with_completed(lane)))
     step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
     if lane.stage is Stage.FAILED:
         return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
-    if step.undo is None:
+    if step.undo is None:  # as in a record of 0.1.0, which passed over them
         return say(ev.UndoDone(step=step.id, skipped="this step has no undo"))
     task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
     return act(plan, lane, task, now)
+
+
+def _with_completed(lane: Lane) -> str:
+    """Why it was reverted, and what was decided on items: that is final, so it is not undone but named."""
+    completed = [f"{item} ({ruling.choice})" for (_, item), ruling in lane.rulings.items()]
+    return f"{lane.reason}; what was decided on these is final: {', '.join(completed)}" if completed else lane.reason
+
+
+def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
+    """Nothing undoes these steps. The lane is not reverted while that is so, unless a person accepts it by name."""
+    gate = lane.open_gate(LEFT_GATE)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    steps = [plan.runbook.steps[plan.runbook.index_of(step)] for step in lane.left]
+    what = "; ".join(f"{step.id} ({step.leaves or _in_words(plan, step)})" for step in steps)
+    why = f"these steps have no undo, and what they changed is left: {what}"
+    return say(
+        ev.GateOpened(
+            gate=LEFT_GATE,
+            step=lane.left[-1],
+            choices=("accept", "stop"),
+            unattended="stop",
+            why=f"{lane.reason}; {why}",
+        )
+    )
+
+
+def _in_words(plan: ev.Plan, step: Step) -> str:
+    assert step.do is not None  # or it would have changed nothing
+    return f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()

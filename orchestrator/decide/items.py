@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
@@ -10,8 +10,18 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.counting import counted
 from orchestrator.decide.act import Task, attempts_left, backoff, exhausted, intend
-from orchestrator.decide.gates import with_questions
-from orchestrator.decide.judge import SLOWEST_LOOK, Verdict, again, fresh, judge, judge_one, observe, patience
+from orchestrator.decide.gates import answer, with_questions
+from orchestrator.decide.judge import (
+    SLOWEST_LOOK,
+    Verdict,
+    again,
+    fresh,
+    judge,
+    judge_one,
+    observe,
+    outdated,
+    patience,
+)
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.readings import Transaction, Transactions, describe, matches
 from orchestrator.runbook import Check, Decide, Do, ForEach, Step
@@ -29,17 +39,12 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     request = observe(lane, (listing,))
     if not fresh(lane):
         return Next(requests=(request,))
-    seen = lane.reading(each.on, each.reading)
-    if seen is None or not isinstance(seen.value, Transactions):
-        if lane.waived:
+    items = listed(plan, lane, each)
+    if isinstance(items, Verdict):
+        seen = lane.reading(each.on, each.reading)
+        if lane.waived and (seen is None or seen.value is None):
             return say(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
-        return patience(lane, step, judge_one(plan, lane, listing), request, now, undo=False)
-    mine = [item for item in seen.value.items if _concerns(lane, each, item)]
-    unclear = [item for item in mine if matches(item, each.where) is None]
-    if unclear:
-        why = f"{plan.site_name(each.on)}: {unclear[0].key}: {describe(unclear[0], list(each.where))}"
-        return patience(lane, step, Verdict(None, why, final=True), request, now, undo=False)
-    items = [item for item in mine if matches(item, each.where)]
+        return patience(lane, step, items, request, now, undo=False)
     if not items:
         return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane)))
     if now - lane.step_at < step.delay:
@@ -55,8 +60,21 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if allowed.holds is None and not lane.waived:
         return patience(lane, step, allowed, request, now, undo=False)
     if allowed.holds is False:
-        return say(ev.StepFailed(step=step.id, why=allowed.why))
+        return outdated(lane, step, now) or say(ev.StepFailed(step=step.id, why=allowed.why))
     return _act_on_items(lane, step, step.do, items, request, now)
+
+
+def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Transaction] | Verdict:
+    """The items that are to be worked through, from the present round; why they are not known, if they are not."""
+    seen = lane.reading(each.on, each.reading)
+    if seen is None or not isinstance(seen.value, Transactions):
+        return judge_one(plan, lane, Check(on=each.on, reading=each.reading, where=each.where))
+    mine = [item for item in seen.value.items if _concerns(lane, each, item)]
+    unclear = next((item for item in mine if matches(item, each.where) is None), None)
+    if unclear is not None:
+        why = f"{plan.site_name(each.on)}: {unclear.key}: {describe(unclear, list(each.where))}"
+        return Verdict(None, why, final=True)
+    return [item for item in mine if matches(item, each.where)]
 
 
 def _concerns(lane: Lane, each: ForEach, item: Transaction) -> bool:
@@ -70,7 +88,7 @@ def _count(lane: Lane) -> str:
 
 def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:
     """Questions about items that are no longer there."""
-    gone = [gate for gate in lane.gates if gate.item not in listed]
+    gone = [gate for gate in lane.gates if gate.item is not None and gate.item not in listed]
     return [ev.GateWithdrawn(gate=gate.gate, why="it is no longer listed", item=gate.item) for gate in gone]
 
 
@@ -89,7 +107,8 @@ def _decide_items(
     undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
     if not undecided:
         return say(*gone) if gone else None
-    asks = attended and plan.policy.on_gate.get(rule.gate) != "stop"
+    chosen = plan.policy.on_gate.get(rule.gate)
+    asks = attended and chosen not in ("stop", "revert")
     events: list[ev.Event] = list(gone)
     for item in undecided:
         ruling = plan.policy.transactions.get(item.key)
@@ -100,11 +119,26 @@ def _decide_items(
     if events:
         return say(*events)
     if not asks:
-        keys = ", ".join(item.key for item in undecided)
-        what = counted(len(undecided), "prepared transaction needs", "prepared transactions need")
-        why = f"{what} a decision: {keys}"
+        why = without_decision(item.key for item in undecided)
+        if (chosen or rule.unattended) == "revert" and lane.status == "running":
+            return _roll_back(plan, lane, step, rule, why)
         return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
     return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
+
+
+def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) -> Next:
+    """No operator can be asked, and no site is active: the lane is rolled back, as a question that answers itself."""
+    gate = lane.open_gate(rule.gate)
+    if gate is not None:
+        return answer(plan, lane, gate, attended=False)
+    return say(ev.GateOpened(gate=rule.gate, step=step.id, choices=("revert", "stop"), unattended="revert", why=why))
+
+
+def without_decision(items: Iterable[str]) -> str:
+    """What a lane that cannot ask stops at."""
+    keys = list(items)
+    what = counted(len(keys), "prepared transaction needs", "prepared transactions need")
+    return f"{what} a decision: {', '.join(keys)}"
 
 
 def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Transaction) -> ev.GateOpened:
@@ -139,6 +173,8 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Transaction], 
                 events.append(intend(lane, task, _item_args(lane, step, do, item), item.key, ahead=ahead))
             case _:
                 assert_never(standing)
+    if any(isinstance(event, ev.ActionIntended) for event in events):
+        return outdated(lane, step, now) or say(*events)
     if events:
         return say(*events)
     return again(lane, request, now, max(0.0, min(due) - lane.seen_at))

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator import events as ev
-from orchestrator.decide.moves import Next, Observe, say
+from orchestrator.decide.moves import ClaimSite, Next, Observe, say
 from orchestrator.readings import describe, matches
-from orchestrator.runbook import Check, Progress, Step
-from orchestrator.state import Lane
+from orchestrator.runbook import Check, Look, Progress, Step
+from orchestrator.state import Lane, Stage
 
 # A device that is not there says so at once; asking it again too often helps nobody.
 _FIRST_LOOK = 0.05
 SLOWEST_LOOK = 2.0
+# So often in a row what was read may be too old by the time the last device has answered.
+_EXPIRED_MAX = 3
 # Failures that no patience mends: the device (or we) gave a definite answer.
 _FINAL_FAILURES = frozenset({"AuthenticationFailed", "HostKeyRejected", "Forbidden", "NoSuchService"})
 
@@ -30,8 +32,11 @@ class Verdict:
 _HOLDS = Verdict(True)
 
 
-def observe(lane: Lane, checks: Sequence[Check], gauge: Progress | None = None) -> Observe:
-    asks = dict.fromkeys((check.on, check.reading) for check in checks)
+def observe(
+    lane: Lane, checks: Sequence[Check], gauge: Progress | None = None, report: Sequence[Look] = ()
+) -> Observe:
+    """The round of readings that ``checks`` and ``gauge`` need; ``report`` is read along."""
+    asks = dict.fromkeys((one.on, one.reading) for one in (*checks, *report))
     if gauge is not None:
         asks.setdefault((gauge.on, gauge.reading))
     return Observe(lane.service, lane.mark, tuple(asks), gauge)
@@ -41,7 +46,20 @@ def fresh(lane: Lane) -> bool:
     return lane.seen_mark == lane.mark
 
 
-def again(lane: Lane, request: Observe, now: float, interval: float | None = None) -> Next:
+def outdated(lane: Lane, step: Step, now: float, *, undo: bool = False) -> Next | None:
+    """None while what was read is young enough to conclude from. Otherwise it is read again; where devices are too slow
+    for that, the step fails."""
+    age = now - lane.seen_at
+    if age <= step.max_age:
+        return None
+    is_slow = lane.seen_took > step.max_age
+    if not is_slow or lane.expired < _EXPIRED_MAX:
+        return say(ev.ReadingsExpired(step=step.id, age_s=round(age, 3), is_slow=is_slow))
+    why = f"it took {age:.0f}s to read everything, and a command may stand on readings of {step.max_age:g}s at most"
+    return say(ev.StepFailed(step=step.id, why=why, undo=undo, unknown=True))
+
+
+def again(lane: Lane, request: Observe | ClaimSite, now: float, interval: float | None = None) -> Next:
     """The same readings once more, when they are due. Without ``interval``, the longer it lasts the slower."""
     if interval is None:
         interval = min(max(_FIRST_LOOK, (lane.seen_at - lane.stage_at) / 2), SLOWEST_LOOK)
@@ -86,7 +104,7 @@ def what_is_wrong(plan: ev.Plan, lane: Lane, check: Check) -> str:
     return f"{site}: {describe(seen.value, list(check.where))}"
 
 
-def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe, now: float, undo: bool) -> Next:
+def patience(lane: Lane, step: Step, verdict: Verdict, request: Observe | ClaimSite, now: float, undo: bool) -> Next:
     """Something unknown, a reading or a value in it: ask again until patience ends."""
     if verdict.final or now - known_at(lane) >= step.patience:
         return say(ev.StepFailed(step=step.id, why=verdict.why, undo=undo, unknown=True))
@@ -97,5 +115,6 @@ def known_at(lane: Lane) -> float:
     """Since when something is unknown, as far as the lane tells."""
     if any(one.failure for one in lane.seen):
         return lane.known_at
-    # Every device answered, and left a value out: only of the gauge is it known when it was last given.
-    return max(lane.stage_at, lane.gauge[-1][0]) if lane.gauge else lane.stage_at
+    # Every device answered, and left a value out: only of what a wait follows is it known when it was last given.
+    follows = lane.gauge and lane.stage is Stage.MAIN
+    return max(lane.stage_at, lane.gauge[-1][0]) if follows else lane.stage_at

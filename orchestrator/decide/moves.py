@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from orchestrator import events as ev
-from orchestrator.runbook import Progress, Side
+from orchestrator.runbook import Claim, Progress, Side
+
+# What a lane may ask the journal for: ``leave`` claims nothing, and asks whether another service relies on the thing.
+ClaimWish = Claim | Literal["leave"]
+SITE_CLAIMS = "site_claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,19 @@ class Ask:
     gate: ev.GateOpened
 
 
-Request = Observe | Ask
+@dataclass(frozen=True, slots=True)
+class ClaimSite:
+    """Ask the journal for a claim on ``thing``, which belongs to the whole site ``on``. The answer is a reading
+    ``site_claims``."""
+
+    lane: str
+    mark: int
+    on: Side
+    thing: str
+    wish: ClaimWish
+
+
+Request = Observe | Ask | ClaimSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
 def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
     """A check, or the preconditions of a wait. Those of working through items are read when there is one to act on."""
     if step.require and not step.for_each:
-        request = observe(lane, step.require)
+        # What waits, asks or acts later has rounds of its own for the report.
+        is_last = not (step.until or step.ask or step.compare or step.foresee)
+        request = observe(lane, step.require, report=step.report if is_last else ())
         if not fresh(lane):
             return Next(requests=(request,))
         verdict = judge(plan, lane, step.require)
@@ -38,14 +40,14 @@ def require(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
             return patience(lane, step, verdict, request, now, undo=False)
         if verdict.holds is False:
             return say(ev.StepFailed(step=step.id, why=verdict.why))
-    if step.until or step.for_each or step.ask or step.compare:
+    if step.until or step.for_each or step.ask or step.compare or step.foresee:
         return say(ev.RequirementsMet(step=step.id))
     return say(ev.StepDone(step=step.id))
 
 
 def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
     """Read goal and guard together until both hold in one round."""
-    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
+    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress, step.report)
     if not fresh(lane):
         return Next(requests=(request,))
     wrong = next((check for check in step.never if judge(plan, lane, (check,)).holds), None)
@@ -53,7 +55,7 @@ def wait(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> N
         return say(ev.StepFailed(step=step.id, why=what_is_wrong(plan, lane, wrong)))
     guard = judge(plan, lane, step.guard)
     if not guard.holds:
-        return _guard_broken(plan, lane, step, guard, request, now, attended)
+        return guard_broken(plan, lane, step, guard, request, now=now, attended=attended)
     if lane.guard_broke_at is not None:
         healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
         return say(*healed, ev.GuardHealed(step=step.id))
@@ -92,9 +94,11 @@ def _not_yet(
     return with_questions(lane, again(lane, request, now, interval), attended)
 
 
-def _guard_broken(
-    plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, now: float, attended: bool
+def guard_broken(
+    plan: ev.Plan, lane: Lane, step: Step, guard: Verdict, request: Observe, *, now: float, attended: bool
 ) -> Next:
+    """The guard of a wait does not hold, or what an action has to stand on does not hold any more. It may recover for
+    ``grace``; then an operator decides, or the policy."""
     rule = step.when_guard_breaks
     assert rule is not None  # a guard has one, by the runbook's model
     if lane.guard_broke_at is None:
@@ -168,7 +172,7 @@ def _not_within(step: Step, why: str) -> Next:
 
 
 def _looking_on(lane: Lane, step: Step, now: float) -> Next:
-    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress)
+    request = observe(lane, (*step.until, *step.guard, *step.never), step.progress, step.report)
     return again(lane, request, now, step.poll.max)
 
 

@@ -58,6 +58,8 @@ def _of_step(event: ev.Event, plan: ev.Plan) -> str:
             return f"failed: {event.why}"
         case ev.StepRetried():
             return "trying again"
+        case ev.StepWaiting():
+            return f"waiting: {event.why}"
         case ev.StepSkipped():
             return f"left out: {event.why}"
         case ev.Stalled():
@@ -81,6 +83,12 @@ def _of_action(event: ev.Event, plan: ev.Plan) -> str:
             return _intended(event, plan)
         case ev.ActionEnded():
             return _ended(event)
+        case ev.SiteClaimed():
+            says = "this service relies on" if event.claim == "hold" else "no other service relies on"
+            return f"{plan.site_name(event.on)}: {says} {event.thing}"
+        case ev.ReadingsExpired():
+            age = "" if event.age_s is None else f" ({event.age_s:.0f}s)"
+            return f"what was read is too old to act on{age}; reading again"
         case ev.DoubtResolved():
             how = "only a part of its effect" if event.partly else "no effect"
             return f"a reading shows that it had {how} ({event.evidence})"

@@ -15,7 +15,8 @@ from typing import Generic, NamedTuple, Protocol
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
-from orchestrator.decide import Next, Observe
+from orchestrator.decide import ClaimSite, Next, Observe
+from orchestrator.readings import SiteClaims
 from orchestrator.runbook import Answer, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
 from proof.exploration.family import E, Family, Live, P
@@ -162,9 +163,10 @@ class Lanes(Generic[P, E]):
         """Decide until the lane waits for something, as ``Engine._advance`` does."""
         for _ in range(_DECISIONS_MAX):
             move = self._decide(self._plan, lane, now, attended=attended)
-            if not move.events:
+            claim = next((one for one in move.requests if isinstance(one, ClaimSite)), None)
+            if not move.events and claim is None:
                 return Turn(self._number(lane, move, now), tuple(events))
-            for event in move.events:
+            for event in (*move.events, *(() if claim is None else (_granted(claim, now),))):
                 lane = fold_lane(lane, event, now)
                 events.append(event)
         return Turn(-1, tuple(events), "decisions go in a circle")
@@ -193,6 +195,13 @@ class Lanes(Generic[P, E]):
         if lane.status == "reverting" and lane.undo:
             return runbook.steps[runbook.index_of(lane.undo[-1])]
         return runbook.steps[lane.step] if lane.step < len(runbook.steps) else None
+
+
+def _granted(claim: ClaimSite, now: float) -> ev.Observed:
+    """What the journal says where no other service is."""
+    found = SiteClaims(thing=claim.thing, wish=claim.wish, granted=True)
+    seen = ev.Seen(on=claim.on, reading=found.kind, asked_at=now, value=found)
+    return ev.Observed(mark=claim.mark, seen=(seen,))
 
 
 _ABORT = ev.AbortAsked(by="person", reason="a reason")
@@ -255,7 +264,7 @@ def _passed(*durations: float | None) -> tuple[float, ...]:
 
 def looked_at(step: Step) -> frozenset[str]:
     """The fields that decide how a step goes."""
-    checks = [*step.only_if, *step.require, *step.expect, *step.until, *step.never, *step.guard]
+    checks = [*step.checks]
     if step.undo is not None:
         checks += [*step.undo.require, *step.undo.expect]
     fields = {name for check in checks for name in check.where}
@@ -302,6 +311,9 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
             for place, ruling in sorted(lane.rulings.items())
         },
         failure="" if not lane.failure else "a reason",
+        turning="" if not lane.turning else "a reason",
+        expired=0,
+        seen_took=0.0,
         escalated_at_risk=None,
         reason="",
         abort=None if lane.abort is None else _ABORT,

@@ -10,7 +10,7 @@ from proof.exploration.family import Words
 
 def conditions(step: Step) -> Iterator[Check]:
     """The conditions of a step itself, without those of its undo."""
-    yield from (*step.only_if, *step.require, *step.expect, *step.until, *step.never, *step.guard)
+    yield from step.checks
 
 
 def checks_of(runbook: Runbook) -> Iterator[Check]:

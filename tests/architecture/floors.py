@@ -21,6 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
             *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
+            *("sites", "fitted", "lint_promises"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
         }
     ),

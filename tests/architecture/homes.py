@@ -33,6 +33,7 @@ HOMES: Mapping[str, Home] = {
             "orchestrator/database.py",
             "orchestrator/journal.py",
             "orchestrator/lease.py",
+            "orchestrator/sites.py",
             "orchestrator/checks.py",
             "orchestrator/hooks/outbox.py",
         ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect, Failure
-from orchestrator.decide import Next, Observe
+from orchestrator.decide import Next, Observe, decide
 from orchestrator.readings import (
     Bridge,
     QueueDepth,
@@ -228,6 +228,15 @@ def after(lane: Lane, move: Next, at: float) -> Lane:
     for event in move.events:
         lane = fold_lane(lane, event, at)
     return lane
+
+
+def all_events(plan: ev.Plan, lane: Lane, now: float, *, attended: bool = False) -> list[ev.Event]:
+    """Everything that one turn wants recorded: it decides until it has to wait."""
+    events: list[ev.Event] = []
+    while move := decide(plan, lane, now, attended=attended).events:
+        events += move
+        lane = after(lane, Next(events=move), now)
+    return events
 
 
 def wait_of(move: Next, at: float) -> float | None:

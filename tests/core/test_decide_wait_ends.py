@@ -11,7 +11,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.decide import Next, decide
 from orchestrator.state import Lane
-from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, kinds
+from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, all_events, kinds
 from tests.core.waits import PLAN, round_of, steadily, waiting
 
 
@@ -33,7 +33,7 @@ def until_it_ends(plan: ev.Plan, link: str, *, attended: bool = False) -> tuple[
         if attended and lane.gates and kinds(decide(plan, lane, now, attended=True)) == []:
             return lane, move, now
         if lane.gates:
-            decided = decide(plan, lane, now, attended=attended)
+            decided = Next(events=tuple(all_events(plan, lane, now, attended=attended)))
             lane = after(lane, decided, now)
             if lane.status != "running":
                 return lane, decided, now

@@ -326,7 +326,7 @@ def test_what_cannot_be_read_may_be_waived_after_an_escalation() -> None:
     assert lane.gates[0].choices == ("retry", "waive", "stop")
     ruling = ev.Ruling.model_validate({"choice": "waive", **ANN})
     lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), T0 + 31)
-    lane = see(lane, *DARK, at=T0 + 31)
+    lane = see(lane, unread("source", "replication", T0 + 31), role("target", "standby", T0 + 31))
     assert kinds(decide(plan, lane, T0 + 31, attended=True)) == ["action.intended"]
 
 
@@ -335,7 +335,7 @@ def test_what_is_read_as_wrong_cannot_be_waived() -> None:
     plan, lane = failed_in_the_dark()
     ruling = ev.Ruling.model_validate({"choice": "waive", **ANN})
     lane = after(lane, Next(events=follow(plan, lane, lane.gates[0], ruling)), T0 + 31)
-    lane = see(lane, role("source", "active"), role("target", "standby"), at=T0 + 31)
+    lane = see(lane, role("source", "active", T0 + 31), role("target", "standby", T0 + 31))
     assert kinds(decide(plan, lane, T0 + 31, attended=True)) == ["step.failed"]
 
 

@@ -42,6 +42,15 @@ _ACTIONS = (
         commands=lambda call: [],
         arguments={"xid": ArgumentSpec(filled_by="item")},
     ),
+    ActionSpec(
+        "shut",
+        summary="shuts the door of the whole site",
+        idempotent=True,
+        commands=lambda call: [],
+        arguments={"door": ArgumentSpec(choices=("closed", "open"))},
+        inverse="shut",
+        shuts={"door": "closed"},
+    ),
     ActionSpec("flush", summary="not to be repeated", idempotent=False, commands=lambda call: []),
     ActionSpec(
         "say",

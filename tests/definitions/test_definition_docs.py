@@ -31,7 +31,7 @@ EXAMPLES = [
     for kind, text in re.findall(r"<!-- loads: (\w+) -->\n```yaml\n(.*?)```", page, re.DOTALL)
 ]
 SOURCES = {
-    "runbooks": ["lint.py", "lint_words.py", "loader.py", "located.py"],
+    "runbooks": ["lint.py", "lint_words.py", "lint_promises.py", "loader.py", "located.py"],
     "inventory": ["lint_inventory.py"],
 }
 

@@ -26,8 +26,12 @@ steps:
       - on: target
         reading: replication
         where: {role: standby, bridge: [bound, unbound]}
+  - id: foresee
+    title: t
+    foresee: transactions
   - id: demote
     title: t
+    require: [{on: target, reading: replication, where: {role: standby}}]
     do: {on: source, action: set_role, role: standby}
     expect: [{on: source, reading: replication, where: {role: standby}}]
     undo:
@@ -48,6 +52,11 @@ steps:
   - id: activate
     title: t
     point_of_no_return: true
+    require: [{on: target, reading: replication, where: {role: standby}}]
+    reconfirm:
+      - {on: source, reading: replication_queue, where: {drained: true}}
+      - {on: target, reading: replication, where: {bridge: bound}}
+    when_guard_breaks: {grace: 2m, gate: lost, choices: [wait, revert], unattended: revert}
     do: {on: target, action: set_role, role: active}
     expect: [{on: target, reading: replication, where: {role: active}}]
   - id: delete
@@ -70,7 +79,8 @@ GOAL = "{on: source, reading: replication_queue, where: {drained: true}}]"
 GUARD = "guard: [{on: target, reading: replication, where: {bridge: bound}}]"
 HEALTH = "    expect: [{on: source, reading: health, where: {serving: true}}] # <-\n"
 UNKNOWN_READING = {"on": "source", "reading": "weather", "where": {"sun": True}}
-MOVED = "    title: t\n    point_of_no_return: true\n    do: {on: source, action: set_role"
+STANDS_ON = "    require: [{on: target, reading: replication, where: {role: standby}}]\n"
+RECONFIRM = CLEAN[CLEAN.index("    reconfirm:") : CLEAN.rindex("    when_guard_breaks:")]
 POINT = "    point_of_no_return: true\n"
 
 
@@ -96,8 +106,8 @@ def test_the_clean_runbook_has_one_note(write: Write) -> None:
     definition = read_runbook(write(CLEAN))
     assert definition.value is not None
     (note,) = lint(definition.value, READING_SPECS, ACTION_SPECS, lines=definition.lines)
-    assert (note.level, note.code, note.line) == (Level.NOTE, "no-inverse", 24)
-    assert "transactions lies before the point of no return" in note.message
+    assert (note.level, note.code, note.line) == (Level.NOTE, "no-inverse", 28)
+    assert "transactions comes before the point of no return" in note.message
 
 
 def test_without_lines_the_findings_are_the_same() -> None:
@@ -204,6 +214,44 @@ SHAPES = [
     ("    require:", "    timeout: 5s # <-\n    require:", "no-effect", "no until"),
     ("    require:", "    delay: 5s # <-\n    require:", "no-effect", "no for_each"),
     ("    delay: 1s\n", HEALTH, "no-effect", "lists its items again"),
+    ("    require:", "    max_age: 5s # <-\n    require:", "no-effect", "no do"),
+    ("    undo:\n", "    leaves: the role # <-\n    undo:\n", "no-effect", ""),
+    (STANDS_ON, "", "stands-on-nothing", "right before"),
+    (
+        RECONFIRM,
+        "    reconfirm: [{on: target, reading: replication, where: {bridge: bound}}]\n",
+        "not-reconfirmed",
+        "what step drain has proven: source replication_queue: drained True",
+    ),
+    (
+        RECONFIRM,
+        "    reconfirm: [{on: source, reading: replication_queue, where: {drained: true}}]\n",
+        "not-reconfirmed",
+        "what step drain has proven: target replication: bridge bound",
+    ),
+    (
+        "  - id: foresee\n    title: t\n    foresee: transactions\n",
+        "",
+        "unforeseen-decisions",
+        "foresee: transactions",
+    ),
+    ("foresee: transactions", "foresee: transaction # <-", "foresee-unknown", "did you mean transactions?"),
+    (DEMOTE, "do: {on: source, action: shut, door: closed} # <-", "unclaimed-site", "claim: hold"),
+    (
+        DEMOTE,
+        "claim: release\n    timeout: 1m\n    do: {on: source, action: shut, door: closed} # <-",
+        "unclaimed-site",
+        "claim: hold",
+    ),
+    (DEMOTE, "claim: hold\n    do: {on: source, action: shut, door: open} # <-", "unclaimed-site", "claim: release"),
+    (DEMOTE, "claim: release\n    do: {on: source, action: shut, door: open}", "waits-for-ever", "timeout"),
+    (
+        UNDO,
+        "    undo:\n      do: {on: source, action: shut, door: closed}\n",
+        "unclaimed-site",
+        "gives up no claim",
+    ),
+    (UNDO, "    undo:\n      do: {on: source, action: flush}\n", "needs-expect", "shows that it was undone"),
 ]
 
 
@@ -215,7 +263,8 @@ def test_each_rule(found: Found, old: str, new: str, code: str, words: str) -> N
     mine = [finding for finding in found(text) if finding.code == code]
     assert mine
     assert any(words in f"{finding.message} {finding.hint}" for finding in mine), [str(finding) for finding in mine]
-    assert {finding.code for finding in found(text)} - {code} <= ALONG.get((old, code), set())
+    along = ALONG.get((old, code), set()) | ALONG.get((old, ""), set())
+    assert {finding.code for finding in found(text)} - {code} <= along
     if "# <-" in text:
         line = next(number for number, line in enumerate(text.splitlines(), 1) if "# <-" in line)
         assert [finding.line for finding in mine] == [line]
@@ -225,18 +274,33 @@ def test_each_rule(found: Found, old: str, new: str, code: str, words: str) -> N
 ALONG = {
     (POINT, "undo-after-point-of-no-return"): {"undo-elsewhere"},
     (POINT, "no-point-of-no-return"): {"undo-elsewhere"},
-    ("    until:", "idle-point-of-no-return"): {"second-point-of-no-return", "no-effect"},
+    ("    until:", "idle-point-of-no-return"): {
+        "second-point-of-no-return",
+        "no-effect",
+        "revert-after-point-of-no-return",
+    },
+    ("where: {drained: true}}]", ""): {"not-reconfirmed"},
+    (GOAL, ""): {"not-reconfirmed"},
+    (LOST, ""): {"gate-differs"},
+    (DEMOTE, "unclaimed-site"): {"undo-not-inverse"},
+    (DEMOTE, "waits-for-ever"): {"undo-not-inverse"},
+    (UNDO, ""): {"undo-not-inverse"},
+    ("foresee: transactions", ""): {"unforeseen-decisions"},
     ("transactions, where: {state: prepared}}", "no-items"): {"decided-in-unknown"},
     ("transactions, where: {state: prepared}}", "unknown-reading"): {"decided-in-unknown"},
-    ("    decide: {gate: xa, choices: [commit, rollback]}\n    do:", "needs-decide"): {"decided-in-unknown"},
+    ("    decide: {gate: xa, choices: [commit, rollback]}\n    do:", "needs-decide"): {
+        "decided-in-unknown",
+        "foresee-unknown",
+    },
 }
 
 
 @pytest.mark.parametrize("choice", ["wait", "revert"])
 def test_revert_after_the_point_of_no_return(found: Found, choice: str) -> None:
     """Law: after the point of no return no gate offers the way back, nor takes it unattended."""
-    moved = CLEAN.replace("    title: t\n    do: {on: source, action: set_role", MOVED, 1).replace(UNDO, "")
-    text = moved.replace("    point_of_no_return: true\n    do: {on: target", "    do: {on: target")
+    activated = CLEAN[CLEAN.index("  - id: activate") :]
+    moved = CLEAN.replace(activated, "").replace(f"    title: t\n{STANDS_ON}", f"    title: t\n{POINT}{STANDS_ON}", 1)
+    text = moved.replace(UNDO, "")
     text = text.replace("choices: [wait, revert], unattended: revert", f"choices: [{choice}], unattended: revert")
     assert "revert-after-point-of-no-return" in {finding.code for finding in found(text)}
 
@@ -244,6 +308,11 @@ def test_revert_after_the_point_of_no_return(found: Found, choice: str) -> None:
 def test_stop_and_wait_are_always_legal_unattended(found: Found) -> None:
     """Law: nobody has to offer stopping or waiting for it to hold unattended."""
     assert found(CLEAN.replace(LOST, "gate: lost, choices: [revert], unattended: stop}")) == []
+
+
+def test_what_stays_changed_may_be_left_by_name(found: Found) -> None:
+    """Law: a step before the point of no return needs no undo whose author says what stays changed."""
+    assert found(CLEAN.replace(UNDO, "    leaves: the role\n")) == []
 
 
 def test_a_timeout_alone_ends_a_wait(found: Found) -> None:

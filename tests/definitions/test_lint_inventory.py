@@ -184,7 +184,7 @@ def test_a_fence_plan_is_within_the_adapters_power(
     """Law: what the fence plan names can be done by an adapter of the site, and proven by one of its readings."""
     definition = read_inventory(write(TEXT.replace("fence: [{backbone: true}]", f"fence: [{plan}]", 1)))
     assert definition.value is not None
-    told = lint_adapters(definition.value, lambda site: a_kind(*words), lines=definition.lines)
+    told = lint_adapters(definition.value, lambda site: a_kind(*words), Registry().shared, lines=definition.lines)
     assert [(one.level, one.code, one.line) for one in told] == [found] * (found is not None)
 
 
@@ -192,7 +192,7 @@ def test_an_adapter_that_nobody_offers_is_found(write: Write) -> None:
     """Law: a slip in an adapter's name is found before the night, with the line it stands on."""
     definition = read_inventory(write(TEXT.replace("adapter: mock", "adapter: mok", 1)))
     assert definition.value is not None
-    (found,) = lint_adapters(definition.value, Registry().declarations, lines=definition.lines)
+    (found,) = lint_adapters(definition.value, Registry().declarations, Registry().shared, lines=definition.lines)
     assert (found.code, found.line) == ("adapter-unusable", 3)
     assert "no adapter is called 'mok'" in found.message
     assert "did you mean mock?" in found.hint

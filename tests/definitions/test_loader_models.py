@@ -158,11 +158,14 @@ def test_mistakes_in_a_runbook(write: Write, old: str, new: str, sentence: str, 
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        ("{id: a, title: t}", "a step needs at least one of require, do, until, ask, compare"),
+        ("{id: a, title: t}", "a step needs at least one of require, do, until, ask, compare, foresee"),
         ("{id: a, title: t, until: [CHECK], do: DO}", "a step that waits (until) has no do and no for_each"),
         ("{id: a, title: t, require: [CHECK], for_each: EACH}", "for_each needs a do"),
         ("{id: a, title: t, do: DO, decide: {gate: g, choices: [commit]}}", "decide needs a for_each"),
-        ("{id: a, title: t, until: [CHECK], guard: [CHECK]}", "guard and when_guard_breaks come together"),
+        (
+            "{id: a, title: t, until: [CHECK], guard: [CHECK]}",
+            "guard or reconfirm, and when_guard_breaks, come together",
+        ),
         (
             "{id: a, title: t, until: [CHECK], when_stalled: STALL}",
             "when_stalled needs progress, the number that must fall",

@@ -81,7 +81,8 @@ def test_a_proven_fence_needs_nobody_to_answer_for_it(night: Night) -> None:
         for seen in one["seen"]
         if seen["reading"] == "external_fence" and seen["value"]
     ]
-    assert fences == [True, True]  # after the command, and again right before the activation
+    # Before the command, which is not run where it is so already; after it; and right before the activation.
+    assert fences == [False, True, True]
 
 
 def test_the_fence_comes_before_the_activation(night: Night) -> None:
@@ -111,16 +112,21 @@ def test_all_services_share_one_fence(night: Night) -> None:
     assert night.ran == ["cut"]
 
 
-def test_a_fence_is_not_opened_for_one_service_that_turns_back(night: Night) -> None:
-    """Law (promises 1 and 8): the others may be active at the target; a person opens the fence, and then it is over."""
+def test_a_fence_is_opened_again_when_no_service_relies_on_it(night: Night) -> None:
+    """Law (promise 14): the only service of the run is rolled back, so the run that closed the fence opens it."""
     night.shell.disturb("activate: refuse 10m")
     ended = night.uncontrolled("--vpn", VPN, "--yes")
-    assert ended.code == 7
-    assert "it keeps clients away from the whole site" in ended.out
-    assert night.ran == ["cut"]
-    (night.bench.folder / "is-cut").unlink()  # somebody opens it
+    assert (ended.code, night.ran) == (5, ["cut", "open"])
+
+
+def test_a_fence_is_not_opened_for_one_service_while_another_relies_on_it(night: Night) -> None:
+    """Law (promises 8 and 14): the other one is active at the target; the lane stops, and can still go forward."""
+    night.shell.disturb(f"activate {VPN}: refuse")
+    ended = night.uncontrolled("--all", "--yes")
+    assert (ended.code, night.ran) == (6, ["cut"])
+    assert "set_external_fence cannot be rolled back, because" in ended.out
     ended = night.shell("resume")
-    assert (ended.code, night.ran) == (5, ["cut"])
+    assert (ended.code, night.ran) == (0, ["cut"])
 
 
 def test_a_plan_is_looked_at_without_running_it(night: Night) -> None:

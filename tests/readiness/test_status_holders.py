@@ -11,7 +11,7 @@ from tests.cli.shell import VPN, Shell
 
 def test_a_run_that_stopped_half_way_is_named(shell: Shell) -> None:
     """Law: where nobody is active because a run stopped there, status says which run, and how to go on with it."""
-    shell("controlled", "--vpn", VPN, "--yes")  # nobody decides on the prepared transactions
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     run = shell.run_name()
     last = shell("status").out.splitlines()[-1]
     assert last == f"run {run} is unfinished, has {VPN}, and nobody leads it: `failover resume {run}`"
@@ -27,7 +27,7 @@ def test_a_run_that_is_at_its_end_holds_nothing(shell: Shell) -> None:
 
 def test_a_run_that_is_led_is_no_business_of_others(shell: Shell) -> None:
     """Law: while a process leads the run, status does not say to resume it, but where to read on."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     run = shell.run_name()
     with closing(shell.tools().journal()) as journal:
         take(journal, shell.clock, run, {})

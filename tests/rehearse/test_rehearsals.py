@@ -213,7 +213,7 @@ def test_kept_beside_a_shared_journal(shell: Shell, monkeypatch: pytest.MonkeyPa
 
 def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
     """Law: where a resume is advised and the record is gone, that is said."""
-    ended = rehearse(shell, "controlled", "--fault", "transactions: tm prepares 0021B028-0A-01")
+    ended = rehearse(shell, "controlled", "--xa", "stop", "--fault", "transactions: tm prepares 0021B028-0A-01")
     assert ended.code == 6
     gone = "  its record is gone, so nothing can be gone on with; add --keep to rehearse that too"
     assert gone in ended.out.splitlines()
@@ -222,7 +222,8 @@ def test_it_cannot_be_gone_on_with_otherwise(shell: Shell) -> None:
 
 def test_it_can_be_gone_on_with_when_kept(shell: Shell) -> None:
     """Law: a kept rehearsal that stopped can be resumed like any other run."""
-    ended = rehearse(shell, "controlled", "--keep", "--fault", "transactions: tm prepares 0021B028-0A-01")
+    late = "transactions: tm prepares 0021B028-0A-01"
+    ended = rehearse(shell, "controlled", "--keep", "--xa", "stop", "--fault", late)
     assert ended.code == 6
     kept = re.search(r"FAILOVER_STATE=(\S+) failover", ended.out)
     assert kept is not None

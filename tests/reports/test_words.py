@@ -38,6 +38,17 @@ EXAMPLES: tuple[tuple[ev.Event, str], ...] = (
     (ev.AbortDeclined(reason="it is past it"), "cannot be called off: it is past it"),
     (ev.StepStarted(step="demote"), "The source gives up activity"),
     (ev.StepSkipped(step="demote", why="ny: open yes"), "left out: ny: open yes"),
+    (ev.StepWaiting(step="demote", why="Orders relies on it"), "waiting: Orders relies on it"),
+    (
+        ev.SiteClaimed(step="demote", on="source", thing="set_backbone", claim="hold"),
+        "ny: this service relies on set_backbone",
+    ),
+    (
+        ev.SiteClaimed(step="demote", on="source", thing="set_backbone", claim="release"),
+        "ny: no other service relies on set_backbone",
+    ),
+    (ev.ReadingsExpired(step=""), "what was read is too old to act on; reading again"),
+    (ev.ReadingsExpired(step="demote", age_s=31), "what was read is too old to act on (31s); reading again"),
     (ev.StepWaived(step="demote"), "goes on without what cannot be read"),
     (ev.GoalLost(step="drain", why="it came back"), "no longer as it should be: it came back"),
     (

@@ -70,6 +70,21 @@ class AmpsAdminAdapter:
 
         self._instances = {device.name: instance(device) for device in site.devices}
 
+    @classmethod
+    def shared(cls, site: Site, services: Sequence[str]) -> str:
+        """See ``contract.Adapter``: client transports and the link to the mate belong to the instance."""
+        options = options_of(site)
+        homes: dict[str, str] = {}
+        for service in services:
+            try:
+                device = device_of(site, options, service).name
+            except NoSuchService:
+                continue
+            if device in homes:
+                return f"{homes[device]} and {service} are clients of the same instance, {device} of {site.name}"
+            homes[device] = service
+        return ""
+
     def open(self) -> None:
         """Speak to every instance. Raises if one refuses the account or cannot be trusted, or if all are away."""
         silent: list[AdapterError] = []
