@@ -88,6 +88,7 @@ class Lane:
     failure: str = ""
     failure_unknown: bool = False
     turning: str = ""  # why it is to be rolled back; it has not started yet
+    completed: tuple[str, ...] = ()  # items that an action was done to, as far as is known
     undo: tuple[str, ...] = ()  # ids of steps to roll back; the last one comes first
     left: tuple[str, ...] = ()  # ids of steps that changed something and have no undo
     changed: bool = False  # some action of this run took effect on this service, as far as is known

@@ -191,7 +191,9 @@ def _action_ended(lane: Lane, event: ev.ActionEnded, at: float) -> Lane:
     if lane.outstanding:
         return lane
     changed = lane.changed or any(intent.effect is Effect.ACCEPTED for intent in lane.intents)
-    return _enter(lane, Stage.PROVE, at, changed=changed)
+    items = [intent.item for intent in lane.intents if intent.item is not None and intent.may_have_obeyed]
+    completed = tuple(dict.fromkeys((*lane.completed, *items)))
+    return _enter(lane, Stage.PROVE, at, changed=changed, completed=completed)
 
 
 def _doubt_resolved(lane: Lane, event: ev.DoubtResolved, at: float) -> Lane:

@@ -41,10 +41,11 @@ def resume(
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
-    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=is_attended() and not as_json)
-    raise typer.Exit(
-        resume_run(tools, run, given, forget_xa_stop=xa not in (None, "stop", "revert"), as_json=as_json)
-    )
+    attended = is_attended() and not as_json
+    given = policy_of(xa, on_bridge_loss, on_stall, False, attended=attended)
+    # With decisions at hand an operator is asked about the others; with no operator there the run stops at them as before.
+    asks = attended and xa not in (None, "stop", "revert")
+    raise typer.Exit(resume_run(tools, run, given, forget_xa_stop=asks, as_json=as_json))
 
 
 def abort(context: typer.Context, run: RunName = None, reason: Reason = "", as_json: EventsAsJson = False) -> None:

@@ -195,8 +195,11 @@ def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
 
 def _with_completed(lane: Lane) -> str:
     """Why it was reverted, and what was decided on items: that is final, so it is not undone but named."""
-    completed = [f"{item} ({ruling.choice})" for (_, item), ruling in lane.rulings.items()]
-    return f"{lane.reason}; what was decided on these is final: {', '.join(completed)}" if completed else lane.reason
+    if not lane.completed:
+        return lane.reason
+    choices = {item: ruling.choice for (_, item), ruling in lane.rulings.items()}
+    completed = ", ".join(f"{item} ({choices.get(item, 'undecided')})" for item in lane.completed)
+    return f"{lane.reason}; these transactions were completed, and stay so: {completed}"
 
 
 def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:

@@ -314,6 +314,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         turning="" if not lane.turning else "a reason",
         expired=0,
         seen_took=0.0,
+        completed=(),
         escalated_at_risk=None,
         reason="",
         abort=None if lane.abort is None else _ABORT,

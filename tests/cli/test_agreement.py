@@ -21,7 +21,7 @@ def _again(shell: Shell, more: tuple[str, ...]) -> Ended:
 
 
 def _undecided(shell: Shell, more: tuple[str, ...]) -> Ended:
-    return shell("controlled", "--vpn", VPN, "--yes", *more)
+    return shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", *more)
 
 
 STORIES: dict[str, tuple[int, Story]] = {

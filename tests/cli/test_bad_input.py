@@ -75,7 +75,7 @@ def test_a_name_with_a_blank_stays_one_argument(shell: Shell) -> None:
         (("--vpn", VPN, "--runbook", "solace/nothing"), "no shipped runbook is called solace/nothing"),
         (("--vpn", VPN, "--runbook", "nothing.yaml"), "nothing.yaml: there is no such file"),
         (("--vpn", VPN, "--xa", "nothing.yaml"), "nothing.yaml: there is no such file"),
-        (("--vpn", VPN, "--xa", "ask"), "--xa ask, and nobody is there to be asked"),
+        (("--vpn", VPN, "--xa", "ask"), "--xa ask, and there is no operator to ask"),
         (("--vpn", VPN, "--on-bridge-loss", "panic"), "'panic' is no answer to bridge-lost"),
         (("--vpn", VPN, "--on-stall", "stop"), "'stop' is no answer to drain-stalled"),
         (("--vpn", VPN, "--fault", "later: bridge down"), "not a fault: 'later: bridge down'"),
@@ -101,7 +101,7 @@ def test_no_command_disturbs_the_pair_in_a_dry_run(shell: Shell, words: tuple[st
 
 def test_text_that_is_none(shell: Shell) -> None:
     """Law: bytes that are no text are refused, and never reach the record."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     complained(shell("abort", "--reason", "caf\udce9"), 2, "--reason is not valid UTF-8 text")
     assert shell("abort").code == 5
 

@@ -14,7 +14,7 @@ from tests.cli.shell import VPN, Shell
 
 def test_a_second_run_on_the_same_vpn(shell: Shell) -> None:
     """Law: a VPN of an unfinished run is locked, for a run and in the dry run alike; both name that run."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     run = shell.run_name()
     ended = shell.move()
     complained(ended, 8, VPN, run)
@@ -90,7 +90,7 @@ def test_the_way_back_beside_a_record_that_was_edited(shell: Shell) -> None:
 
 def test_a_record_that_was_edited(shell: Shell) -> None:
     """Law: a run whose record does not prove itself is not gone on with; the others stay usable, and are listed."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     edited = shell.run_name()
     shell("controlled", "--vpn", "Risk_VPN", "--yes")
     with sqlite3.connect(shell.state / "journal.sqlite") as journal:
@@ -135,9 +135,9 @@ def test_a_run_that_is_over_or_never_was(shell: Shell, command: str) -> None:
 
 def test_several_runs_that_fit(shell: Shell) -> None:
     """Law: no run is ever chosen by chance."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     shell.inventory(embedded_layout())
-    shell("controlled", "-i", "inventory.yaml", "--vpn", VPN, "--yes")
+    shell("controlled", "-i", "inventory.yaml", "--vpn", VPN, "--yes", "--xa", "stop")
     names = [line.split()[0] for line in shell("runs", "list").out.splitlines()]
     ended = shell("resume")
     complained(ended, 2, "several runs are unfinished")
@@ -155,7 +155,7 @@ def test_several_runs_that_fit(shell: Shell) -> None:
 )
 def test_an_answer_to_no_question(shell: Shell, answer: tuple[str, ...], sentence: str) -> None:
     """Law: an answer to a question that nobody asks is refused, and left nowhere."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     complained(shell("decide", *answer, "--reason", "r"), 2, sentence)
 
 

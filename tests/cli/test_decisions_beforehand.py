@@ -18,10 +18,43 @@ def hasty(shell: Shell) -> str:
 # --- prepared transactions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("xa", [(), ("--xa", "stop")])
-def test_nothing_is_decided_silently(shell: Shell, xa: tuple[str, ...]) -> None:
-    """Law: unattended, prepared transactions stop the lane at a safe place; no transaction is touched."""
+@pytest.mark.parametrize("xa", [(), ("--xa", "revert")])
+def test_a_known_question_is_answered_before_anything_is_given_up(shell: Shell, xa: tuple[str, ...]) -> None:
+    """Law (promise 16): unattended, prepared transactions without a decision refuse the move, with the option to add;
+    the dry run says the same and ends alike."""
     ended = shell("controlled", "--vpn", VPN, "--yes", *xa)
+    assert ended.code == 3
+    assert "2 prepared transactions need a decision: " in ended.out
+    assert "add --xa FILE with a decision for each" in ended.out
+    assert (dict(shell.tally().commands), shell.roles()) == ({}, ("active", "standby"))
+    dry = shell("controlled", "--vpn", VPN, "--dry-run", *xa)
+    assert (dry.code, "WOULD REFUSE: 2 prepared transactions need a decision" in dry.out) == (3, True)
+
+
+def test_a_dry_run_says_where_a_run_would_stop(shell: Shell) -> None:
+    """Law (promise 16): to stop at a question that is known now is said, with the exit code of the run."""
+    dry = shell("controlled", "--vpn", VPN, "--dry-run", "--xa", "stop")
+    assert dry.code == 6
+    assert dry.out.splitlines()[-1].startswith(f"{VPN}: WOULD STOP: 2 prepared transactions need a decision: ")
+    assert "with no site active" in dry.out.splitlines()[-1]
+    [lane] = shell("controlled", "--vpn", VPN, "--dry-run", "--xa", "stop", "--json").result["lanes"]
+    assert (lane["would_refuse"], lane["would_ask"], bool(lane["would_stop"])) == ("", "", True)
+    assert shell("controlled", "--vpn", VPN, "--dry-run", "--xa", shell.decisions).code == 0
+
+
+def test_a_late_transaction_gives_activity_back(shell: Shell) -> None:
+    """Law (promise 16): one that is prepared after the demotion, with no operator there, rolls the lane back; nothing is
+    done to it."""
+    late = "transactions: tm prepares 0021B0FF-00-01"
+    ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", shell.decisions, "--fault", late)
+    assert ended.code == 5
+    assert "1 prepared transaction needs a decision: 0021B0FF-00-01" in ended.out
+    assert (shell.roles(), shell.tally().lost) == (("active", "standby"), 0)
+
+
+def test_nothing_is_decided_silently(shell: Shell) -> None:
+    """Law: with --xa stop prepared transactions stop the lane at a safe place; no transaction is touched."""
+    ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     assert ended.code == 6
     assert "2 prepared transactions need a decision: " in ended.out
     assert all(xid in ended.out for xid in XIDS)
@@ -50,8 +83,9 @@ def test_a_file_that_decides_on_some(shell: Shell) -> None:
     text = f"decisions:\n  - {{xid: {XIDS[0]}, branches: [committed, unknown]}}\n"
     some = str(shell.write("some.yaml", text))
     ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", some)
-    assert ended.code == 6
+    assert ended.code == 3
     assert "2 prepared transactions need a decision" in ended.out
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     text = f"decisions:\n  - {{xid: {XIDS[0]}, branches: [committed, committed]}}\n"
     some = str(shell.write("some.yaml", text))
     ended = shell("resume", "--xa", some)
@@ -69,7 +103,7 @@ def test_going_on_with_decisions(shell: Shell) -> None:
 
 def test_calling_it_off_instead(shell: Shell) -> None:
     """Law: abort before the point of no return gives activity back to the source; nothing is lost."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     ended = shell("abort", "--reason", "the desk changed its mind")
     assert ended.code == 5
     assert f"{VPN}: reverted: called off by ann: the desk changed its mind" in ended.out
@@ -165,7 +199,7 @@ def pausing(shell: Shell) -> Callable[[], str]:
     """Leaves a run that stopped for decisions; returns its name."""
 
     def leave() -> str:
-        shell("controlled", "--vpn", VPN, "--yes", "--on-bridge-loss", "revert")
+        shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", "--on-bridge-loss", "revert")
         return shell.run_name()
 
     return leave

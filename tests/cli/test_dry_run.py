@@ -48,7 +48,7 @@ def test_it_changes_nothing(shell: Shell) -> None:
     """Law (promise 6): no device receives a changing command, nothing is recorded, and nobody's role changes."""
     before = shell.roles()
     for form in ((), ("--json",)):
-        assert shell("controlled", "--all", "--dry-run", *form).code == 0
+        assert shell("controlled", "--all", "--dry-run", "--xa", shell.decisions, *form).code == 0
     assert (dict(shell.tally().commands), shell.roles()) == ({}, before)
     assert shell("runs", "list").out == ""
 
@@ -92,7 +92,7 @@ def test_undecided_transactions_show_both_ways(shell: Shell) -> None:
 
 def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     """Law: the dry run's exit code is the one the run would refuse with, and its reason the same sentence."""
-    assert shell("controlled", "--vpn", VPN, "--dry-run").code == 0
+    assert shell("controlled", "--vpn", VPN, "--dry-run", "--xa", shell.decisions).code == 0
     shell.disturb("at 0s: bridge down")
     shell.clock.advance(2)
     dry = shell("controlled", "--vpn", VPN, "--dry-run", "--json")
@@ -102,7 +102,7 @@ def test_what_holds_now_is_checked_now(shell: Shell) -> None:
     assert run.code == 3
     assert lane["would_refuse"] == run.result["lanes"][0]["reason"]
     assert shell("controlled", "--vpn", VPN, "--dry-run").out.endswith(
-        f"\nA run started now would refuse: {VPN}\n  {VPN}: {lane['would_refuse']}\n"
+        f"\nA run started now would refuse: {VPN}\n  {VPN}: WOULD REFUSE: {lane['would_refuse']}\n"
         "    what to do: Nothing was changed. Mend the cause, look with `failover status`, and run it again.\n"
     )
 

@@ -70,7 +70,7 @@ def test_fail_fast(shell: Shell) -> None:
 
 def test_a_lane_that_waits_for_decisions_keeps_nobody(shell: Shell) -> None:
     """Law: one lane that needs an operator is resumable alone; the others are done, and free for another run."""
-    ended = shell("controlled", "--all", "--yes", "--json")
+    ended = shell("controlled", "--all", "--yes", "--xa", "stop", "--json")
     assert ended.code == 6
     assert outcomes(ended) == {VPN: "needs-operator", **dict.fromkeys(OTHERS, "done")}
     assert shell("controlled", "--vpn", OTHERS[0], "--from", "nj", "--yes").code == 0
@@ -81,7 +81,7 @@ def test_a_lane_that_waits_for_decisions_keeps_nobody(shell: Shell) -> None:
 
 def test_the_result_of_many_names_those_that_did_not_get_there(shell: Shell) -> None:
     """Law: the screen shows every lane that is not done, with what to do about it."""
-    ended = shell("controlled", "--all", "--yes")
+    ended = shell("controlled", "--all", "--yes", "--xa", "stop")
     assert f"  {VPN}: needs-operator: " in ended.out
     assert "  Risk_VPN: done" in ended.out
     assert ended.out.count("what to do: ") == 1

@@ -26,7 +26,7 @@ TEXTS: tuple[tuple[str, ...], ...] = (
 @pytest.fixture
 def stopped(shell: Shell) -> Shell:
     """A shell with a run that stopped, so that there is something to tell of."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     return shell
 
 

@@ -55,7 +55,7 @@ def test_a_device_that_repeats_the_password(echoing: Shell, kind: str) -> None:
     """Law: whatever a device repeats, the secret is in no record and on no output, however it got to us."""
     inventory = an_inventory(echoing, REFERENCES[kind], chatty=True)
     outputs = [
-        echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", echoing.decisions),
+        echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", "stop", "--xa", echoing.decisions),
         echoing("controlled", "-i", inventory, "--vpn", VPN, "--dry-run"),
         echoing("controlled", "-i", inventory, "--vpn", "Risk_VPN", "--yes", "--json"),
         echoing("status", "-i", inventory),
@@ -74,7 +74,7 @@ def test_a_device_that_repeats_the_password(echoing: Shell, kind: str) -> None:
 def test_a_login_that_fails_with_it(echoing: Shell, form: tuple[str, ...]) -> None:
     """Law: an error that quotes the password is shown without it, in words and for machines."""
     inventory = an_inventory(echoing, {"env": "SITE_PASSWORD"}, wanted="another")
-    ended = echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", *form)
+    ended = echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", "stop", *form)
     assert ended.code == 3
     assert "login failed: password '[redacted]' rejected" in ended.err
     assert leaks(echoing, ended) == []
@@ -85,7 +85,7 @@ def test_a_bad_password_does_not_spoil_the_record(echoing: Shell, secret: str) -
     """Law: a password that is also a name, a word of the vocabulary or a number leaves the run resumable."""
     echoing.environment = {"SITE_PASSWORD": secret}
     inventory = an_inventory(echoing, {"env": "SITE_PASSWORD"}, wanted=digest(secret))
-    ended = echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--json")
+    ended = echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", "stop", "--json")
     assert ended.code == 6
     assert all(isinstance(value, dict) for value in ended.values)
     assert echoing("runs", "verify").code == 0
@@ -95,7 +95,7 @@ def test_a_bad_password_does_not_spoil_the_record(echoing: Shell, secret: str) -
 def test_an_inline_password_is_asked_for_when_going_on(echoing: Shell) -> None:
     """Law: a secret written into the inventory is not in the record; resume asks, and never tries a mask of stars."""
     inventory = an_inventory(echoing, {"inline": CANARY}, wanted=digest(CANARY))
-    assert echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes").code == 6
+    assert echoing("controlled", "-i", inventory, "--vpn", VPN, "--yes", "--xa", "stop").code == 6
     ended = echoing("resume", "--xa", echoing.decisions)
     assert ended.code == 2
     assert "the password of operator at ny must be asked for, and there is no terminal" in ended.complaint

@@ -28,7 +28,7 @@ def claims(shell: Shell) -> list[tuple[str, str]]:
 
 def test_killed_while_it_let_go_of_its_services(shell: Shell) -> None:
     """Law: a run that had ended and was killed before it let go is among the unfinished; resume is done at once."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     held = claims(shell)
     assert shell("resume", "--xa", shell.decisions).code == 0
     assert claims(shell) == []
@@ -59,7 +59,7 @@ def test_called_off_too_late(shell: Shell) -> None:
 def test_whose_leader_is_on_another_machine(shell: Shell) -> None:
     """Law: nobody here can tell whether that leader still lives. Until its lease is over it is said when it was last
     heard of, and what is left for it says what to do should it be gone; then the same command does it."""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     journal = sqlite3.connect(shell.state / "journal.sqlite")
     lease = ("bastion-2:4711 elsewhere/1", shell.clock.now() + LEASE_SECONDS - 9)
     journal.execute("UPDATE runs SET holder = ?, expires_at = ?", lease)
@@ -100,7 +100,7 @@ def test_an_activation_that_nobody_knows_the_end_of(shell: Shell) -> None:
 def test_it_does_not_matter_where_it_is_typed(shell: Shell) -> None:
     """Law: a run is gone on with by a beginning of its name, `last`, or no name at all."""
     for name in ("last", "", None):
-        shell("controlled", "--vpn", VPN, "--yes")
+        shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
         run = shell.run_name()
         typed = [run[:-2]] if name == "" else [] if name is None else [name]
         assert shell("abort", *typed).code == 5
@@ -124,7 +124,7 @@ def test_a_bug(shell: Shell, monkeypatch: pytest.MonkeyPatch, traced: bool) -> N
     if traced:
         monkeypatch.setenv("FAILOVER_TRACEBACK", "1")
     shell.registry = Registry([BROKEN])
-    ended = shell("controlled", "--vpn", VPN, "--yes", "--json")
+    ended = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop", "--json")
     assert (ended.code, ended.result["exit_code"]) == (70, 70)
     assert ended.complaint == "this is a bug: ZeroDivisionError: a mistake\\nof ours"
     assert ("Traceback" in ended.err) is traced
@@ -139,7 +139,7 @@ def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
     """Law: a pair does not begin anew beneath an unfinished run, and the ways to end that one are named. Who insists is
     told of it, and the run finds out before anything more is done. The control is a reset with no such run."""
     assert shell("lab", "reset").err == ""
-    shell("controlled", "--vpn", VPN, "--yes")
+    shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     run, roles = shell.run_name(), shell.roles()
     refused = shell("lab", "reset")
     assert (refused.code, refused.complaint) == (
@@ -162,6 +162,6 @@ def test_a_reset_while_a_run_is_unfinished(shell: Shell) -> None:
 def test_an_inventory_that_has_changed(shell: Shell) -> None:
     """Law: resume uses the inventory and the runbook as they were; that they are gone since does not matter."""
     inventory = shell.inventory(embedded_layout())
-    shell("controlled", "-i", str(inventory), "--vpn", VPN, "--yes")
+    shell("controlled", "-i", str(inventory), "--vpn", VPN, "--yes", "--xa", "stop")
     inventory.unlink()
     assert shell("resume", "--xa", shell.decisions).code == 0

@@ -313,9 +313,13 @@ def test_a_decided_transaction_is_named_when_the_lane_is_reverted() -> None:
     """Promises 7 and 17: a completed transaction stays completed; the end says so."""
     ruling = ev.Ruling(choice="commit", reason="the log says so", by="ann")
     lane = a_lane(status="reverting", reason="refused", rulings={("transactions", "1-a-b"): ruling})
+    assert decide(LEFT, lane, T0, attended=False).events[0] == ev.LaneEnded(
+        outcome=ev.Outcome.REVERTED, reason="refused"
+    )
+    lane = a_lane(status="reverting", reason="refused", rulings=lane.rulings, completed=("1-a-b",))
     (ended,) = decide(LEFT, lane, T0, attended=False).events
     assert isinstance(ended, ev.LaneEnded)
-    assert ended.reason == "refused; what was decided on these is final: 1-a-b (commit)"
+    assert ended.reason == "refused; these transactions were completed, and stay so: 1-a-b (commit)"
 
 
 # --- what is known in advance --------------------------------------------------------------------------------------
