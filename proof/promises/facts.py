@@ -57,6 +57,7 @@ class LaneFacts:
     ordered: list[Plain] = field(default_factory=list)
     is_drained: bool = False
     has_gauge: bool = False
+    is_turning: bool = False  # it was decided that it rolls back, and it has not started to
     is_reverting: bool = False
     is_committed: bool = False
     escalated: Plain | None = None
@@ -235,6 +236,7 @@ def _opened(lane: LaneFacts, event: Plain, number: int) -> None:
 def _decided(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.gates.pop((event["gate"], event["item"]), None)
     lane.decided.append((event["gate"], event["ruling"]))
+    lane.is_turning = lane.is_turning or event["ruling"]["choice"] == "revert"
     if event["item"] is not None:
         lane.rulings[event["item"]] = event["ruling"]
 
@@ -262,7 +264,7 @@ def _undone(lane: LaneFacts, event: Plain, number: int) -> None:
 
 
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
-    lane.outcome = event["outcome"]
+    lane.outcome, lane.is_turning = event["outcome"], False
 
 
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:

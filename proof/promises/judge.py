@@ -47,14 +47,14 @@ class Judge:
         """A reading of a side is asked right now."""
         self.case.asked.note(on, reading, moment, self.case.seq)
 
-    def hear(self, request: Plain) -> None:
-        """Somebody says something to the run, from another terminal: calls it off, answers, approves."""
-        case, hearing = self.case, self.case.hearing
+    def hear(self, request: Plain, *, is_led: bool = True) -> None:
+        """Somebody says something to the run, from another terminal: aborts it, answers, approves. ``is_led``: a process is
+        there to hear it. What comes once the run is over and nobody leads it, comes too late, and must not surprise whoever
+        resumes it."""
+        hearing = self.case.hearing
         match request["kind"]:
-            case "abort" if case.outcome is None:
-                for name, lane in case.lanes.items():
-                    if lane.outcome is None:
-                        hearing.called_off[name] = hearing.called_off.get(name, 0) + 1
+            case "abort" if is_led or self.case.outcome is None:
+                self.resumed_to_abort()
             case "decide":
                 what = (request["lane"], request["gate"], request.get("item"), request["choice"], request["by"], None)
                 hearing.said.add(what)
@@ -62,7 +62,7 @@ class Judge:
                 hearing.words.append(request)
 
     def resumed_to_abort(self) -> None:
-        """A process goes on with the run in order to call it off."""
+        """A process resumes the run in order to abort it."""
         for name, lane in self.case.lanes.items():
             if lane.outcome in (None, "needs-operator", "stuck"):
                 self.case.hearing.called_off[name] = self.case.hearing.called_off.get(name, 0) + 1
@@ -163,6 +163,8 @@ class Judge:
         lane = self.case.lanes.get(order["service"])
         if self._has_lost_its_record:
             self._find(Broken(11, f"{order['service']}: a command leaves, and its intent is on no record"))
+            if lane is not None:
+                lane.ordered.append(order)
             return
         if lane is None:
             self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))

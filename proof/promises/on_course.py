@@ -51,16 +51,14 @@ def _out_of_turn(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
 def _turned_back(case: Case, lane: Passage, event: Plain) -> Iterator[Broken]:
     """Promises 1, 3 and 4: who turns back was told to, knows what was obeyed, and cannot have passed the point of no
     return."""
-    said = lane.previous
-    decided = said.get("kind") == "gate.decided" and said["ruling"]["choice"] == "revert"
-    if not decided and not lane.abort_at:
+    if not lane.told_to_revert and not lane.abort_at:
         yield Broken(3, f"{lane.service}: rolls back, and no one decided that")
     step, last = case.steps.get(lane.step), lane.last
     if step is None or last is None or last.item is not None or not last.may_have_obeyed:
         return
     if step["point_of_no_return"]:
         yield Broken(1, f"{lane.service}: rolls back at {step['id']}, which the device may have obeyed")
-    elif step["expect"] and not last.is_disproved and not lane.has_failed:
+    elif step["expect"] and not (last.is_disproved or lane.has_failed or lane.told_to_revert):
         yield Broken(4, f"{lane.service}: rolls back before a reading shows whether {step['id']} was obeyed")
 
 
@@ -68,7 +66,7 @@ def _declined(case: Case, lane: Passage) -> Iterator[Broken]:
     """Promise 12: only who cannot turn back any more, or does so already, goes on."""
     step = case.steps.get(lane.step)
     in_doubt = step is not None and step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
-    if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting):
+    if not (in_doubt or lane.is_past or lane.is_escalated or lane.is_reverting or lane.holds_for_others):
         yield Broken(12, f"{lane.service}: declines an abort, and could have rolled back")
 
 

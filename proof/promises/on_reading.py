@@ -51,7 +51,8 @@ def task_of(step: Plain, *, undo: bool) -> Plain:
 
 def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> Iterator[Broken]:
     """Promise 15: an action stands on what was read under the present mark, in one round, and lately."""
-    require: Checks = task_of(step, undo=event["undo"])["require"]
+    reconfirm = () if event["undo"] or lane.is_escalated else step.get("reconfirm", ())
+    require: Checks = (*task_of(step, undo=event["undo"])["require"], *reconfirm)
     what = f"{lane.service}: {step['id']} is {'rolled back' if event['undo'] else 'done'}"
     if not require:
         return

@@ -53,8 +53,7 @@ def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
     if lane.round is None:
         return
     if guard is not None and guard["gate"] == event["gate"]:
-        since = max(lane.broke_at or 0.0, lane.unguarded_since or 0.0)
-        if lane.broke_at is None or lane.round.asked - since <= seconds(guard["grace"]) - NEAR_S:
+        if lane.broke_at is None or lane.round.asked - lane.broke_at <= seconds(guard["grace"]) - NEAR_S:
             yield Broken(3, f"{what}, and the guard was not broken for longer than {guard['grace']}")
     elif stall is not None and stall["gate"] == event["gate"]:
         if lane.round.asked - lane.low_at <= seconds(stall["after"]) - NEAR_S:

@@ -20,7 +20,7 @@ Checks = Sequence[Plain]
 _MOVES = frozenset(
     {"lane.started", "lane.resumed", "step.started", "step.applies", "step.ready", "step.done", "step.skipped"}
     | {"step.failed", "step.retried", "step.waived", "action.intended", "action.ended", "lane.escalated"}
-    | {"revert.started", "undo.done", "readings.expired"}
+    | {"revert.started", "undo.done", "readings.expired", "site.claimed"}
 )
 # Two numbers of seconds are the same moment, as exactly as a clock of hours can tell.
 NEAR_S = 1e-3
@@ -88,8 +88,7 @@ class Tried:
 class Passage:
     """``round``: the newest one that was asked since the lane moved last; ``began``: the record of that move.
 
-    ``goal_since``, ``unguarded_since``: the first of the unbroken row of rounds in which the goal held, in which the
-    guard did not. ``low``: the lowest the gauge was, and ``low_at`` when it last fell; ``gauge``: as it was read last.
+    ``goal_since``: the first of the unbroken row of rounds in which the goal held. ``low``: the lowest the gauge was, and ``low_at`` when it last fell; ``gauge``: as it was read last.
     ``broke_at``: when the guard was said to be broken. ``overdue``: how many rounds were asked after their time.
     """
 
@@ -107,7 +106,6 @@ class Passage:
     tried: list[Tried] = field(default_factory=list)
     counted_from: int = 0
     goal_since: float | None = None
-    unguarded_since: float | None = None
     broke_at: float | None = None
     gauge: float | None = None
     low: float | None = None
@@ -117,6 +115,7 @@ class Passage:
     finished: list[str] = field(default_factory=list)
     undo: list[str] = field(default_factory=list)
     ruled: set[tuple[str, str]] = field(default_factory=set)
+    told_to_revert: bool = False
     abort_at: int = 0
     aborts: int = 0
     first_abort: int = 0
@@ -129,6 +128,12 @@ class Passage:
     is_escalated: bool = False
     open_gates: set[tuple[str, str | None]] = field(default_factory=set)
     outcome: str | None = None
+
+    @property
+    def holds_for_others(self) -> bool:
+        """Was it read last that other services rely on what this lane would undo?"""
+        values = () if self.round is None else self.round.values.items()
+        return any(name[1] == "site_claims" and value is not None and not value["granted"] for name, value in values)
 
     @property
     def is_asked(self) -> bool:
@@ -155,8 +160,7 @@ class Passage:
         self.round = seen
         if step is None:
             return
-        guard = seen.holds(step["guard"])
-        self.unguarded_since = None if guard else (self.unguarded_since or seen.asked)
+        guard = seen.holds((*step["guard"], *step.get("reconfirm", ())))
         is_reached = bool(step["until"]) and bool(guard) and bool(seen.holds(step["until"]))
         self.goal_since = (self.goal_since or seen.asked) if is_reached else None
         if gauge is not None:
@@ -176,7 +180,7 @@ class Passage:
 
     def _move(self, number: int, at: float, *, keeps: Round | None) -> None:
         self.began, self.began_at, self.round = number, at, keeps
-        self.goal_since = self.unguarded_since = None
+        self.goal_since = None
         self.overdue.clear()
 
     def _anew(self, at: float) -> None:
@@ -234,8 +238,12 @@ class Passage:
         self._leave(at)
 
     def _lane_escalated(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        self.finished.append(event["step"])
         self.is_escalated = True
+        if event.get("stays"):  # its action is still to come, without the guarantee
+            self.open_gates.clear()
+            self.broke_at = self.waiting_since = None
+            return
+        self.finished.append(event["step"])
         self._leave(at)
 
     def _action_intended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
@@ -280,6 +288,7 @@ class Passage:
     def _gate_decided(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.open_gates.discard((event["gate"], event["item"]))
         choice = event["ruling"]["choice"]
+        self.told_to_revert = self.told_to_revert or choice == "revert"
         if event["item"] is not None and choice != "stop":
             self.ruled.add((event["step"], event["item"]))
         if event["item"] is None and choice == "wait":
@@ -300,7 +309,7 @@ class Passage:
         self.abort_at, self.has_declined = 0, True
 
     def _revert_started(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        self.is_reverting, self.abort_at = True, 0
+        self.is_reverting, self.abort_at, self.told_to_revert = True, 0, False
         self.undo = list(event["undo"])
         self._undo_next(at)
 
@@ -313,7 +322,7 @@ class Passage:
         self._leave(at)
 
     def _lane_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        self.outcome, self.abort_at = event["outcome"], 0
+        self.outcome, self.abort_at, self.told_to_revert = event["outcome"], 0, False
 
 
 def _nothing(event: Plain, number: int, at: float, step: Plain | None) -> None:

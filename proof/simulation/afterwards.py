@@ -141,8 +141,8 @@ def tries_again(night: Night, led: Led) -> Iterator[Broken]:
         return
     if is_free and not _can_begin(night, led, made):
         # The last process may have died between its last record and letting go: then it is resumed, as everybody is told.
-        night.store.bury(led.name)
-        led.lead(night.born(led.part.clock_s), is_new=False)
+        led.let_go()
+        night.let_go(led)
         if not _can_begin(night, led, made):
             yield Broken(5, "the run has ended, and its services are still claimed")
     elif not is_free and _can_begin(night, led, made):

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Side, Side] = ("source", "target")
 _LIVES_MAX = 120
+_TRIES = 5
 _LOCKED_OUT_MAX = 12
+_LEASE_S = 15.0
 _DEAD_LEASE_S = 5.0  # how long is waited before a lease is tried again
 _UNFINISHED = (ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK)
 
@@ -129,6 +131,17 @@ class Led:
             night.clock.advance(_DEAD_LEASE_S)
             return self.ended(), None
 
+    def let_go(self) -> None:
+        """A run that has ended, whose last process died before it let go of its services, is resumed: that does it."""
+        for _ in range(_TRIES):
+            self.night.absence.until = 0.0
+            self.night.store.bury(self.name)
+            try:
+                self.lead(self.night.born(self.part.clock_s), is_new=False)
+                return
+            except (Killed, JournalUnavailable, LeaseHeld, LeaseLost):
+                self.night.clock.advance(_LEASE_S)
+
     def live_beside(self, process: Process) -> None:
         """Lead it for one life in the middle of another run; what is left is led on later."""
         try:
@@ -218,9 +231,7 @@ class Led:
     def _has_taken(self, process: Process, epoch: int) -> None:
         """Its lease is new. Whoever had it before has none any more, whatever its time, by a clock that is behind."""
         rivals = [one for led, one in self.night.living if led is self and one.epoch == epoch - 1]
-        self.judge.lead(
-            epoch, is_held=any(one.holds_lease and not one.is_dead for one in rivals if _is_near(one, process))
-        )
+        self.judge.lead(epoch, is_held=any(_still_has(one, process) for one in rivals))
         if process.clock.now() != self._led_by.now():
             self.night.effects[led_on(self._led_by.now(), process.clock.now())] += 1
         self._led_by = process.clock
@@ -332,7 +343,7 @@ class Led:
     def put(self, wish: Mapping[str, str]) -> None:
         """Somebody leaves a request."""
         wish = {**wish, "reason": self.night.said(wish.get("reason", ""))}
-        self.judge.hear(wish)
+        self.judge.hear(wish, is_led=any(led is self for led, _ in self.night.living))
         self.night.store.ask(self.name, wish)
 
     def answer(self, strike: Strike) -> None:
@@ -340,6 +351,8 @@ class Led:
         self.elsewhere.answer(strike.choice, self.open_gates(), self.put)
 
 
-def _is_near(one: Process, other: Process) -> bool:
-    """Do their clocks differ by less than a lease is worth? Else one of them is wrong, and epochs keep them apart."""
-    return abs(one.clock.offset - other.clock.offset) < 15.0
+def _still_has(one: Process, heir: Process) -> bool:
+    """Has a process its lease, by its own clock and by that of its heir? Where these differ by more than a lease is worth,
+    one of them is wrong, and epochs keep the two apart."""
+    is_near = abs(one.clock.offset - heir.clock.offset) < _LEASE_S
+    return is_near and not one.is_dead and one.holds_lease(one.clock.now()) and one.holds_lease(heir.clock.now())

@@ -127,6 +127,7 @@ class Night:
         for led in self.leds:
             if led.run is not None:
                 led.judge.lasting(self.look())
+        self.absence.until = 0.0
         if self.secret_forms and not self.first.is_lost:
             self._bugs += secrets_told(self.store, self.secret_forms)
         for led in self.leds:
@@ -198,11 +199,10 @@ class Night:
         )
 
     def let_go(self, led: Led) -> None:
-        """A run that ended, and whose last process died before it let go of its services, is resumed: that does it."""
+        """Runs that have ended, and still have services of this one, are resumed."""
         for other in self.leds:
             if other is not led and other.is_over and set(other.part.services) & set(led.part.services):
-                self.store.bury(other.name)
-                other.lead(self.born(other.part.clock_s), is_new=False)
+                other.let_go()
 
     def key_of(self, led: Led) -> str | None:
         """The caller's own name for what is asked with a run."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator import events as ev
 from orchestrator.loader import load_runbook
-from orchestrator.runbook import Check, Do, Runbook, Step, Undo
+from orchestrator.runbook import Do, Runbook, Step, Undo
 from proof.simulation.stage import Stage
 from proof.simulation.story import OwnCommand, Part
 
@@ -99,8 +99,7 @@ def plan_of(part: Part, stage: Stage, now: float, failed_over_at: float | None =
 
 def _with_own(steps: Runbook, own: OwnCommand) -> Runbook:
     """The runbook with a step of the operator's own."""
-    proof = Check(on="source", reading="replication", where={"enabled": True})
-    undo = Undo(do=Do(on="source", action="ensure", args={"command": "unpark"}), expect=(proof,))
+    undo = Undo(do=Do(on="source", action="ensure", args={"command": "unpark"}))
     step = Step(
         id="own-command",
         title="The operator's own command",

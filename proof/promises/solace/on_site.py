@@ -22,7 +22,7 @@ def relies(case: Case, lane: LaneFacts, site: str) -> bool:
     """Has this lane shut the doors of ``site``, and do its clients depend on that, until a restore has taken over?"""
     if case.runbook not in _FENCING or case.site("source") != site:
         return False
-    if lane.is_reverting or lane.outcome in _GIVEN_UP:
+    if lane.is_reverting or lane.is_turning or lane.outcome in _GIVEN_UP:
         return False
     fences = {
         name

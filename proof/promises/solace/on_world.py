@@ -104,7 +104,7 @@ def _gone_at(lane: LaneFacts) -> float | None:
 
 def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
     """Promise 17: reverted means that nothing of ours is left, the operator's own commands among it."""
-    if lane.outcome != "reverted":
+    if lane.outcome != "reverted" or lane.accepted("left-changed"):
         return
     for site, action, args, _ in service["effects"]:
         if action == "ensure" and args["command"] == "park":

@@ -80,7 +80,8 @@ class SolaceDraw:
         """A command that parks something at the source, before it gives up activity."""
         if kind not in _DEMOTING or chance.random() >= _OWN:
             return None
-        ends = chance.choices(_ENDS, k=chance.choice((0, 0, 1, 2)))
+        honest = [end for end in _ENDS if end.effect != "accepted" or end.after is not None]
+        ends = chance.choices(honest, k=chance.choice((0, 0, 1, 2)))
         return OwnCommand(before="demote", ends=tuple(ends), has_undo=chance.random() < 0.5)
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
