@@ -57,12 +57,22 @@ class LaneFacts:
     ordered: list[Plain] = field(default_factory=list)
     is_drained: bool = False
     has_gauge: bool = False
-    is_turning: bool = False  # it was decided that it rolls back, and it has not started to
+    is_turning: bool = False  # it is to roll back, by decision or abort, and has not started to
     is_reverting: bool = False
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def may_have_made(self, on: str, **args: str) -> bool:
+        """May a side have obeyed an action with these arguments, as far as is on record?"""
+        return any(
+            intent.event["on"] == on
+            and intent.event["args"] == args
+            and not intent.is_disproved
+            and intent.effect not in ("rejected", "not-sent")
+            for intent in self.intents.values()
+        )
 
     def accepted(self, *gates: str) -> bool:
         """Did somebody answer for it by name, with a reason?"""
@@ -84,13 +94,14 @@ class Hearing:
 
     ``said``: answers of people (service, gate, item, choice, by whom, and the reason that the question gave; None: any).
     ``words``: on the plan, while it is asked about; ``digest`` is the plan's. ``called_off``: how often each lane was.
-    ``has_left``: nobody is at the terminal any more.
+    ``could_hear``: the lanes that were under way when the first one was. ``has_left``: nobody is at the terminal any more.
     """
 
     said: set[tuple[str, str, str | None, str, str, str | None]] = field(default_factory=set)
     words: list[Plain] = field(default_factory=list)
     digest: str = ""
     called_off: dict[str, int] = field(default_factory=dict)
+    could_hear: set[str] | None = None
     has_left: bool = False
 
 
@@ -263,6 +274,14 @@ def _undone(lane: LaneFacts, event: Plain, number: int) -> None:
         lane.reversible.pop()
 
 
+def _abort_asked(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.is_turning = True
+
+
+def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.is_turning = False
+
+
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.outcome, lane.is_turning = event["outcome"], False
 
@@ -292,6 +311,8 @@ _TAKE = {
     "lane.escalated": _escalated,
     "revert.started": _reverting,
     "undo.done": _undone,
+    "abort.asked": _abort_asked,
+    "abort.declined": _abort_declined,
     "lane.ended": _lane_ended,
     "lane.resumed": _resumed,
 }

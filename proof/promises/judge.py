@@ -121,6 +121,8 @@ class Judge:
             return
         for rule in (judge_course, judge_reading, judge_waiting):
             self._find(*rule(case, lane, event, at))
+        if event["kind"] == "abort.asked" and case.hearing.could_hear is None:
+            case.hearing.could_hear = {name for name, one in case.passages.items() if one.outcome is None}
         step = case.steps.get(event.get("step") or lane.step)
         before, stands_on = None, lane.round
         if event["kind"] == "action.intended" and step is not None:

@@ -172,12 +172,11 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
 
 def judge_heard(case: Case) -> Iterator[Broken]:
     """Promise 12: who calls a run off is heard by every lane that can still hear it, once, and by no later beginning."""
-    heard = [lane.first_abort for lane in case.passages.values() if lane.first_abort]
     for name, lane in case.passages.items():
         asked = case.hearing.called_off.get(name, 0)
         if lane.aborts > asked:
             yield Broken(12, f"{name}: aborted {lane.aborts} times, and that was requested {asked} times")
-        if heard and not lane.aborts and case.ended_at.get(name, case.seq) > min(heard) and asked:
+        if asked and not lane.aborts and name in (case.hearing.could_hear or ()):
             yield Broken(12, f"{name}: the run was aborted, and this lane was not")
 
 

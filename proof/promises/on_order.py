@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.checks import fits_all
+from proof.promises.durations import seconds
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
+from proof.promises.on_reading import MAX_AGE_S
+from proof.promises.passage import NEAR_S
 from proof.promises.rules import Rules
 
 # A command that leaves later than this before the end of the lease could take effect after it.
@@ -20,6 +23,7 @@ def judge_order(
     yield from _powerless(order, epoch)
     yield from _by_the_skin(order)
     yield from _unrecorded(lane, order, intent)
+    yield from _stands_on_what_is_old(case, lane, order, intent)
     if (
         case.is_whole
         and rules.gives_up(case, lane, order, world)
@@ -94,6 +98,16 @@ def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterato
         yield Broken(4, f"{words(order)}, and no intent is on disk that says so")
     elif lane.outcome is not None:
         yield Broken(4, f"{words(order)}, after the lane had ended {lane.outcome}")
+
+
+def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
+    """Promise 15: what a command stands on is young when it leaves, however long it had to wait."""
+    tried = case.passages[lane.service].last if case.is_whole and "now" in order else None
+    if intent is None or tried is None or tried.number != intent.event["intent"] or tried.stands_on is None:
+        return
+    step = case.steps[intent.event["step"]]
+    if order["now"] - tried.stands_on.asked > seconds(step.get("max_age"), MAX_AGE_S) + NEAR_S:
+        yield Broken(15, f"{words(order)}, and what it stands on is too old by now")
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:

@@ -14,7 +14,7 @@ from proof.promises.passage import NEAR_S, Checks, Passage
 _ANSWERS = frozenset({"attest", "waive", "later", "accept"})
 _NO_CHANGE = frozenset({"rejected", "not-sent"})
 # Unless the step says so, what an action stands on was read within so many seconds before it.
-_MAX_AGE_S = 30.0
+MAX_AGE_S = 30.0
 
 
 def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
@@ -62,7 +62,7 @@ def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> I
     stands = lane.round.holds(require)
     if stands is not True and not (stands is None and lane.is_waived):
         yield Broken(15, f"{what}, and what it requires was read as {_word(stands)}")
-    age, allowed = at - lane.round.asked, seconds(step.get("max_age"), _MAX_AGE_S)
+    age, allowed = at - lane.round.asked, seconds(step.get("max_age"), MAX_AGE_S)
     if age > allowed + NEAR_S:
         yield Broken(15, f"{what}, on readings that are {_about(age)} old")
 

@@ -118,7 +118,6 @@ class Passage:
     told_to_revert: bool = False
     abort_at: int = 0
     aborts: int = 0
-    first_abort: int = 0
     has_declined: bool = False
     previous: Plain = field(default_factory=dict)
     must_resume: bool = False
@@ -303,7 +302,6 @@ class Passage:
         self.abort_at = number
         if event["by"] != "--fail-fast":
             self.aborts += 1
-            self.first_abort = self.first_abort or number
 
     def _abort_declined(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.abort_at, self.has_declined = 0, True

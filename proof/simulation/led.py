@@ -306,6 +306,7 @@ class Led:
             "args": dict(call.args),
             "epoch": process.epoch,
             "moment": seen["moment"],
+            "now": self.night.clock.now(),
             "lease_left": process.lease_left,
             "is_over": process.is_over,
             "is_away": self.night.clock.now() < self.night.absence.until,

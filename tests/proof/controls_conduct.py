@@ -60,6 +60,17 @@ def _acts_on_what_is_old(harm: bool) -> Whole:
     return run
 
 
+@CONDUCT(15, "and what it stands on is too old by now")
+def _leaves_on_what_is_old(harm: bool) -> Whole:
+    """It had to wait."""
+    run = _acting()
+    run.shows(serving=True)
+    order = run.intend("turn")
+    run.wait(40.0 if harm else 29.0)
+    run.send(order, now=run.now)
+    return run
+
+
 @CONDUCT(15, "health of ny is dated when it was not asked")
 def _dated_wrongly(harm: bool) -> Whole:
     run = _acting()

@@ -211,7 +211,7 @@ class Whole(History):
     def leads(self, *, attended: bool = False) -> None:
         """A process takes the run; a person is there to be asked, or is not."""
         self._leaders += 1
-        self.tell("run.started", lane=None, **{"attended": attended, "epoch_of_it": self._leaders})
+        self.tell("run.started", lane=None, attended=attended, epoch_of_it=self._leaders)
 
     def started(self, name: str = "move", *, attended: bool = False, service: str = SERVICE) -> None:
         """A process leads the run, the lane has started, and so has this step."""

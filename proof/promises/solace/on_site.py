@@ -19,10 +19,12 @@ def is_closing(action: str, args: Plain) -> bool:
 
 
 def relies(case: Case, lane: LaneFacts, site: str) -> bool:
-    """Has this lane shut the doors of ``site``, and do its clients depend on that, until a restore has taken over?"""
+    """Has this lane shut the doors of ``site``, and do its clients depend on that, until a restore has taken over? One that
+    rolls back does not, unless its target may be active already."""
     if case.runbook not in _FENCING or case.site("source") != site:
         return False
-    if lane.is_reverting or lane.is_turning or lane.outcome in _GIVEN_UP:
+    is_leaving = lane.is_reverting or lane.is_turning or lane.outcome in _GIVEN_UP
+    if is_leaving and not lane.may_have_made("target", role="active"):
         return False
     fences = {
         name

@@ -16,10 +16,12 @@ from adapters.mock.adapter import MockAdapter
 from orchestrator import events as ev
 from orchestrator.contract import Call, Effect, Setting
 from orchestrator.decide.act import Task, _proven
+from orchestrator.decide.gates import _to_undo
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check
 from proof.simulation.journal import SECRETS
+from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
@@ -63,30 +65,6 @@ def _unsettled(task: Task) -> Task:
 
 def _blind_retry(had_no_effect: Any) -> Any:
     return lambda task, last: last.effect is Effect.DOUBTFUL or had_no_effect(task, last)
-
-
-def _reversed_undo(turn_back: Any) -> Any:
-    def turn_around(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": started.undo[::-1]}),)
-
-    return turn_around
-
-
-def _nothing_undone(turn_back: Any) -> Any:
-    def turn_and_leave(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": ()}),)
-
-    return turn_and_leave
-
-
-def _present_step_forgotten(turn_back: Any) -> Any:
-    def turn_too_soon(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": lane.undo}),)
-
-    return turn_too_soon
 
 
 def _keeps_readings(enter: Any) -> Any:
@@ -167,17 +145,17 @@ ACTING = (
     Mutant(
         "undo-reversed",
         "what was done first is taken back first",
-        ((orchestrator.decide.gates, "turn_back", _reversed_undo),),
+        (edit(_to_undo, ("return undo, left", "return undo[::-1], left")),),
     ),
     Mutant(
         "undo-nothing",
         "a lane that turns back leaves everything as it is",
-        ((orchestrator.decide.gates, "turn_back", _nothing_undone),),
+        (edit(_to_undo, ("return undo, left", "return (), ()")),),
     ),
     Mutant(
         "undo-too-little",
         "the step that a lane turns back in is not taken back",
-        ((orchestrator.decide.gates, "turn_back", _present_step_forgotten),),
+        (edit(_to_undo, ("if any(intent.may_have_obeyed and", "if False and any(intent.may_have_obeyed and")),),
     ),
     Mutant(
         "refused-though-changed",

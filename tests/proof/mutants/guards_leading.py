@@ -9,8 +9,12 @@ import sqlalchemy as sa
 import orchestrator.statements as sql
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.amps.adapter import MockAmpsAdapter
+from orchestrator.decide.act import _start
+from orchestrator.decide.claims import claims_of
+from orchestrator.decide.gates import roll_back
 from orchestrator.engine import Engine
 from orchestrator.lease import Lease, create_run, take
+from orchestrator.sites import Sites
 from orchestrator.tables import RUNS
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
@@ -92,7 +96,7 @@ LEASE = (
     Mutant(
         "lease-never-renewed",
         "a lease runs out while its process works",
-        (edit(Engine._round, ("if self._clock.now() >= self._lease.renew_at:", "if False:")),),
+        (edit(Engine._keep_lease, ("if now >= self._lease.renew_at:", "if False:")),),
     ),
     Mutant(
         "lease-of-another-released",
@@ -150,5 +154,64 @@ CLAIMS = (
         "claims-not-made",
         "a run begins without claiming its services",
         (edit(create_run, ("_claim(commit, run, keys, now)", "pass")),),
+    ),
+)
+
+SITE = (
+    Mutant(
+        "site-not-claimed",
+        "what belongs to a whole site is changed without a claim",
+        (edit(claims_of, ("if missing is None:", "if True:")),),
+        "solace",
+    ),
+    Mutant(
+        "site-claims-always-granted",
+        "a claim on a site is granted whoever relies on it",
+        (edit(Sites.claim, ("granted=not others,", "granted=True,")),),
+        "solace",
+    ),
+    Mutant(
+        "other-runs-do-not-rely",
+        "a door is opened though a service of another run relies on it",
+        (
+            edit(
+                Sites._is_in_the_way, ("not self._gives_up(row)", "not self._gives_up(row) and row.run == self._run")
+            ),
+        ),
+        "solace",
+    ),
+    Mutant(
+        "lanes-of-the-run-do-not-rely",
+        "a door is opened though another lane of the run relies on it",
+        (
+            edit(
+                Sites._is_in_the_way, ("not self._gives_up(row)", "not self._gives_up(row) and row.run != self._run")
+            ),
+        ),
+        "solace",
+    ),
+    Mutant(
+        "door-found-shut-is-ours",
+        "a run that found a door shut owes its undo",
+        (edit(_start, ("if is_hold and judge(plan, lane, task.expect).holds:", "if False:")),),
+        "solace",
+    ),
+    Mutant(
+        "rolled-back-behind-others",
+        "a lane that others rely on rolls back all the same",
+        (edit(roll_back, ("if obstacle is not None:", "if False:")),),
+        "solace",
+    ),
+    Mutant(
+        "claims-end-with-the-run",
+        "a service that has failed over relies on nothing once its run is over",
+        (edit(Sites.finish, ("if lane.outcome in (ev.Outcome.REFUSED, ev.Outcome.REVERTED):", "if lane.outcome:")),),
+        "solace",
+    ),
+    Mutant(
+        "not-claimed-again",
+        "at the point of no return nobody asks whether the door is still ours",
+        (edit(claims_of, ("if step.point_of_no_return and not undo:", "if False:")),),
+        "solace",
     ),
 )

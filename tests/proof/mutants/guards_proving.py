@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from orchestrator.decide import _to_be_proven
-from orchestrator.decide.act import _is_partly_done, _prove, _proven, act, attempts_left, backoff
+from orchestrator.decide import _in_step, _to_be_proven
+from orchestrator.decide.act import (
+    _is_partly_done,
+    _passed,
+    _prove,
+    _reconfirmed,
+    _required,
+    _start,
+    attempts_left,
+    backoff,
+)
+from orchestrator.decide.foresee import foreseen, unanswered
 from orchestrator.decide.gates import (
     _failure_gate,
-    _halt,
     _may_have_changed,
     _perhaps_past,
+    _to_undo,
     after_failure,
     on_abort,
     opened,
     revert,
-    turn_back,
+    stopped,
 )
-from orchestrator.decide.judge import fresh, judge
+from orchestrator.decide.judge import fresh, judge, outdated
+from orchestrator.engine import Engine
+from orchestrator.fleet import _Dated
 from orchestrator.lane import Intent
 from orchestrator.lane_fold import (
     _action_ended,
@@ -28,6 +40,58 @@ from orchestrator.lane_fold import (
 )
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
+
+AGE = (
+    Mutant(
+        "old-readings-decide",
+        "an action is intended on readings of any age",
+        (edit(outdated, ("if age <= step.max_age:", "if True:")),),
+    ),
+    Mutant(
+        "old-readings-permit",
+        "a command that had to wait leaves on readings of any age",
+        (edit(_Dated.check, ("if late > 0:", "if False:")),),
+    ),
+    Mutant(
+        "sleep-not-noticed",
+        "a process that slept through its lease decides on what it had read before",
+        (edit(Engine._keep_lease, ("return had_run_out", "return False")),),
+    ),
+    Mutant(
+        "proven-once-is-enough",
+        "at the point of no return what the waits have proven is not read again",
+        (edit(_in_step, ('() if lane.status == "escalating" else step.reconfirm', "()")),),
+    ),
+    Mutant(
+        "unknown-is-proven",
+        "at the point of no return what cannot be read counts as proven still",
+        (edit(_reconfirmed, ("if not verdict.holds:", "if verdict.holds is False:")),),
+    ),
+    Mutant(
+        "proof-ignored",
+        "at the point of no return what does not hold any more is passed over",
+        (edit(_reconfirmed, ("if not verdict.holds:", "if False:")),),
+    ),
+)
+
+FORESIGHT = (
+    Mutant(
+        "question-not-foreseen",
+        "unattended, a lane starts though a question on its way has no answer",
+        (edit(unanswered, ("if has_changed and step.ask is not None", "if False and step.ask is not None")),),
+    ),
+    Mutant(
+        "items-not-foreseen",
+        "unattended, activity is given up though transactions that are listed wait for a decision",
+        (edit(foreseen, ('return "refuses", (', 'return "asks", (')),),
+        "solace",
+    ),
+    Mutant(
+        "left-is-reverted",
+        "a lane whose changes have no undo ends as reverted",
+        (edit(revert, ("if not lane.undo and lane.left:", "if False:")),),
+    ),
+)
 
 FRESHNESS = (
     Mutant(
@@ -49,17 +113,17 @@ FRESHNESS = (
     Mutant(
         "precondition-read-once",
         "another attempt does not read its preconditions again",
-        (edit(act, ("    if task.require:\n", "    if task.require and lane.stage is not Stage.PROVE:\n")),),
+        (edit(_start, ("    if stands_on:\n", "    if stands_on and lane.stage is not Stage.PROVE:\n")),),
     ),
     Mutant(
         "unknown-precondition-passes",
         "an action is sent though what it stands on is unknown",
-        (edit(act, ("if verdict.holds is None and not lane.waived:", "if False:")),),
+        (edit(_required, ("if verdict.holds is None and not lane.waived:", "if False:")),),
     ),
     Mutant(
         "false-precondition-passes",
         "an action is sent though what it stands on was read as false",
-        (edit(act, ("if verdict.holds is False:", "if False:")),),
+        (edit(_required, ("    if verdict.holds is False:\n", "    if False:\n")),),
     ),
     Mutant(
         "first-check-decides",
@@ -145,12 +209,12 @@ ATTEMPTS = (
     Mutant(
         "attempts-without-end",
         "an action that never has an effect is tried for ever",
-        (edit(attempts_left, ("len(counted) < task.limits.attempts", "True")),),
+        (edit(attempts_left, ("len(tried) - withheld < task.limits.attempts", "True")),),
     ),
     Mutant(
         "one-attempt-more",
         "an action is tried once more often than the runbook allows",
-        (edit(attempts_left, ("len(counted) < task.limits.attempts", "len(counted) <= task.limits.attempts")),),
+        (edit(attempts_left, ("withheld < task.limits.attempts", "withheld <= task.limits.attempts")),),
     ),
     Mutant(
         "resume-forgives-attempts",
@@ -178,7 +242,7 @@ NO_RETURN = (
         "the point of no return is passed without a word",
         (
             edit(_prove, ("if task.limits.point_of_no_return and", "if False and")),
-            edit(_proven, ("if task.limits.point_of_no_return and", "if False and")),
+            edit(_passed, ("if task.limits.point_of_no_return and", "if False and")),
         ),
     ),
     Mutant(
@@ -212,7 +276,10 @@ NO_RETURN = (
                     "may_waive = True",
                 ),
             ),
-            edit(act, ("if verdict.holds is False:", "if verdict.holds is False and not lane.waived:")),
+            edit(
+                _required,
+                ("    if verdict.holds is False:\n", "    if verdict.holds is False and not lane.waived:\n"),
+            ),
         ),
     ),
 )
@@ -231,7 +298,7 @@ UNDO = (
     Mutant(
         "doubtful-step-left",
         "a lane that turns back leaves the step whose action is in doubt",
-        (edit(turn_back, ("any(intent.may_have_obeyed for", "any(intent.effect == 'accepted' for")),),
+        (edit(_to_undo, ("any(intent.may_have_obeyed and", "any(intent.effect == 'accepted' and")),),
     ),
     Mutant(
         "last-undo-left",
@@ -252,7 +319,7 @@ UNDO = (
     Mutant(
         "stuck-is-needs-operator",
         "a lane whose undo failed ends as if it could go on",
-        (edit(_halt, ("ev.Outcome.STUCK if lane.status", "ev.Outcome.REVERTED if lane.status")),),
+        (edit(stopped, ("ev.Outcome.STUCK if lane.status", "ev.Outcome.REVERTED if lane.status")),),
     ),
     Mutant(
         "undo-forgotten-after-a-step",
@@ -266,8 +333,8 @@ UNDO = (
             edit(
                 _step_done,
                 (
-                    "lane.changed or event.reversible or any(intent.may_have_obeyed for intent in lane.intents)",
-                    "False",
+                    "changed=lane.changed or event.reversible or has_changed",
+                    "changed=False",
                 ),
             ),
         ),
@@ -294,17 +361,27 @@ RESUME = (
     Mutant(
         "condition-survives-a-resume",
         "whether a step applies is not read again after a resume",
-        (edit(_lane_resumed, ("condition_met=False", "condition_met=lane.condition_met")),),
+        (
+            edit(
+                _lane_resumed,
+                ("**{**_NEW_ATTEMPT, **kept}", '**{**_NEW_ATTEMPT, **kept, "condition_met": lane.condition_met}'),
+            ),
+        ),
     ),
     Mutant(
         "hold-survives-a-resume",
         "the time a goal has held goes on while nobody reads it",
-        (edit(_lane_resumed, ("goal_since=None", "goal_since=lane.goal_since")),),
+        (
+            edit(
+                _lane_resumed,
+                ("**{**_NEW_ATTEMPT, **kept}", '**{**_NEW_ATTEMPT, **kept, "goal_since": lane.goal_since}'),
+            ),
+        ),
     ),
     Mutant(
         "gauge-survives-a-resume",
         "what was queued before a resume counts as what is at risk",
-        (edit(_lane_resumed, ("gauge=(),", "gauge=lane.gauge,")),),
+        (edit(_lane_resumed, ("**{**_NEW_ATTEMPT, **kept}", '**{**_NEW_ATTEMPT, **kept, "gauge": lane.gauge}')),),
     ),
     Mutant(
         "failed-stays-failed",
@@ -314,6 +391,6 @@ RESUME = (
     Mutant(
         "condition-survives-a-retry",
         "whether a step applies is not read again before another try",
-        (edit(_step_retried, ("condition_met=False", "condition_met=lane.condition_met")),),
+        (edit(_step_retried, ("**_NEW_ATTEMPT", '**{**_NEW_ATTEMPT, "condition_met": lane.condition_met}')),),
     ),
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from orchestrator.decide.gates import answer, follow
-from orchestrator.decide.items import _act_on_items, _concerns, _decide_items, _stand, each
+from orchestrator.decide.items import _act_on_items, _concerns, _decide_items, _stand, each, listed
 from orchestrator.decide.judge import patience
 from orchestrator.decide.wait import (
     _answer,
     _at_risk,
-    _guard_broken,
     _is_over,
     _not_yet,
     _on_stall,
     _reached,
+    guard_broken,
     only_if,
     require,
     wait,
@@ -58,12 +58,12 @@ DRAIN = (
     Mutant(
         "grace-ignored",
         "a guard that breaks for a moment is a question at once",
-        (edit(_guard_broken, ("<= rule.grace", "< 0")),),
+        (edit(guard_broken, ("<= rule.grace", "< 0")),),
     ),
     Mutant(
         "grace-without-end",
         "a guard that stays broken is never a question",
-        (edit(_guard_broken, ("lane.seen_at - lane.guard_broke_at <= rule.grace", "True")),),
+        (edit(guard_broken, ("lane.seen_at - lane.guard_broke_at <= rule.grace", "True")),),
     ),
     Mutant(
         "stall-not-noticed",
@@ -244,7 +244,7 @@ ITEMS = (
     Mutant(
         "unclear-items-passed-over",
         "transactions whose state is not told are passed over",
-        (edit(each, ("    if unclear:\n", "    if False:\n")),),
+        (edit(listed, ("if unclear is not None:", "if False:")),),
         "solace",
     ),
     Mutant(
