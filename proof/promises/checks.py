@@ -110,8 +110,9 @@ def _downgraded(links: Plain) -> bool | None:
 
 
 def _owned(queues: Plain) -> int | None:
-    told = [None] if queues["items"] is None else [one["owned"] for one in queues["items"]]
-    return None if None in told else sum(map(int, told))
+    if queues["items"] is None or any(one["owned"] is None for one in queues["items"]):
+        return None
+    return sum(int(one["owned"]) for one in queues["items"])
 
 
 def _drained(queue: Plain) -> bool | None:

@@ -94,7 +94,7 @@ class Hearing:
 
     ``said``: answers of people (service, gate, item, choice, by whom, and the reason that the question gave; None: any).
     ``words``: on the plan, while it is asked about; ``digest`` is the plan's. ``called_off``: how often each lane was.
-    ``could_hear``: the lanes that were under way when the first one was. ``has_left``: nobody is at the terminal any more.
+    ``could_hear``: the lanes that were under way when the first one was. ``has_left``: the terminal is gone.
     """
 
     said: set[tuple[str, str, str | None, str, str, str | None]] = field(default_factory=set)

@@ -23,7 +23,7 @@ class Judge:
     """What was found is in ``broken``, in the order it was found; each sentence once."""
 
     def __init__(self, plan: Plain, world: Plain | None = None, *, is_whole: bool = False) -> None:
-        """``is_whole``: it will hear every record with its moments, every question of a device, and every word of people."""
+        """``is_whole``: it hears every record with its moments, every question to a device, and every word of people."""
         self.case = Case.of(plan, world, is_whole=is_whole)
         self.broken: list[Broken] = []
         self._epoch = 1
@@ -48,9 +48,9 @@ class Judge:
         self.case.asked.note(on, reading, moment, self.case.seq)
 
     def hear(self, request: Plain, *, is_led: bool = True) -> None:
-        """Somebody says something to the run, from another terminal: aborts it, answers, approves. ``is_led``: a process is
-        there to hear it. What comes once the run is over and nobody leads it, comes too late, and must not surprise whoever
-        resumes it."""
+        """A word to the run from another terminal: an abort, an answer, an approval. ``is_led``: a process can hear
+        it. A word that comes once the run is over and no process leads it comes too late, and must not surprise whoever
+        resumes the run."""
         hearing = self.case.hearing
         match request["kind"]:
             case "abort" if is_led or self.case.outcome is None:

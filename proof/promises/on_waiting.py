@@ -52,11 +52,14 @@ def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken
     guard, stall = step["when_guard_breaks"], step["when_stalled"]
     if lane.round is None:
         return
+    asked = lane.round.asked
     if guard is not None and guard["gate"] == event["gate"]:
-        if lane.broke_at is None or lane.round.asked - lane.broke_at <= seconds(guard["grace"]) - NEAR_S:
+        is_early = lane.broke_at is None or asked - lane.broke_at <= seconds(guard["grace"]) - NEAR_S
+        if is_early:
             yield Broken(3, f"{what}, and the guard was not broken for longer than {guard['grace']}")
     elif stall is not None and stall["gate"] == event["gate"]:
-        if lane.round.asked - lane.low_at <= seconds(stall["after"]) - NEAR_S:
+        is_early = asked - lane.low_at <= seconds(stall["after"]) - NEAR_S
+        if is_early:
             yield Broken(3, f"{what}, and it fell within the last {stall['after']}")
 
 
@@ -131,6 +134,6 @@ def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[
         grace = seconds(waits.get("grace") or waits.get("after"))
         yield "wait_at_most", lane.waiting_since + seconds(waits["wait_at_most"]) + grace
     last = lane.last
-    if step["do"] and last is not None and last.item is None and last.effect == "accepted":
-        if seen.holds(task_of(step, undo=last.undo)["expect"]) is False:
-            yield "within", lane.began_at + seconds(step["within"])
+    is_obeyed = bool(step["do"]) and last is not None and last.item is None and last.effect == "accepted"
+    if last is not None and is_obeyed and seen.holds(task_of(step, undo=last.undo)["expect"]) is False:
+        yield "within", lane.began_at + seconds(step["within"])

@@ -88,7 +88,8 @@ class Tried:
 class Passage:
     """``round``: the newest one that was asked since the lane moved last; ``began``: the record of that move.
 
-    ``goal_since``: the first of the unbroken row of rounds in which the goal held. ``low``: the lowest the gauge was, and ``low_at`` when it last fell; ``gauge``: as it was read last.
+    ``goal_since``: the first of the unbroken row of rounds in which the goal held. ``low``: the lowest the gauge was,
+    and ``low_at`` when it last fell; ``gauge``: as it was read last.
     ``broke_at``: when the guard was said to be broken. ``overdue``: how many rounds were asked after their time.
     """
 

@@ -353,7 +353,7 @@ class Led:
 
 
 def _still_has(one: Process, heir: Process) -> bool:
-    """Has a process its lease, by its own clock and by that of its heir? Where these differ by more than a lease is worth,
+    """Has a process its lease, by its own clock and by that of its heir? Where they differ by more than a lease is worth,
     one of them is wrong, and epochs keep the two apart."""
     is_near = abs(one.clock.offset - heir.clock.offset) < _LEASE_S
     return is_near and not one.is_dead and one.holds_lease(one.clock.now()) and one.holds_lease(heir.clock.now())

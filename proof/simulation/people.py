@@ -59,7 +59,7 @@ class NightDesk:
 
 
 class Approvers:
-    """Those who have to agree to a plan; each says what was drawn once its time has come, while the plan is asked about."""
+    """Those who have to agree to a plan; each says what was drawn once its time has come, while the plan waits."""
 
     def __init__(self, sought: Sought | None, begun_at: float, effects: Counter[str]) -> None:
         words = () if sought is None else sought.words

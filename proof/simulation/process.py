@@ -59,7 +59,7 @@ class Onlooker(Protocol):
 
 
 class Process:
-    """Who it is: ``number`` in order of birth, and its lease. ``lives``: instants until it dies. ``is_threaded``: its sites
+    """Who it is: ``number`` in order of start, its lease. ``lives``: instants until it dies. ``is_threaded``: its sites
     are spoken to at the same time. ``is_dead``: nothing of it goes on; ``is_over``: its engine has ended."""
 
     def __init__(

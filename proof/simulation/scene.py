@@ -34,8 +34,8 @@ class FamilyDraw(Protocol):
     policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``lags``: by how many
     seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
     for what may take a day. ``naps``: for how long a machine or a device may be away, beyond seconds. ``clocks``: by how
-    much another machine's clock may be off. ``slow_readings``: that a device may take its time for. ``waits``: may waiting
-    be decided beforehand?
+    much another machine's clock may be off. ``slow_readings``: that a device may take its time for. ``waits``: can an
+    answer beforehand be to wait?
     """
 
     weights: Mapping[Kind, int]

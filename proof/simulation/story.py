@@ -79,7 +79,7 @@ class Strike(_Strict):
     - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere;
       if there is none, the next one that somebody at the desk is asked.
     - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
-    - ``signal``: somebody interrupts the process, which stops at the next safe point; the next one comes ``seconds`` later.
+    - ``signal``: an interrupt; the process stops at the next safe point, and the next one starts ``seconds`` later.
     - ``journal away``: for ``seconds`` the journal answers nobody.
     - ``journal replaced``: the journal's file is gone, and an empty one is in its place.
     - ``beside``: the next of the story's further runs begins, or goes on, right now, and dies after ``lives`` instants.
@@ -138,8 +138,8 @@ class FenceCommand(_Strict):
 
 
 class OwnCommand(_Strict):
-    """A step of the operator's own, right before the one called ``before``: a command that may be run twice, whose own end
-    is its proof. How its first runs end, and has it a command that takes it back?"""
+    """A step of the operator's own, right before the one called ``before``: a command that can run twice, whose own end
+    is its proof. How its first runs end, and does it have a command that takes it back?"""
 
     before: str
     ends: tuple[CommandEnd, ...] = ()
@@ -147,7 +147,7 @@ class OwnCommand(_Strict):
 
 
 class Slow(_Strict):
-    """So many calls of a site, after the first ``skip``, take ``seconds``; ``after``: the device looked, or obeyed, first.
+    """Some calls of a site, after the first ``skip``, take ``seconds``; ``after``: the device looked, or obeyed, first.
     ``reading``: only calls for that reading; empty: any call."""
 
     site: str
@@ -245,9 +245,9 @@ class Further(Part):
 class Story(Part):
     """One simulated night.
 
-    ``prelude`` are faults that happen in the ``wait`` seconds before the run begins, ``faults`` begin with it. ``on_disk``:
-    the journal is a real file. ``rehearsed``: a dry run goes before. ``secret``: what people say has this in it. ``keyed``:
-    the run has a key of the caller's own. ``further``: runs besides the first.
+    ``prelude``: faults in the ``wait`` seconds before the run starts; ``faults`` start with it. ``on_disk``: the journal
+    is a real file. ``rehearsed``: a dry run goes before. ``secret``: what people say has this in it.
+    ``keyed``: the run has a key of the caller's own. ``further``: runs besides the first.
     """
 
     seed: int

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # They may have to wait, for a question or for a write, and are counted where they happen.
 _WAITING = frozenset({"answer", "torn", "disk full", "journal replaced", "beside"})
+_OF_ITS_PROCESS = frozenset({"kill", "torn", "pause", "race", "signal", "disk full"})
 
 
 class Striking:
@@ -53,6 +54,14 @@ class Striking:
         if strike.kind not in _WAITING:
             night.hit[strike.kind] += 1
         night.meanwhile(strike.meanwhile)
+        if strike.kind in _OF_ITS_PROCESS:
+            self._strike_process(led, process, strike, place)
+        else:
+            self._strike_run(led, strike)
+
+    def _strike_process(self, led: Led, process: Process, strike: Strike, place: str) -> None:
+        """What happens to the process that is at this instant."""
+        night = self._night
         match strike.kind:
             case "kill":
                 self._kill(process, strike, place)
@@ -66,11 +75,21 @@ class Striking:
             case "race":
                 self._another(led, process, strike)
                 self._second_run(led, process)
-            case "step":
-                night.clock.advance(strike.seconds)
             case "signal" if process.engine is not None:
                 night.last, led.signalled = strike, True
                 process.engine.pause("interrupted")
+            case "disk full" if process.journal is not None:
+                night.last = strike
+                process.journal.fill_disk()
+            case _:
+                return  # the process has no engine or no journal yet
+
+    def _strike_run(self, led: Led, strike: Strike) -> None:
+        """What happens to the run, to its journal, and to the world, whichever process is at this instant."""
+        night = self._night
+        match strike.kind:
+            case "step":
+                night.clock.advance(strike.seconds)
             case "journal away":
                 night.absence.until = night.clock.now() + strike.seconds
             case "journal replaced":
@@ -83,11 +102,8 @@ class Striking:
                 led.late_words += 1
             case "answer":
                 led.answer(strike)
-            case "disk full" if process.journal is not None:
-                night.last = strike
-                process.journal.fill_disk()
             case _:
-                return  # nothing, or nothing besides what happens in the world
+                return  # nothing besides what happens in the world
 
     def _die(self, process: Process, place: str) -> None:
         process.is_dead = True

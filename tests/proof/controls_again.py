@@ -171,7 +171,7 @@ def _opened_unread(harm: bool) -> Whole:
     run.started("open", attended=True)
     link = {"name": "mate", "connected": True, "behind_s": 0, "calm_s": 9.0}
     closed = {"items": [{"enabled": False, "replication": False}]}
-    said = {
+    said: dict[str, dict[str, Any]] = {
         "links": {"mate": "mate", "interval_s": 1.0, "items": [link]},
         "clients": {"count": 0},
         "transports": closed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.proof.histories import SERVICE, TURN, Controls, Whole, check, step
 
 CONDUCT = Controls("common")
@@ -10,7 +12,7 @@ _DONE = check(on="target", serving=True)
 _UNDO = {"require": [check(spool_active=True)], "do": TURN, "expect": [check(serving=False)]}
 
 
-def _acting(**more: object) -> Whole:
+def _acting(**more: Any) -> Whole:
     """An action that requires a reading, and is proven by one of the target."""
     run = Whole(step(require=[_READY], do=TURN, expect=[_DONE], **more))
     run.started()
@@ -213,7 +215,7 @@ def _left_out(harm: bool) -> Whole:
     return run
 
 
-def _doubtful(effect: str = "doubtful", **more: object) -> Whole:
+def _doubtful(effect: str = "doubtful", **more: Any) -> Whole:
     run = Whole(step(do=TURN, expect=[_READY], **more))
     run.started()
     run.tries(effect)
@@ -275,7 +277,7 @@ def _waived_though_known(harm: bool) -> Whole:
 # Waits
 
 
-def _waiting(**more: object) -> Whole:
+def _waiting(**more: Any) -> Whole:
     run = Whole(step("wait", until=[_READY], **more))
     run.started("wait")
     run.tell("step.ready", step="wait")
@@ -374,7 +376,7 @@ def _another_number(harm: bool) -> Whole:
     run = _draining(9.0)
     run.wait(130.0)
     run.shows(9.0, serving=False)
-    more = {"choices": ["wait"], "unattended": "wait", "at_risk": 7 if harm else 9}
+    more: dict[str, Any] = {"choices": ["wait"], "unattended": "wait", "at_risk": 7 if harm else 9}
     run.tell("gate.opened", gate="stalled", step="wait", **more)
     return run
 

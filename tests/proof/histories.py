@@ -115,7 +115,7 @@ class History:
     ) -> dict[str, Any]:
         """An intent is on disk; the order that carries it out."""
         self._intents += 1
-        more = {"step": step, "on": on, "action": action, "args": args, "undo": undo, "item": None}
+        more: dict[str, Any] = {"step": step, "on": on, "action": action, "args": args, "undo": undo, "item": None}
         self.tell("action.intended", intent=self._intents, **more)
         return {"service": SERVICE, "on": on, "site": _SITES[on], "action": action, "args": args, "epoch": 1}
 

@@ -19,7 +19,7 @@ def is_closing(action: str, args: Plain) -> bool:
 
 
 def relies(case: Case, lane: LaneFacts, site: str) -> bool:
-    """Has this lane shut the doors of ``site``, and do its clients depend on that, until a restore has taken over? One that
+    """Has this lane shut the doors of ``site``, and do clients depend on that, until a restore has taken over? One that
     rolls back does not, unless its target may be active already."""
     if case.runbook not in _FENCING or case.site("source") != site:
         return False

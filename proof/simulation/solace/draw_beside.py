@@ -1,4 +1,4 @@
-"""Draws what is beside a run of message VPNs: what people do at the devices by hand, and other runs over the same sites."""
+"""Draws what is beside a run of message VPNs: what operators do by hand, and other runs over the same sites."""
 
 from __future__ import annotations
 

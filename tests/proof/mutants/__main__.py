@@ -1,4 +1,4 @@
-"""``python -m tests.proof.mutants FILE [--enough N] [--jobs N] [--only NAME …]``: hunts mutants, and writes what caught each.
+"""``python -m tests.proof.mutants FILE [--enough N] [--jobs N] [--only NAME …]``: hunts mutants; writes what caught each.
 
 FILE is JSON: for each mutant the first seed that catches it, and how many do of how many that were played. Those that
 are not hunted keep what stands there.
