@@ -150,6 +150,10 @@ class Commanding(Generic[P, E]):
         for what, after, is_course in self._family.drifts(pair.pair, asked, looks):
             yield what, pair._replace(pair=after), is_course
 
+    def claims(self, pair: Commanded[P], side: int, wish: str) -> tuple[bool, bool, Commanded[P]]:
+        granted, is_waiting, inner = self._family.claims(pair.pair, side, wish)
+        return granted, is_waiting, pair._replace(pair=inner)
+
     def forbids(self, evidence: E, change: Change, *, undo: bool) -> list[str]:
         return self._family.forbids(evidence, self._as.get(change, change), undo=undo)
 

@@ -168,6 +168,11 @@ class Family(Protocol[P, E]):
         sides; ``looks``: the fields that matter in this step. What could not show may wait until it can."""
         ...
 
+    def claims(self, pair: P, side: int, wish: str) -> tuple[bool, bool, P]:
+        """The journal's answer to a claim on what a whole site has: is it granted, is whoever is in the way another
+        lane that is still under way, and the pair from then on."""
+        ...
+
     # --- its promises -------------------------------------------------------------------------------------------------
 
     def forbids(self, evidence: E, change: Change, *, undo: bool) -> list[str]:

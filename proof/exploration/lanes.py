@@ -16,7 +16,6 @@ from typing import Generic, NamedTuple, Protocol
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import ClaimSite, Next, Observe
-from orchestrator.readings import SiteClaims
 from orchestrator.runbook import Answer, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
 from proof.exploration.family import E, Family, Live, P
@@ -53,7 +52,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing(Generic[P, E]):
-    """A canonical lane and what it waits for. ``request``: a round of readings it has asked for.
+    """A canonical lane and what it waits for. ``request``: a round of readings, or a claim, that it has asked for.
 
     ``can_wait``: something happens after a while, so that time may pass. ``deadlines``: ages that matter, ascending.
     ``settle``: after so many seconds an effect cannot come any more. ``looks``: the fields its step looks at.
@@ -61,7 +60,7 @@ class Standing(Generic[P, E]):
     """
 
     lane: Lane
-    request: Observe | None
+    request: Observe | ClaimSite | None
     can_wait: bool
     deadlines: tuple[float, ...]
     settle: float
@@ -109,7 +108,7 @@ class Lanes(Generic[P, E]):
         """The round it asked for was answered."""
         standing = self.standings[number]
         assert standing.request is not None  # only a lane that asked is answered
-        gauge = _gauge(standing.request, seen)
+        gauge = _gauge(standing.request, seen) if isinstance(standing.request, Observe) else None
         # What it holds is checked already; a walk makes very many of these.
         event = ev.Observed.model_construct(mark=standing.lane.mark, seen=seen, gauge=gauge)
         return self._fold(standing.lane, [event])
@@ -163,16 +162,15 @@ class Lanes(Generic[P, E]):
         """Decide until the lane waits for something, as ``Engine._advance`` does."""
         for _ in range(_DECISIONS_MAX):
             move = self._decide(self._plan, lane, now, attended=attended)
-            claim = next((one for one in move.requests if isinstance(one, ClaimSite)), None)
-            if not move.events and claim is None:
+            if not move.events:
                 return Turn(self._number(lane, move, now), tuple(events))
-            for event in (*move.events, *(() if claim is None else (_granted(claim, now),))):
+            for event in move.events:
                 lane = fold_lane(lane, event, now)
                 events.append(event)
         return Turn(-1, tuple(events), "decisions go in a circle")
 
     def _number(self, lane: Lane, move: Next, now: float) -> int:
-        request = next((one for one in move.requests if isinstance(one, Observe)), None)
+        request = next((one for one in move.requests if isinstance(one, Observe | ClaimSite)), None)
         step, place = self._step(lane), (lane.status, lane.came_from, lane.step, lane.undo[-1:])
         if place not in self._places:
             self._places[place] = (Ages.of(step), self._family.live(self._plan.runbook, lane))
@@ -180,7 +178,7 @@ class Lanes(Generic[P, E]):
         lane = _canonical(lane, now, ages, is_asking=request is not None)
         if not matters.rulings:
             lane = replace(lane, rulings={})
-        asks = None if request is None else (request.asks, request.gauge)
+        asks = _asks_of(request)
         key = (_key(lane), asks, move.wake is not None)
         number = self._numbers.get(key)
         if number is None:
@@ -197,14 +195,20 @@ class Lanes(Generic[P, E]):
         return runbook.steps[lane.step] if lane.step < len(runbook.steps) else None
 
 
-def _granted(claim: ClaimSite, now: float) -> ev.Observed:
-    """What the journal says where no other service is."""
-    found = SiteClaims(thing=claim.thing, wish=claim.wish, granted=True)
-    seen = ev.Seen(on=claim.on, reading=found.kind, asked_at=now, value=found)
-    return ev.Observed(mark=claim.mark, seen=(seen,))
-
-
 _ABORT = ev.AbortAsked(by="person", reason="a reason")
+
+
+def _asks_of(request: Observe | ClaimSite | None) -> object:
+    """What tells requests apart, whichever lane they are of."""
+    match request:
+        case Observe():
+            return request.asks, request.gauge
+        case ClaimSite():
+            return request.on, request.thing, request.wish
+        case _:
+            return None
+
+
 _UNTOLD = {"why": "", "at_risk": None}
 _RULING = ev.Ruling(choice="stop", reason="", by="person")
 

@@ -21,6 +21,7 @@ RULES: Mapping[str, str] = {
     "dead-end": "from here no answer, no decision and no passing of time leads to an end",
     "waits-unattended": "with nobody there to decide, this never ends",
     # Of message VPNs.
+    "opened-behind-another": "a door of the site is opened while another service relies on its being shut",
     "undecided-transaction": "a transaction is completed or deleted without a decision on it",
     "transaction-elsewhere": "a transaction is completed at a site that is not the formerly active one",
     # Of AMPS.

@@ -10,10 +10,12 @@ from typing import Generic, Literal, NamedTuple
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
+from orchestrator.decide import ClaimSite, Observe
+from orchestrator.readings import SiteClaims
 from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, land
 from proof.exploration.judge import Account, Act, Judge, act_of
 from proof.exploration.lanes import Lanes, Standing, Stimulus, Turn
-from proof.exploration.rounds import Ask, rounds
+from proof.exploration.rounds import NOW, Ask, rounds
 
 Kind = Literal["calm", "choice", "course", "disturbance"]
 
@@ -67,6 +69,8 @@ class Ways(Generic[P, E]):
             pass
         elif node.acts:
             yield from self._performed(node, undisturbed)
+        elif isinstance(standing.request, ClaimSite):
+            yield from self._claimed(node, standing.request, undisturbed)
         elif standing.request is not None:
             yield from self._answered(node, undisturbed)
         else:
@@ -147,7 +151,7 @@ class Ways(Generic[P, E]):
         """The round is answered, or something happens before."""
         standing = self._lanes.standings[node.lane]
         request, looks = standing.request, standing.looks
-        assert request is not None  # the caller looked
+        assert isinstance(request, Observe)  # the caller looked
         is_calm = True
         for what, answer in self._answers_of(node.pair, request.asks):
             yield self._step(
@@ -165,6 +169,20 @@ class Ways(Generic[P, E]):
             if undisturbed and not is_course:
                 continue
             yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
+
+    def _claimed(self, node: Node[P, E], claim: ClaimSite, undisturbed: bool) -> Iterator[Way[P, E]]:
+        """The journal answers, or another service changes what it would say."""
+        granted, is_waiting, after = self._family.claims(node.pair, SIDE_NAMES.index(claim.on), claim.wish)
+        others = () if granted else ("another service",)
+        found = SiteClaims(thing=claim.thing, wish=claim.wish, granted=granted, others=others, is_waiting=is_waiting)
+        seen = (ev.Seen(on=claim.on, reading=found.kind, asked_at=NOW, value=found),)
+        what = "the claim is granted" if granted else "another service is in the way"
+        reached, answered = node._replace(pair=after), self._lanes.answered
+        yield self._step(reached, what, "calm", ("claim", granted, is_waiting), lambda: answered(node.lane, seen))
+        for what, pair, is_course in self._family.drifts(node.pair, frozenset({found.kind}), frozenset()):
+            if is_course or not undisturbed:
+                # Another lane that is under way gets somewhere by itself: that is what is waited for.
+                yield Way(what, "calm" if is_course else "disturbance", node._replace(pair=pair), ())
 
     def _moves(self, pair: P, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[P]]:
         """What is on its way may land; whatever else the family says may happen."""

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Plain = Mapping[str, Any]
+from proof.promises.passage import Asked, Passage
+from proof.promises.passage import Plain as Plain
 
 # Actions by which a side gives up its clients: what was read before one of them proves nothing of the other side.
 _GIVING_UP = frozenset({"set_role", "set_client_transports"})
+_RESUMABLE = ("needs-operator", "stuck")
 # A link that was read as 0 behind for so many of its sample intervals has nothing left to carry.
 _CALM_INTERVALS = 2
 
@@ -55,11 +57,22 @@ class LaneFacts:
     ordered: list[Plain] = field(default_factory=list)
     is_drained: bool = False
     has_gauge: bool = False
+    is_turning: bool = False  # it is to roll back, by decision or abort, and has not started to
     is_reverting: bool = False
     is_committed: bool = False
     escalated: Plain | None = None
     outcome: str | None = None
     tried: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def may_have_made(self, on: str, **args: str) -> bool:
+        """May a side have obeyed an action with these arguments, as far as is on record?"""
+        return any(
+            intent.event["on"] == on
+            and intent.event["args"] == args
+            and not intent.is_disproved
+            and intent.effect not in ("rejected", "not-sent")
+            for intent in self.intents.values()
+        )
 
     def accepted(self, *gates: str) -> bool:
         """Did somebody answer for it by name, with a reason?"""
@@ -76,8 +89,30 @@ class LaneFacts:
 
 
 @dataclass(slots=True)
+class Hearing:
+    """What was said to a run from outside, as far as the judge was told of it.
+
+    ``said``: answers of people (service, gate, item, choice, by whom, and the reason that the question gave; None: any).
+    ``words``: on the plan, while it is asked about; ``digest`` is the plan's. ``called_off``: how often each lane was.
+    ``could_hear``: the lanes that were under way when the first one was. ``has_left``: the terminal is gone.
+    """
+
+    said: set[tuple[str, str, str | None, str, str, str | None]] = field(default_factory=set)
+    words: list[Plain] = field(default_factory=list)
+    digest: str = ""
+    called_off: dict[str, int] = field(default_factory=dict)
+    could_hear: set[str] | None = None
+    has_left: bool = False
+
+
+@dataclass(slots=True)
 class Case:
-    """One run, as far as it is recorded. ``begun``: what was true when it began."""
+    """One run, as far as it is recorded. ``begun``: what was true when it began.
+
+    ``is_whole``: the judge hears all of it, and when each reading was asked; then ``passages`` are kept. ``offset``: by
+    how many seconds the record is ahead of the world. ``batch``: the last record before those that are written together
+    with the present one. ``others``: runs of the same world.
+    """
 
     plan: Plain
     begun: Plain | None
@@ -88,12 +123,27 @@ class Case:
     is_attended: bool = False
     outcome: str | None = None
     is_paused: bool = False
+    is_whole: bool = False
+    offset: float = 0.0
+    at: float = 0.0
+    batch: int = 1
+    asked: Asked = field(default_factory=Asked)
+    hearing: Hearing = field(default_factory=Hearing)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    forgiven: frozenset[str] = frozenset()
+    is_approved: bool = False
+    changers: set[str] = field(default_factory=set)
+    ended_at: dict[str, int] = field(default_factory=dict)
+    others: list[Case] = field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plain, world: Plain | None) -> Case:
+    def of(cls, plan: Plain, world: Plain | None, *, is_whole: bool = False) -> Case:
         """The case of a run that is about to begin."""
         lanes = {service: LaneFacts(service) for service in plan["services"]}
-        return cls(plan, world, lanes, {step["id"]: step for step in plan["runbook"]["steps"]})
+        case = cls(plan, world, lanes, {step["id"]: step for step in plan["runbook"]["steps"]}, is_whole=is_whole)
+        if is_whole:
+            case.passages = {service: Passage(service) for service in lanes}
+        return case
 
     @property
     def runbook(self) -> str:
@@ -109,13 +159,19 @@ class Case:
         self.seq = record["seq"]
         if record["lane"] is not None:
             _TAKE.get(event["kind"], _nothing)(self.lanes[record["lane"]], event, record["seq"])
+            if event["kind"] == "lane.ended":
+                self.ended_at[record["lane"]] = record["seq"]
             return
         match event["kind"]:
             case "run.started":
                 self.epoch, self.is_attended, self.outcome = event["epoch"], event["attended"], None
-                self.is_paused = False
+                self.is_paused, self.hearing.has_left = False, False
+                self.forgiven = frozenset(name for name, lane in self.lanes.items() if lane.outcome is not None)
+                for passage in self.passages.values():
+                    passage.must_resume = passage.has_started and passage.outcome in (None, *_RESUMABLE)
             case "policy.changed":
                 self.plan = {**self.plan, "policy": event["policy"]}
+                self.changers |= {event["account"]} - {""}
             case "run.finished":
                 self.outcome = event["outcome"]
             case "run.paused":
@@ -191,6 +247,7 @@ def _opened(lane: LaneFacts, event: Plain, number: int) -> None:
 def _decided(lane: LaneFacts, event: Plain, number: int) -> None:
     lane.gates.pop((event["gate"], event["item"]), None)
     lane.decided.append((event["gate"], event["ruling"]))
+    lane.is_turning = lane.is_turning or event["ruling"]["choice"] == "revert"
     if event["item"] is not None:
         lane.rulings[event["item"]] = event["ruling"]
 
@@ -217,8 +274,16 @@ def _undone(lane: LaneFacts, event: Plain, number: int) -> None:
         lane.reversible.pop()
 
 
+def _abort_asked(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.is_turning = True
+
+
+def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.is_turning = False
+
+
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
-    lane.outcome = event["outcome"]
+    lane.outcome, lane.is_turning = event["outcome"], False
 
 
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:
@@ -246,6 +311,8 @@ _TAKE = {
     "lane.escalated": _escalated,
     "revert.started": _reverting,
     "undo.done": _undone,
+    "abort.asked": _abort_asked,
+    "abort.declined": _abort_declined,
     "lane.ended": _lane_ended,
     "lane.resumed": _resumed,
 }

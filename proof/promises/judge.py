@@ -6,22 +6,34 @@ It believes no word of the engine where it is shown the world. It must never be 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from proof.promises.facts import Broken, Case, Plain
 from proof.promises.families import rules_of
+from proof.promises.on_course import judge_course, judge_heard, judge_own
 from proof.promises.on_order import judge_order
+from proof.promises.on_reading import judge_reading, stood_before
 from proof.promises.on_record import judge_record
-from proof.promises.on_world import judge_end, judge_world
+from proof.promises.on_waiting import judge_overdue, judge_waiting
+from proof.promises.on_world import judge_end, judge_lasting, judge_world
+from proof.promises.passage import Passage, Round
 
 
 class Judge:
     """What was found is in ``broken``, in the order it was found; each sentence once."""
 
-    def __init__(self, plan: Plain, world: Plain | None = None) -> None:
-        self.case = Case.of(plan, world)
+    def __init__(self, plan: Plain, world: Plain | None = None, *, is_whole: bool = False) -> None:
+        """``is_whole``: it hears every record with its moments, every question to a device, and every word of people."""
+        self.case = Case.of(plan, world, is_whole=is_whole)
         self.broken: list[Broken] = []
         self._epoch = 1
         self._rules = rules_of(self.case.runbook)
+        self.stale = 0  # rounds of readings that came when the lane had moved on
+        self._has_lost_its_record = False
+
+    def lose_record(self) -> None:
+        """From now on what is written is not on record: the journal is another one."""
+        self._has_lost_its_record = True
 
     def lead(self, epoch: int, *, is_held: bool = False) -> None:
         """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
@@ -31,18 +43,112 @@ class Judge:
             self._find(Broken(5, f"the lease was given twice under epoch {epoch}"))
         self._epoch = max(self._epoch, epoch)
 
+    def asked(self, on: str, reading: str, moment: float) -> None:
+        """A reading of a side is asked right now."""
+        self.case.asked.note(on, reading, moment, self.case.seq)
+
+    def hear(self, request: Plain, *, is_led: bool = True) -> None:
+        """A word to the run from another terminal: an abort, an answer, an approval. ``is_led``: a process can hear
+        it. A word that comes once the run is over and no process leads it comes too late, and must not surprise whoever
+        resumes the run."""
+        hearing = self.case.hearing
+        match request["kind"]:
+            case "abort" if is_led or self.case.outcome is None:
+                self.resumed_to_abort()
+            case "decide":
+                what = (request["lane"], request["gate"], request.get("item"), request["choice"], request["by"], None)
+                hearing.said.add(what)
+            case "approval":
+                hearing.words.append(request)
+
+    def resumed_to_abort(self) -> None:
+        """A process resumes the run in order to abort it."""
+        for name, lane in self.case.lanes.items():
+            if lane.outcome in (None, "needs-operator", "stuck"):
+                self.case.hearing.called_off[name] = self.case.hearing.called_off.get(name, 0) + 1
+
+    def answered(self, service: str, gate: Plain, choice: str, by: str) -> None:
+        """A person at the terminal answers a question, which is told as it was asked."""
+        self.case.hearing.said.add((service, gate["gate"], gate["item"], choice, by, gate["why"]))
+
+    def left(self) -> None:
+        """Nobody is at the terminal any more."""
+        self.case.hearing.has_left = True
+
+    def planned(self, digest: str) -> None:
+        """The plan has this digest from now on; what was said about another one is void."""
+        if digest != self.case.hearing.digest:
+            self.case.hearing.digest = digest
+            self.case.hearing.words.clear()
+
     def record(self, record: Plain, world: Plain | None = None, *, epoch: int | None = None) -> None:
-        """An event is on disk: ``seq``, ``lane`` and ``event`` of it. ``epoch``: of the process that wrote it."""
+        """An event is on disk: ``seq``, ``lane`` and ``event`` of it, and ``at``, if that is known. ``epoch``: of the
+        process that wrote it."""
+        case = self.case
         if epoch is not None and epoch < self._epoch:
             self._find(Broken(5, f"a process of epoch {epoch} wrote {record['event']['kind']}; {self._epoch} leads"))
-        self._find(*judge_record(self._rules, self.case, record, world))
-        self.case.take(record)
+        self._find(*judge_record(self._rules, case, record, world))
+        if case.is_whole:
+            self._conduct(record)
+        case.take(record)
 
-    def written(self, line: Plain, world: Plain | None = None, *, epoch: int | None = None) -> None:
-        """The same of a line as the journal has it, its event still text; what is known already is let be."""
+    def written(
+        self, line: Plain, world: Plain | None = None, *, epoch: int | None = None, moment: float | None = None
+    ) -> None:
+        """The same of a line as the journal has it, its event still text; what is known already is let be. ``moment``:
+        when it was written, by the world."""
         if line["seq"] > self.case.seq:
-            record = {"seq": line["seq"], "lane": line["lane"], "event": json.loads(line["event"])}
+            if self._has_lost_its_record:
+                self._find(Broken(11, "the run continues, and its record is lost"))
+            if moment is not None:
+                self.case.offset = line["at"] - moment
+            record = {"seq": line["seq"], "lane": line["lane"], "at": line["at"], "event": json.loads(line["event"])}
             self.record(record, world, epoch=epoch)
+
+    def _conduct(self, record: Plain) -> None:
+        """What a whole run is asked besides: what its decisions stand on, and whether they come in their time."""
+        case, event = self.case, record["event"]
+        if record["at"] < case.at:
+            self._find(Broken(12, f"record {record['seq']} is dated before the one before it"))
+        case.at = record["at"]
+        at = record["at"] - case.offset
+        if record["lane"] is None:
+            self._find(*judge_own(case, event))
+            return
+        lane = case.passages[record["lane"]]
+        if event["kind"] == "observed":
+            self._observed(lane, record, at)
+            return
+        for rule in (judge_course, judge_reading, judge_waiting):
+            self._find(*rule(case, lane, event, at))
+        if event["kind"] == "abort.asked" and case.hearing.could_hear is None:
+            case.hearing.could_hear = {name for name, one in case.passages.items() if one.outcome is None}
+        step = case.steps.get(event.get("step") or lane.step)
+        before, stands_on = None, lane.round
+        if event["kind"] == "action.intended" and step is not None:
+            before = stood_before(lane, step, event)
+        lane.take(event, record["seq"], at, step)
+        if event["kind"] == "action.intended":
+            lane.intend(event, before, stands_on)
+
+    def _observed(self, lane: Passage, record: Plain, at: float) -> None:
+        """A round of readings is on record. What was asked before the lane moved is evidence, and no argument."""
+        case, event = self.case, record["event"]
+        is_fresh = True
+        for seen in event["seen"]:
+            known = case.asked.find(seen["on"], seen["reading"], seen["asked_at"] - case.offset)
+            if known == 0:
+                where = case.site(seen["on"])
+                self._find(Broken(15, f"{lane.service}: {seen['reading']} of {where} is dated when it was not asked"))
+            is_fresh = is_fresh and (known is None or known >= lane.began)
+        if not is_fresh:
+            self.stale += 1
+        if not is_fresh or lane.outcome is not None:
+            return
+        values = {(seen["on"], seen["reading"]): seen["value"] for seen in event["seen"]}
+        seen = Round(record["seq"], min(one["asked_at"] for one in event["seen"]) - case.offset, values)
+        lane.see(seen, event["gauge"], at, case.steps.get(lane.step))
+        self._find(*judge_overdue(case, lane, seen))
 
     def previewed(self, before: Plain, after: Plain) -> None:
         """A dry run went from one to the other."""
@@ -57,11 +163,26 @@ class Judge:
     def order(self, order: Plain, world: Plain | None = None) -> None:
         """A change is about to reach a site. ``moment`` is its world time, if there is a world."""
         lane = self.case.lanes.get(order["service"])
+        if self._has_lost_its_record:
+            self._find(Broken(11, f"{order['service']}: a command leaves, and its intent is on no record"))
+            if lane is not None:
+                lane.ordered.append(order)
+            return
         if lane is None:
             self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))
             return
         self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
-        lane.ordered.append(order)
+        lane.ordered.append({**order, **self._rules.noted(order, world)})
+
+    def lasting(self, world: Plain) -> None:
+        """All runs of the world are over, or nobody leads them: what each has reached for good is still so."""
+        self._find(*judge_lasting(self._rules, self.case, world))
+
+    def claimed(self, claims: Mapping[str, Plain], world: Plain) -> None:
+        """What a report says of each service, once nobody leads the run any more."""
+        for name, claim in claims.items():
+            lane = self.case.lanes[name]
+            self._find(*self._rules.claim(self.case, lane, claim, world))
 
     @property
     def counts(self) -> bool:
@@ -73,6 +194,8 @@ class Judge:
         if self.case.outcome is None and not self.case.is_paused:
             self._find(Broken(4, "the run has no named end"))
         self._find(*judge_world(self._rules, self.case, world), *judge_end(self._rules, self.case, world))
+        if self.case.is_whole:
+            self._find(*judge_heard(self.case))
 
     def _find(self, *broken: Broken) -> None:
         for one in broken:

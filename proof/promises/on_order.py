@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proof.promises.checks import fits_all
+from proof.promises.durations import seconds
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
+from proof.promises.on_reading import MAX_AGE_S
+from proof.promises.passage import NEAR_S
 from proof.promises.rules import Rules
+
+# A command that leaves later than this before the end of the lease could take effect after it.
+_LEASE_LEFT_S = 1.0
 
 
 def judge_order(
@@ -14,7 +21,15 @@ def judge_order(
     """Every promise that this order breaks. ``epoch``: the highest one that any process was given."""
     intent = _intent_of(lane, order)
     yield from _powerless(order, epoch)
+    yield from _by_the_skin(order)
     yield from _unrecorded(lane, order, intent)
+    yield from _stands_on_what_is_old(case, lane, order, intent)
+    if (
+        case.is_whole
+        and rules.gives_up(case, lane, order, world)
+        and not (intent is not None and intent.event["undo"])
+    ):
+        yield from _gives_up_into_a_question(case, lane, order, intent)
     if order["action"] in rules.not_idempotent:
         yield from _again(lane, order, intent, world)
     yield from rules.order(case, lane, order, intent, world)
@@ -39,12 +54,60 @@ def _powerless(order: Plain, epoch: int) -> Iterator[Broken]:
         yield Broken(5, f"{words(order)}, by a process of epoch {order['epoch']}, while {epoch} leads")
 
 
+def _by_the_skin(order: Plain) -> Iterator[Broken]:
+    """Promise 5: nothing leaves when the lease is over, or so late that its effect could come after that; nor from a
+    process that leads no more."""
+    if order.get("lease_left", _LEASE_LEFT_S) < _LEASE_LEFT_S:
+        left = "no" if order["lease_left"] <= 0 else "hardly any"
+        yield Broken(5, f"{words(order)}, with {left} time left of the lease")
+    if order.get("is_away"):
+        yield Broken(5, f"{words(order)}, while the journal cannot say who leads")
+    if order.get("is_over"):
+        yield Broken(5, f"{words(order)}, by a process that no longer leads")
+
+
+def _gives_up_into_a_question(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
+    """Promise 16: where nobody can be asked, the source gives up its clients only once every question that will surely
+    come has its answer."""
+    if case.is_attended or intent is None:
+        return
+    policy, names = case.plan["policy"], list(case.steps)
+    for step in [case.steps[name] for name in names[names.index(intent.event["step"]) :]]:
+        ask, decide = step["ask"], step["decide"]
+        if ask and not step["only_if"] and policy["on_gate"].get(ask["gate"]) not in ask["choices"]:
+            yield Broken(16, f"{words(order)}, and no one can answer {ask['gate']} later")
+        if decide and decide["gate"] not in policy["on_gate"]:
+            yield from _undecided_items(lane, order, step, policy)
+
+
+def _undecided_items(lane: LaneFacts, order: Plain, step: Plain, policy: Plain) -> Iterator[Broken]:
+    """The same of the items that a later step will find."""
+    each = step["for_each"]
+    listed = lane.read(each["on"], each["reading"])
+    if listed is None:
+        yield Broken(16, f"{words(order)}, and what {step['id']} will ask about was not listed")
+        return
+    for item in listed["items"]:
+        if fits_all(item, each["where"]) and item["xid"] not in policy["transactions"]:
+            yield Broken(16, f"{words(order)}, and no one has decided on {item['xid']}, which is listed")
+
+
 def _unrecorded(lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
     """Promise 4: before a device hears anything, the intent is on disk."""
     if intent is None:
         yield Broken(4, f"{words(order)}, and no intent is on disk that says so")
     elif lane.outcome is not None:
         yield Broken(4, f"{words(order)}, after the lane had ended {lane.outcome}")
+
+
+def _stands_on_what_is_old(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
+    """Promise 15: what a command stands on is young when it leaves, however long it had to wait."""
+    tried = case.passages[lane.service].last if case.is_whole and "now" in order else None
+    if intent is None or tried is None or tried.number != intent.event["intent"] or tried.stands_on is None:
+        return
+    step = case.steps[intent.event["step"]]
+    if order["now"] - tried.stands_on.asked > seconds(step.get("max_age"), MAX_AGE_S) + NEAR_S:
+        yield Broken(15, f"{words(order)}, and what it stands on is too old by now")
 
 
 def _again(lane: LaneFacts, order: Plain, intent: Intent | None, world: Plain | None) -> Iterator[Broken]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proof.promises.facts import Broken, Case, Plain
+from proof.promises.facts import Broken, Case, LaneFacts, Plain
 from proof.promises.rules import Rules
 
 
@@ -17,16 +17,37 @@ def judge_world(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
         lane = case.lanes.get(name)
         if lane is not None:
             yield from rules.world(case, lane, service, world)
+            if case.is_whole:
+                yield from _unasked(rules, case, lane, service)
+
+
+def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
+    """Promise 5: nothing takes effect but what was permitted, each time."""
+    if case.begun is None:
+        return
+    of_others = rules.outside | rules.shared
+    had = sum(one[3] for one in case.begun["services"][lane.service]["effects"] if one[1] not in of_others)
+    has = sum(one[3] for one in service["effects"] if one[1] not in of_others)
+    if has - had > sum(order["action"] not in of_others for order in lane.ordered):
+        yield Broken(5, f"{lane.service}: something took effect, and no permit was asked for")
 
 
 def judge_end(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
     """Promises of a run that nobody leads any more; everything that was on its way has arrived."""
     for name, service in world["services"].items():
         lane = case.lanes.get(name)
+        if lane is None and any(name in other.lanes for other in case.others):
+            continue
         if lane is None:
             yield from _untouched(rules, case, name, service)
         else:
             yield from rules.end(case, lane, service, world)
+
+
+def judge_lasting(rules: Rules, case: Case, world: Plain) -> Iterator[Broken]:
+    """What a run has reached for good, after all that came later."""
+    for name, lane in case.lanes.items():
+        yield from rules.lasting(case, lane, world["services"][name], world)
 
 
 def _untouched(rules: Rules, case: Case, name: str, service: Plain) -> Iterator[Broken]:

@@ -15,8 +15,11 @@ class Rules:
     ``order``: a change is on its way to a site, with the recorded intent that it carries out. ``record``: an event of a
     lane is on record, and the lane has not taken it in yet. ``world``: what is true of a lane's service now; ``end``:
     the same once nobody leads the run any more. ``counts``: does what ``end`` says of a lane depend on what became of
-    its messages? ``not_idempotent``: actions that must not take effect twice. ``shared``: actions on a whole site, whose
-    effect is not of one service alone.
+    its messages? ``lasting``: what is true once all runs of the world are over. ``claim``: what a report says of a
+    service. ``gives_up``: does an order make the source give up its clients, so that for a while none serves? ``noted``:
+    what is to be kept of the world with an order. ``not_idempotent``: actions that must not take effect twice.
+    ``shared``: actions on a whole site, whose effect is on more than one service; ``outside``: those that no device of
+    the world counts.
     """
 
     order: Callable[[Case, LaneFacts, Plain, Intent | None, Plain | None], Iterator[Broken]]
@@ -24,5 +27,10 @@ class Rules:
     world: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
     end: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
     counts: Callable[[Case, LaneFacts], bool]
+    lasting: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
+    claim: Callable[[Case, LaneFacts, Plain, Plain], Iterator[Broken]]
+    gives_up: Callable[[Case, LaneFacts, Plain, Plain | None], bool]
+    noted: Callable[[Plain, Plain | None], Plain] = lambda order, world: {}
     not_idempotent: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()

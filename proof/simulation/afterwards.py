@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from orchestrator import events as ev
 from orchestrator.chain import follow_exported, parse_line, record_of
-from orchestrator.errors import JournalCorrupt
+from orchestrator.errors import JournalCorrupt, KeyUsed, LeaseHeld
 from orchestrator.journal import Journal
+from orchestrator.lease import create_run
 from orchestrator.reports.report import run_and_report
 from orchestrator.state import Run, fold
-from proof.promises import Broken
+from proof.promises import Broken, Judge
+
+if TYPE_CHECKING:
+    from proof.simulation.journal import NightJournal
+    from proof.simulation.led import Led
+    from proof.simulation.night import Night
 
 # DESIGN section 7; a run that is not at its end needs somebody.
 _EXIT_CODES = {"done": 0, "refused": 3, "reverted": 5, "escalated": 9, "needs-operator": 6, "stuck": 7}
 _TAMPERED_EVERY = 10  # seeds
 
 
-def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Iterator[Broken]:
-    """Promises 11, 12 and 13 of a run that nobody leads any more."""
+def record_findings(
+    journal: Journal,
+    run: str,
+    believed: Run | None,
+    judge: Judge,
+    world: Mapping[str, Any],
+    *,
+    is_of_one_clock: bool = True,
+) -> Iterator[Broken]:
+    """Promises 11, 12, 13 and 17 of a run that nobody leads any more; ``judge`` hears what its report says. How long
+    something took is told by no record of clocks that differ. ``believed``: what the last process took the run to be;
+    None where people said what must not be on record."""
     try:
         links = list(journal.links(run))
     except JournalCorrupt as error:
@@ -28,15 +45,34 @@ def record_findings(journal: Journal, run: str, believed: Run, seed: int) -> Ite
     records = [record_of(run, link) for link in links]
     recorded, report = run_and_report(records)
     # Another process may have found nothing left to do, and said so.
-    if (recorded if believed.seq == len(records) else fold(records[: believed.seq])) != believed:
+    if believed is not None and _as_of(believed, recorded, records) != believed:
         yield Broken(12, "the record folds to something else than the process believed")
     wanted = 6 if recorded.outcome is None else _EXIT_CODES[recorded.outcome]
     if report.exit_code != wanted:
         yield Broken(12, f"the record says {recorded.outcome}, the report exit code {report.exit_code}")
     if not report.simulated:
         yield Broken(13, "the report does not say that it was simulated")
+    claims = {lane.service: lane.model_dump(mode="json", include=_CLAIMS) for lane in report.lanes}
+    judge.claimed(
+        claims if is_of_one_clock else {name: {**one, "outage_seconds": None} for name, one in claims.items()}, world
+    )
+
+
+def _as_of(believed: Run, recorded: Run, records: Sequence[ev.Record]) -> Run:
+    """The run as it was on record when the process ended."""
+    return recorded if believed.seq == len(records) else fold(records[: believed.seq])
+
+
+# What a report says of a service that the world can tell.
+_CLAIMS = {"roles", "lets_clients_in", "outage_seconds"}
+
+
+def tampering(journal: Journal, run: str, seed: int) -> Iterator[Broken]:
+    """Promise 11, now and then: what somebody changes afterwards is noticed."""
     if seed % _TAMPERED_EVERY == 0:
-        yield from _tampering([{"run": run, **link._asdict()} for link in links], Random(seed))
+        lines = [{"run": run, **link._asdict()} for link in journal.links(run)]
+        yield from _tampering(lines, Random(seed))
+        yield from _tampered_store(journal, run, Random(seed))
 
 
 def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[Broken]:
@@ -57,3 +93,68 @@ def _tampering(lines: Sequence[Mapping[str, Any]], chance: Random) -> Iterator[B
         except JournalCorrupt:
             continue
         yield Broken(11, f"{what} of record {at + 1} is not found")
+
+
+# How somebody changes the store itself, and what must be noticed.
+_CHANGES = {
+    "a missing end": "DELETE FROM events WHERE run = :run AND seq = (SELECT seq FROM runs WHERE run = :run)",
+    "another end": "UPDATE runs SET head = 'x' || substr(head, 2) WHERE run = :run",
+    "an end that was taken back": "UPDATE runs SET seq = seq - 1 WHERE run = :run",
+}
+
+
+def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Broken]:
+    """Promise 11: the store itself is changed, for good; nobody needs it any more."""
+    what = chance.choice(sorted(_CHANGES))
+    with journal.engine.begin() as connection:
+        connection.exec_driver_sql(_CHANGES[what].replace(":run", f"'{run}'"))
+    try:
+        list(journal.links(run))
+    except JournalCorrupt:
+        return
+    yield Broken(11, f"{what} in the store is not found")
+
+
+def secrets_told(store: NightJournal, forms: Sequence[str]) -> Iterator[Broken]:
+    """Promise 10: no secret is in anything that was written."""
+    for text in store.texts():
+        if any(form in text for form in forms):
+            yield Broken(10, "a secret is on record")
+            return
+
+
+def tries_again(night: Night, led: Led) -> Iterator[Broken]:
+    """Promise 5: the services of a run that has ended are free for others, those of one that can be resumed are not; and
+    what was asked with one key is not begun again."""
+    lanes = led.judge.case.lanes.values()
+    is_free = all(lane.outcome not in (None, "needs-operator", "stuck") for lane in lanes)
+    made = ev.RunCreated(plan=led.plan, by="bob", version="0")
+    if night.story.keyed:
+        try:
+            create_run(night.store, night.clock, f"{led.name}-again", made, key=night.key_of(led))
+        except (KeyUsed, LeaseHeld):
+            pass
+        else:
+            yield Broken(5, "the same was begun once more with one and the same key")
+            return
+    if night.is_taken(led) or any(one.is_refused for one in night.leds):
+        return
+    if is_free and not _can_begin(night, led, made):
+        # The last process may have died between its last record and letting go: then it is resumed, as everybody is told.
+        led.let_go()
+        night.let_go(led)
+        if not _can_begin(night, led, made):
+            yield Broken(5, "the run has ended, and its services are still claimed")
+    elif not is_free and _can_begin(night, led, made):
+        yield Broken(5, "another run could begin with services of a run that is not at its end")
+
+
+def _can_begin(night: Night, led: Led, made: ev.RunCreated) -> bool:
+    """Could somebody begin the same now?"""
+    again = f"{led.name}-again"
+    try:
+        create_run(night.store, night.clock, again, made)
+    except LeaseHeld:
+        return False
+    night.store.forget_claims(again)
+    return True

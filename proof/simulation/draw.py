@@ -10,7 +10,9 @@ from random import Random
 from typing import Any
 
 from orchestrator.plan import Policy, Ruling, Waves
+from proof.simulation import draw_more
 from proof.simulation.amps.draw import AmpsDraw
+from proof.simulation.journal import SECRET
 from proof.simulation.plans import readings_of
 from proof.simulation.scene import FamilyDraw, Scene
 from proof.simulation.solace.draw import SolaceDraw
@@ -27,7 +29,7 @@ from proof.simulation.story import (
     runbook_of,
 )
 
-_ENDLESS = frozenset({"retry", "wait"})  # decided beforehand, they have no end in a world that does not mend
+_ENDLESS = frozenset({"retry"})  # decided beforehand, it has no end in a world that does not mend
 _ANSWERS = ("first", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "accept", "wait")
 _STRIKES: Sequence[tuple[StrikeKind, int]] = (
     ("kill", 50),
@@ -39,8 +41,8 @@ _STRIKES: Sequence[tuple[StrikeKind, int]] = (
 )
 _LOCKED_OUT, _LOCKED_OUT_LATER = 0.03, 0.08  # of all nights; later, only who opens a session anew is met
 _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
-# Clocks of two machines differ by less than a lease's wait is worth; that of one may step by hours while it is down.
-_OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0)
+# Clocks of two machines differ, by hours now and then; that of one may step while it is down.
+_OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
 _STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
@@ -77,7 +79,26 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     )
     story = story.model_copy(update={"waves": _waves(chance, story.services)})
     strikes = _strikes(chance, story, family.calls)
-    return story.model_copy(update={"strikes": (*strikes, *_elsewhere(story, strikes, family))})
+    return _with_more(story, scene, family, (*strikes, *_elsewhere(story, strikes, family)))
+
+
+def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Strike, ...]) -> Story:
+    """What is beside the run, each drawn apart from the rest."""
+    seed = story.seed
+    further = family.further(Random(f"failover further {seed}"), story)
+    more: dict[str, Any] = {
+        "further": further,
+        "threads": draw_more.threads(seed),
+        "slow": draw_more.slow(story, scene.sites, family),
+        "quirks": draw_more.quirks(story, scene.sites),
+        "sought": draw_more.sought(seed),
+        "secret": draw_more.secret(seed, SECRET),
+        "keyed": draw_more.keyed(seed),
+        "own": family.own(Random(f"failover own {seed}"), story.kind),
+        **draw_more.away(story, seed, family),
+    }
+    story = story.model_copy(update=more)
+    return story.model_copy(update={"strikes": (*strikes, *draw_more.strikes(story, family, strikes))})
 
 
 def _account(seed: int) -> tuple[str, ...]:
@@ -115,7 +136,7 @@ def _elsewhere(story: Story, strikes: Sequence[Strike], family: FamilyDraw) -> t
 
 
 def _waves(chance: Random, services: Sequence[str]) -> Waves | None:
-    if len(services) < 2 or chance.random() < 0.6:
+    if len(services) < 2 or chance.random() < 0.5:
         return None
     canary = chance.choice(services) if chance.random() < 0.5 else None
     return Waves(size=1, canary=canary, max_failed=chance.choice((1, 2)))
@@ -148,7 +169,9 @@ def _person(chance: Random) -> Person | None:
 
 def _policy(chance: Random, family: FamilyDraw, scene: Scene) -> Policy:
     on_gate = {
-        gate: chance.choice([choice for choice in choices if choice not in _ENDLESS])
+        gate: chance.choice(
+            [choice for choice in choices if choice not in _ENDLESS and (choice != "wait" or family.waits)]
+        )
         for gate, choices in family.choices.items()
         if chance.random() < family.pressing.get(gate, 0.15)
     }

@@ -14,7 +14,16 @@ AT_THE_DESK = "answered at the desk"
 FROM_ELSEWHERE = "answered from elsewhere"
 DECIDED = "decided from elsewhere"
 ANOTHER_CLOCK = "led on by another clock"
-EFFECTS = (LEFT_OUT, OLDER, AT_THE_DESK, FROM_ELSEWHERE, DECIDED, ANOTHER_CLOCK)
+SLOW = "slow device"
+QUIRK = "lost by an adapter"
+SAID_OF_THE_PLAN = "said of the plan"
+FURTHER = "further run"
+MEANWHILE = "meanwhile"
+STALE = "arrived too late to count"
+EFFECTS = (
+    *(LEFT_OUT, OLDER, AT_THE_DESK, FROM_ELSEWHERE, DECIDED, ANOTHER_CLOCK),
+    *(SLOW, QUIRK, SAID_OF_THE_PLAN, FURTHER, MEANWHILE, STALE),
+)
 
 
 def left_out(reading: str, field: str) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 
 from orchestrator import events as ev
 from orchestrator.loader import load_runbook
-from orchestrator.runbook import Runbook, Step
+from orchestrator.runbook import Do, Runbook, Step, Undo
 from proof.simulation.stage import Stage
-from proof.simulation.story import Story
+from proof.simulation.story import OwnCommand, Part
 
 # What takes longer is cut to this, seconds, for a story in haste; how long an effect may be late is not touched.
 _SHORT = {"patience": 5.0, "within": 4.0, "hold": 2.0, "timeout": 20.0}
-_GRACE, _STALL = 4.0, 6.0
+_GRACE, _STALL, _WAIT = 4.0, 6.0, 25.0
 _TIMEOUT = 5.0  # of one command
 
 
@@ -33,9 +33,9 @@ def runbook(name: str, *, haste: bool) -> Runbook:
 def _hurried(step: Step) -> Step:
     cut: dict[str, object] = {name: limit for name, limit in _SHORT.items() if (getattr(step, name) or 0.0) > limit}
     if step.when_guard_breaks is not None:
-        cut["when_guard_breaks"] = step.when_guard_breaks.model_copy(update={"grace": _GRACE})
+        cut["when_guard_breaks"] = step.when_guard_breaks.model_copy(update={"grace": _GRACE, "wait_at_most": _WAIT})
     if step.when_stalled is not None:
-        cut["when_stalled"] = step.when_stalled.model_copy(update={"after": _STALL})
+        cut["when_stalled"] = step.when_stalled.model_copy(update={"after": _STALL, "wait_at_most": _WAIT})
     return step.model_copy(update=cut)
 
 
@@ -60,26 +60,51 @@ def _named(part: Any) -> Iterator[str]:
             yield from _named(one)
 
 
-def plain(plan: ev.Plan, story: Story) -> dict[str, Any]:
-    """The plan of ``story`` as plain data, for the judge: most of it is the runbook, which many nights have in common."""
+def plain(plan: ev.Plan, part: Part) -> dict[str, Any]:
+    """The plan of ``part`` as plain data, for the judge: most of it is the runbook, which many runs have in common."""
     told = plan.model_dump(mode="json", exclude={"runbook"})
-    return {**told, "runbook": _plain_runbook(story.runbook, haste=story.haste)}
+    if part.own is not None:
+        return {**told, "runbook": plan.runbook.model_dump(mode="json")}
+    return {**told, "runbook": _plain_runbook(part.runbook, haste=part.haste)}
 
 
-def plan_of(story: Story, stage: Stage, now: float) -> ev.Plan:
-    """``now``: seconds since the epoch."""
+def plan_of(part: Part, stage: Stage, now: float, failed_over_at: float | None = None) -> ev.Plan:
+    """``now``: seconds since the epoch, by the clock of whoever plans; ``failed_over_at``: by that of the world."""
     outage = None
-    if story.outage_ago is not None:
-        outage = ev.Outage(at=now - story.outage_ago, suspended=story.suspended, spool_lost=story.spool_lost)
+    if part.outage_ago is not None:
+        outage = ev.Outage(at=now - part.outage_ago, suspended=part.suspended, spool_lost=part.spool_lost)
+    elif failed_over_at is not None:
+        outage = ev.Outage(at=failed_over_at, suspended=part.suspended, spool_lost=part.spool_lost)
+    approval = None
+    if part.sought is not None:
+        sought = part.sought
+        approval = ev.ApprovalRule(
+            needed=sought.needed, within=sought.within, requester="ann", break_glass=sought.break_glass
+        )
+    steps = runbook(part.runbook, haste=part.haste)
     return ev.Plan(
-        runbook=runbook(story.runbook, haste=story.haste),
+        runbook=steps if part.own is None else _with_own(steps, part.own),
         inventory=stage.inventory(command_timeout=_TIMEOUT),
         pair="night",
-        source=story.source,
-        target=next(site for site in stage.sites if site != story.source),
-        services=story.services,
-        policy=story.policy,
+        source=part.source,
+        target=next(site for site in stage.sites if site != part.source),
+        services=part.services,
+        policy=part.policy,
         simulated=True,
         outage=outage,
-        waves=story.waves,
+        waves=part.waves,
+        approval=approval,
     )
+
+
+def _with_own(steps: Runbook, own: OwnCommand) -> Runbook:
+    """The runbook with a step of the operator's own."""
+    undo = Undo(do=Do(on="source", action="ensure", args={"command": "unpark"}))
+    step = Step(
+        id="own-command",
+        title="The operator's own command",
+        do=Do(on="source", action="ensure", args={"command": "park"}),
+        undo=undo if own.has_undo else None,
+    )
+    at = steps.index_of(own.before)
+    return steps.model_copy(update={"steps": (*steps.steps[:at], step, *steps.steps[at:])})

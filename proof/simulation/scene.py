@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Protocol
 
 from orchestrator.runbook import Choice
-from proof.simulation.story import Kind, Layout
+from proof.simulation.story import Further, Kind, Layout, OwnCommand, Part, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ class FamilyDraw(Protocol):
     ``weights``: of its kinds. ``choices``: what a person or a policy may say at each gate; ``pressing``: gates that a
     policy is likelier to answer. ``omitted``: fields of readings that some devices do not tell. ``lags``: by how many
     seconds its management may lag behind. ``calls``: actions that a process may be hit next to. ``endless`` kinds wait
-    for what may take a day.
+    for what may take a day. ``naps``: for how long a machine or a device may be away, beyond seconds. ``clocks``: by how
+    much another machine's clock may be off. ``slow_readings``: that a device may take its time for. ``waits``: can an
+    answer beforehand be to wait?
     """
 
     weights: Mapping[Kind, int]
@@ -43,7 +45,23 @@ class FamilyDraw(Protocol):
     lags: Sequence[float]
     calls: Sequence[str]
     endless: frozenset[Kind]
+    naps: Sequence[float]
+    clocks: Sequence[float]
+    slow_readings: Sequence[str]
+    waits: bool
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
         """A scene for a run of this kind."""
+        ...
+
+    def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
+        """What somebody does at the devices by hand, one thing after the other, or what happens to them."""
+        ...
+
+    def further(self, chance: Random, story: Story) -> tuple[Further, ...]:
+        """Runs that may come after the first one, or beside it."""
+        ...
+
+    def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
+        """A step of the operator's own."""
         ...

@@ -14,4 +14,4 @@ def stage_of(story: Story, clock: Clock) -> Stage:
     """The simulated sites of the story, from now on."""
     if isinstance(story.layout, FabricLayout):
         return AmpsStage(story.layout, clock)
-    return SolaceStage(story.layout, clock, story.fence)
+    return SolaceStage(story.layout, clock, story.fence, story.own)

@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from proof.simulation.process import NightJournal
+from proof.simulation.journal import NightJournal
 
 # Where there is one, a disk in memory: what is tried there is SQLite's own doing, not how long a disk takes.
 _FAST = Path("/dev/shm")
@@ -68,3 +68,13 @@ def torn(store: NightJournal, tear: float) -> NightJournal:
         copied.with_name(copied.name + "-wal").write_bytes(kept)
     store.close()
     return NightJournal(copied)
+
+
+def replaced(store: NightJournal) -> None:
+    """An empty file is put in the place of the store's, for whoever opens it from now on."""
+    assert store.path is not None  # only a file can be replaced
+    for ending in ("-wal", "-shm"):
+        store.path.with_name(store.path.name + ending).unlink(missing_ok=True)
+    empty = store.path.with_suffix(".empty")
+    NightJournal(empty).close()
+    empty.replace(store.path)

@@ -39,7 +39,22 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Layout = WorldLayout | FabricLayout
-StrikeKind = Literal["kill", "torn", "pause", "race", "step", "abort", "answer", "disk full"]
+StrikeKind = Literal[
+    "kill",
+    "torn",
+    "pause",
+    "race",
+    "step",
+    "abort",
+    "answer",
+    "disk full",
+    "signal",
+    "journal away",
+    "journal replaced",
+    "beside",
+    "outside",
+    "late word",
+]
 
 
 class _Strict(BaseModel):
@@ -64,6 +79,14 @@ class Strike(_Strict):
     - ``abort``, ``answer``: somebody calls the run off, or answers every open question with ``choice``, from elsewhere;
       if there is none, the next one that somebody at the desk is asked.
     - ``disk full``: until the process ends there is no room for the journal; ``seconds`` later there is.
+    - ``signal``: an interrupt; the process stops at the next safe point, and the next one starts ``seconds`` later.
+    - ``journal away``: for ``seconds`` the journal answers nobody.
+    - ``journal replaced``: the journal's file is gone, and an empty one is in its place.
+    - ``beside``: the next of the story's further runs begins, or goes on, right now, and dies after ``lives`` instants.
+    - ``outside``: nothing happens to the process.
+    - ``late word``: somebody calls the run off once it has ended, before it is taken up again.
+
+    ``meanwhile``: what happens in the world from that moment on, in the words of its faults: ``at 2s: role ny active``.
     """
 
     at: int = Field(ge=1)
@@ -75,6 +98,7 @@ class Strike(_Strict):
     lives: int | None = None
     choice: Choice | Literal["abort", ""] = ""
     tear: float = 0.5  # which part of the last write is on disk
+    meanwhile: tuple[str, ...] = ()
 
 
 class Omission(_Strict):
@@ -113,6 +137,44 @@ class FenceCommand(_Strict):
     closed: bool = False
 
 
+class OwnCommand(_Strict):
+    """A step of the operator's own, right before the one called ``before``: a command that can run twice, whose own end
+    is its proof. How its first runs end, and does it have a command that takes it back?"""
+
+    before: str
+    ends: tuple[CommandEnd, ...] = ()
+    has_undo: bool = True
+
+
+class Slow(_Strict):
+    """Some calls of a site, after the first ``skip``, take ``seconds``; ``after``: the device looked, or obeyed, first.
+    ``reading``: only calls for that reading; empty: any call."""
+
+    site: str
+    seconds: float
+    reading: str = ""
+    skip: int = 0
+    times: int = 1
+    after: bool = False
+
+
+QuirkKind = Literal["mute", "swapped", "broken session", "host key"]
+
+
+class Quirk(_Strict):
+    """What is wrong with the answers of a site's adapter, after the first ``skip`` calls that fit, ``times`` times.
+
+    ``mute``: an action was obeyed, and nothing is said of it. ``swapped``: the results of two actions of one request come
+    in each other's place. ``broken session``: the session is lost once the first action of a request was obeyed. ``host
+    key``: the site is not the one that is known by its key; whatever is asked.
+    """
+
+    site: str
+    kind: QuirkKind
+    skip: int = 0
+    times: int = 1
+
+
 class Person(_Strict):
     """Somebody at the desk: gives the choices in turn, each after ``thinks`` seconds, and is then gone."""
 
@@ -120,38 +182,49 @@ class Person(_Strict):
     thinks: float = 0.0
 
 
-class Story(_Strict):
-    """One simulated night.
+class Word(_Strict):
+    """What ``by`` says about a plan, so many seconds after the run began. ``of_other_plan``: of what they saw before."""
 
-    ``prelude`` are faults that happen in the ``wait`` seconds before the run begins, ``faults`` begin with it.
-    ``haste``: waits of the runbook that take minutes are cut to seconds. ``outage_ago``: the fail-over a restore or a
-    fail-back comes after. ``resumes``: how often a run that needs an operator is taken up again, under ``later``.
-    ``on_disk``: the journal is a real file. ``rehearsed``: a dry run goes before.
+    after: float
+    by: str
+    choice: Literal["approve", "deny", "break-glass"] = "approve"
+    of_other_plan: bool = False
+    reason: str = "looked at"
+
+
+class Sought(_Strict):
+    """Others have to agree to the plan, ``needed`` of them ``within`` seconds; what they say."""
+
+    needed: int
+    within: float
+    break_glass: bool
+    words: tuple[Word, ...] = ()
+
+
+class Part(_Strict):
+    """One run. ``haste``: waits of the runbook that take minutes are cut to seconds. ``outage_ago``: the fail-over that a
+    restore or a fail-back comes after. ``resumes``: how often a run that needs an operator is taken up again, under
+    ``later``, ``back_after`` seconds later; ``between``: what happens in the world meanwhile, each time. ``threads``: the
+    sites are spoken to at the same time, and answer in an order that this number draws.
     """
 
-    seed: int
     kind: Kind
-    layout: Layout
     source: str
     services: tuple[str, ...]
-    prelude: tuple[str, ...] = ()
-    wait: float = 0.0
-    faults: tuple[str, ...] = ()
-    strikes: tuple[Strike, ...] = ()
-    omissions: tuple[Omission, ...] = ()
-    lags: tuple[Lag, ...] = ()
-    fence: FenceCommand | None = None
     person: Person | None = None
     policy: Policy = Policy()
     later: Policy | None = None
     resumes: int = 0
+    back_after: float = 0.0
+    between: tuple[str, ...] = ()
     waves: Waves | None = None
     haste: bool = True
     outage_ago: float | None = None
     suspended: bool | None = None
     spool_lost: bool = False
-    on_disk: bool = False
-    rehearsed: bool = False
+    sought: Sought | None = None
+    own: OwnCommand | None = None
+    threads: int | None = None
     clock_s: float = 0.0
 
     @property
@@ -159,10 +232,46 @@ class Story(_Strict):
         """The name of the shipped runbook."""
         return runbook_of(self.kind)
 
+
+class Further(Part):
+    """A run after the first one, in the same world: ``wait`` seconds after its end, or, ``beside``, in the middle of it.
+    ``after_failover``: it comes after the fail-over that the world has seen."""
+
+    wait: float = 1.0
+    beside: bool = False
+    after_failover: bool = False
+
+
+class Story(Part):
+    """One simulated night.
+
+    ``prelude``: faults in the ``wait`` seconds before the run starts; ``faults`` start with it. ``on_disk``: the journal
+    is a real file. ``rehearsed``: a dry run goes before. ``secret``: what people say has this in it.
+    ``keyed``: the run has a key of the caller's own. ``further``: runs besides the first.
+    """
+
+    seed: int
+    layout: Layout
+    prelude: tuple[str, ...] = ()
+    wait: float = 0.0
+    faults: tuple[str, ...] = ()
+    strikes: tuple[Strike, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+    lags: tuple[Lag, ...] = ()
+    slow: tuple[Slow, ...] = ()
+    quirks: tuple[Quirk, ...] = ()
+    fence: FenceCommand | None = None
+    further: tuple[Further, ...] = ()
+    on_disk: bool = False
+    rehearsed: bool = False
+    secret: str = ""
+    keyed: bool = False
+
     @property
     def troubles(self) -> int:
         """How much goes wrong."""
-        return len(self.faults) + len(self.strikes) + len(self.omissions) + len(self.lags)
+        wrong = (self.faults, self.strikes, self.omissions, self.lags, self.slow, self.quirks)
+        return sum(map(len, wrong))
 
 
 def runbook_of(kind: Kind) -> str:

@@ -10,10 +10,10 @@ from typing import get_args
 import pytest
 
 from orchestrator.runbook import Choice
-from proof.mutants import MUTANTS, Mutant, broken_by
 from tests.amps_admin.leading import Leading
 from tests.amps_admin.pair import AmpsPair
 from tests.amps_admin.world_pair import HOME, INSTANCES, Way, WorldPair
+from tests.proof.mutants import MUTANTS, Mutant, broken_by
 
 BROKEN = {mutant.name: mutant for mutant in MUTANTS}
 WHOLE = Mutant("none", "nothing is broken", ())

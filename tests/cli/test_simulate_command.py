@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from proof.mutants import MUTANTS, broken_by
 from proof.simulation.draw import draw
 from proof.simulation.effects import EFFECTS, kind_of
 from proof.simulation.night import play
@@ -15,6 +14,7 @@ from proof.simulation.shrink import shrink
 from proof.simulation.stores import Stores
 from proof.simulation.story import Story
 from tests.cli.shell import Shell
+from tests.proof.mutants import MUTANTS, broken_by
 
 # An engine that is broken on purpose, and a night that shows it, full of troubles that have nothing to do with it.
 MUTANT = next(one for one in MUTANTS if one.name == "promote-before-confirm")

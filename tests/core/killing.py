@@ -27,9 +27,9 @@ from orchestrator.readings import Reading, Role
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
 from orchestrator.tables import RUNS
-from proof.mutants.recording import ForgetsDoubt, HastyFleet, PerformsFirst
 from proof.simulation.process import Killed
 from tests.core.scripted import ScriptedPair
+from tests.proof.mutants.recording import ForgetsDoubt, HastyFleet, PerformsFirst
 
 RUN = "run-1"
 

@@ -33,9 +33,17 @@ steps:
     require:
       - {on: source, reading: replication, where: {role: standby}}
       - {on: target, reading: replication, where: {role: standby}}
+    reconfirm:
+      - {on: source, reading: replication_queue, where: {drained: true}}
+      - {on: target, reading: replication, where: {bridge: bound}}
+    when_guard_breaks: {grace: 60s, gate: lost, choices: [revert, escalate], unattended: revert}
+    progress: {on: source, reading: replication_queue, field: messages}
     do: {on: target, action: set_role, role: active}
     expect: [{on: target, reading: replication, where: {role: active}}]
 """
+RECONFIRM = SMALL[SMALL.index("    reconfirm:") : SMALL.index("    do: {on: target, action: set_role, role: active}")]
+# What the drain has proven is not read again.
+BARE = SMALL.replace(RECONFIRM, "")
 DEMOTE = SMALL[SMALL.index("  - id: demote") : SMALL.index("  - id: drain")]
 UNDO = DEMOTE[DEMOTE.index("    undo:") :]
 DRAIN = SMALL[SMALL.index("  - id: drain") : SMALL.index("  - id: activate")]

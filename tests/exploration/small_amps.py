@@ -39,6 +39,8 @@ steps:
     require:
       - {on: source, reading: transports, where: {closed: true}}
       - {on: source, reading: clients, where: {gone: true}}
+    reconfirm: [{on: source, reading: links, where: {connected: true, caught_up: true}}]
+    when_guard_breaks: {grace: 1m, gate: behind, choices: [wait, revert, escalate], unattended: revert}
     do: {on: target, action: set_client_transports, state: enabled}
     expect: [{on: target, reading: transports, where: {open: true}}]
   - id: queues
@@ -50,6 +52,10 @@ steps:
     title: t
     require: [{on: target, reading: transports, where: {open: true}}]
 """
+
+RECONFIRM = MOVE[MOVE.index("    reconfirm:") : MOVE.index("    do: {on: target")]
+# What the wait for the link has proven is not read again.
+BARE = MOVE.replace(RECONFIRM, "")
 
 RETURN = """
 runbook: tests/return

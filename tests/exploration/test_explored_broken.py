@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,20 @@ from proof.exploration.rules import RULES
 from proof.exploration.search import explore
 from proof.exploration.story import story
 from tests.exploration.conftest import Walk, breaks
-from tests.exploration.small import ACTIVATE, CLOSE, DEMOTE, DRAIN, GUARD, ITEMS, REQUIRED, SMALL, STALL, UNDO
+from tests.exploration.small import (
+    ACTIVATE,
+    BARE,
+    CLOSE,
+    DEMOTE,
+    DRAIN,
+    GUARD,
+    ITEMS,
+    RECONFIRM,
+    REQUIRED,
+    SMALL,
+    STALL,
+    UNDO,
+)
 
 
 def test_the_small_runbook_is_clean(walk: Walk) -> None:
@@ -22,54 +37,62 @@ def test_the_small_runbook_is_clean(walk: Walk) -> None:
     assert set(found.ends) == {"refused", "done", "reverted", "escalated", "needs-operator", "stuck"}
 
 
+BARE_ACTIVATE = ACTIVATE.replace(RECONFIRM, "")
+ISOLATED = Path(str(files("runbooks") / "solace" / "uncontrolled-isolated.yaml")).read_text("utf-8")
 VARIANTS = [
+    ("what was drained is not read again", BARE, "messages-left"),
+    ("a door of the whole site without a claim", ISOLATED.replace("    claim: hold\n", ""), "opened-behind-another"),
     (
         "activate before demote",
-        SMALL.replace(ACTIVATE, "").replace(DEMOTE, ACTIVATE.replace(REQUIRED, "") + DEMOTE),
+        BARE.replace(BARE_ACTIVATE, "").replace(DEMOTE, BARE_ACTIVATE.replace(REQUIRED, "") + DEMOTE),
         "promoted-unconfirmed",
     ),
-    ("the source is not read again", SMALL.replace(REQUIRED, ""), "two-active"),
+    ("the source is not read again", BARE.replace(REQUIRED, ""), "two-active"),
     (
         "no expect, and nothing else reads the role",
-        SMALL.replace(REQUIRED, "").replace(
+        BARE.replace(REQUIRED, "").replace(
             "    expect: [{on: source, reading: replication, where: {role: standby}}]\n", ""
         ),
         "promoted-unconfirmed",
     ),
-    ("the activation is not read back", SMALL[: SMALL.rindex("    expect:")], "not-done"),
-    ("no undo", SMALL.replace(UNDO, ""), "not-reverted"),
+    ("the activation is not read back", BARE[: BARE.rindex("    expect:")], "not-done"),
+    ("no undo", BARE.replace(UNDO, ""), "not-reverted"),
     (
         "an undo that looks at nothing first",
-        SMALL.replace(UNDO, "".join(UNDO.splitlines(True)[:1] + UNDO.splitlines(True)[2:])),
+        BARE.replace(UNDO, "".join(UNDO.splitlines(True)[:1] + UNDO.splitlines(True)[2:])),
         "promoted-unconfirmed",
     ),
-    ("a drain without a guard", SMALL.replace(GUARD, ""), "promoted-undrained"),
-    ("no drain", SMALL.replace(DRAIN, ""), "promoted-undrained"),
-    ("drain before demote", SMALL.replace(DRAIN, "").replace(DEMOTE, DRAIN + DEMOTE), "promoted-undrained"),
+    ("a drain without a guard", BARE.replace(GUARD, ""), "promoted-undrained"),
+    ("no drain", BARE.replace(DRAIN, ""), "promoted-undrained"),
+    ("drain before demote", BARE.replace(DRAIN, "").replace(DEMOTE, DRAIN + DEMOTE), "promoted-undrained"),
     (
         "suspension is not looked for",
-        SMALL[: SMALL.index("  - id: not-s")] + DEMOTE + DRAIN + ACTIVATE,
+        BARE[: BARE.index("  - id: not-s")] + DEMOTE + DRAIN + BARE_ACTIVATE,
         "messages-left",
     ),
-    ("unattended it escalates", SMALL.replace("unattended: revert", "unattended: escalate"), "escalated-unattended"),
+    ("unattended it escalates", BARE.replace("unattended: revert", "unattended: escalate"), "escalated-unattended"),
     (
         "a gate without a way out",
-        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [retry], unattended: retry"),
+        BARE.replace("choices: [wait, stop], unattended: stop", "choices: [retry], unattended: retry"),
         "dead-end",
     ),
-    ("a wait without an end", SMALL.replace(STALL, ""), "dead-end"),
+    ("a wait without an end", BARE.replace(STALL, ""), "dead-end"),
     (
         "unattended it retries",
-        SMALL.replace("choices: [wait, stop], unattended: stop", "choices: [retry, stop], unattended: retry"),
+        BARE.replace("choices: [wait, stop], unattended: stop", "choices: [retry, stop], unattended: retry"),
         "waits-unattended",
     ),
-    ("transactions of an active source", SMALL.replace(ACTIVATE, ITEMS + ACTIVATE), "transaction-elsewhere"),
+    ("transactions of an active source", BARE.replace(BARE_ACTIVATE, ITEMS + BARE_ACTIVATE), "transaction-elsewhere"),
     (
         "transactions are completed by nobody's decision",
-        SMALL + "\n".join(line for line in ITEMS.splitlines() if "decide:" not in line) + "\n",
+        BARE + "\n".join(line for line in ITEMS.splitlines() if "decide:" not in line) + "\n",
         "undecided-transaction",
     ),
-    ("a change that must not be repeated is not read back", SMALL.replace(ACTIVATE, CLOSE + ACTIVATE), "sent-twice"),
+    (
+        "a change that must not be repeated is not read back",
+        BARE.replace(BARE_ACTIVATE, CLOSE + BARE_ACTIVATE),
+        "sent-twice",
+    ),
 ]
 
 

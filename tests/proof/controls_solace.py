@@ -147,19 +147,80 @@ def _deleted_too_soon(harm: bool) -> History:
     return run
 
 
+_DOOR = {"on": "source", "action": "set_backbone", "args": {"state": "down"}}
+_FENCE = {"id": "fence", "do": _DOOR, "expect": [{"where": {"closed": True}}]}
+
+
 @SOLACE(8, "and this run had not shut it")
 def _opened_what_another_had_shut(harm: bool) -> History:
-    expect = [{"where": {"closed": True}}]
-    do = {"on": "source", "action": "set_backbone", "args": {"state": "down"}}
     world = vpn_world()
-    world["sites"][SOURCE]["doors"] = [False]
-    run = History("solace/uncontrolled-isolated", world, ({"id": "fence", "do": do, "expect": expect},))
+    world["sites"][SOURCE]["doors"] = [not harm]
+    run = History("solace/uncontrolled-isolated", world, (_FENCE,))
     if not harm:
         run.order("set_backbone", step="fence", state="down")
         run.ended()
+        run.world["sites"][SOURCE]["doors"] = [False]
     run.tell("step.done", step="fence", reversible=True)
     run.tell("revert.started", undo=["fence"])
     run.order("set_backbone", step="fence", undo=True, state="up")
+    return run
+
+
+@SOLACE(14, "and another had shut it before this run")
+def _opened_what_it_had_found_shut(harm: bool) -> History:
+    """It had sent the command too, which changed nothing."""
+    world = vpn_world()
+    world["sites"][SOURCE]["doors"] = [not harm]
+    run = History("solace/uncontrolled-isolated", world, (_FENCE,))
+    run.order("set_backbone", step="fence", state="down")
+    run.ended()
+    run.world["sites"][SOURCE]["doors"] = [False]
+    run.tell("step.done", step="fence", reversible=True)
+    run.tell("revert.started", undo=["fence"])
+    run.order("set_backbone", step="fence", undo=True, state="up")
+    return run
+
+
+def _two_behind_one_door(harm: bool, other: str) -> History:
+    """A rolls back, and B has failed over behind the same door, or has not."""
+    world = vpn_world()
+    world["services"]["B"] = vpn_world()["services"]["A"]
+    run = History("solace/uncontrolled-isolated", world, (_FENCE,), services=["A", "B"])
+    run.order("set_backbone", step="fence", state="down")
+    run.ended()
+    run.world["sites"][SOURCE]["doors"] = [False]
+    run.tell("step.done", step="fence", reversible=True)
+    run.world["services"]["B"]["roles"] = {SOURCE: "standby", TARGET: "active"}
+    if harm:
+        run.tell("step.done", lane="B", step="fence", reversible=True)
+    run.tell("lane.ended", lane="B", outcome=other if harm else "refused")
+    run.tell("revert.started", undo=["fence"])
+    return run
+
+
+@SOLACE(14, "and B relies on its being shut")
+def _opened_behind_another(harm: bool) -> History:
+    run = _two_behind_one_door(harm, "done")
+    run.order("set_backbone", step="fence", undo=True, state="up")
+    return run
+
+
+@SOLACE(8, "B: done, and clients can reach ny")
+def _unfenced_behind_another(harm: bool) -> History:
+    """Whoever opened it."""
+    run = _two_behind_one_door(harm, "done")
+    run.world["sites"][SOURCE]["doors"] = [True]
+    run.judge.look(run.world)
+    return run
+
+
+@SOLACE(17, "reverted, and the doors of ny are still shut")
+def _left_shut(harm: bool) -> History:
+    run = History("solace/uncontrolled-isolated", vpn_world(), (_FENCE,))
+    run.order("set_backbone", step="fence", state="down")
+    run.ended()
+    run.world["sites"][SOURCE]["doors"] = [not harm]
+    run.end("reverted")
     return run
 
 
@@ -283,15 +344,6 @@ def _reverted_elsewhere(harm: bool) -> History:
     run = _run("controlled")
     run.service["roles"][SOURCE] = "standby" if harm else "active"
     run.end("reverted")
-    return run
-
-
-@SOLACE(8, "done, and clients can reach ny")
-def _ended_unfenced(harm: bool) -> History:
-    run = _run("uncontrolled-commanded")
-    run.service["roles"][TARGET] = "active"
-    run.world["sites"][SOURCE]["doors"] = [harm]
-    run.end("done")
     return run
 
 

@@ -78,12 +78,19 @@ class History:
     """One run. ``world`` may be changed between what is told; the judge saw it as it was when the run began."""
 
     def __init__(
-        self, runbook: str, world: dict[str, Any], steps: tuple[dict[str, Any], ...] = (), **plan: Any
+        self,
+        runbook: str,
+        world: dict[str, Any],
+        steps: tuple[dict[str, Any], ...] = (),
+        *,
+        is_whole: bool = False,
+        **plan: Any,
     ) -> None:
         self.world = world
         described = {"runbook": runbook, "steps": list(steps)}
         more = {"source": SOURCE, "target": TARGET, "policy": _POLICY, "outage": None, **plan}
-        self.judge = Judge({"services": [SERVICE], "runbook": described, **more}, copy.deepcopy(world))
+        plain = {"services": [SERVICE], "runbook": described, **more}
+        self.judge = Judge(plain, copy.deepcopy(world), is_whole=is_whole)
         self.seq = 1
         self._intents = 0
 
@@ -108,7 +115,8 @@ class History:
     ) -> dict[str, Any]:
         """An intent is on disk; the order that carries it out."""
         self._intents += 1
-        self.tell("action.intended", intent=self._intents, step=step, on=on, action=action, args=args, undo=undo)
+        more: dict[str, Any] = {"step": step, "on": on, "action": action, "args": args, "undo": undo, "item": None}
+        self.tell("action.intended", intent=self._intents, **more)
         return {"service": SERVICE, "on": on, "site": _SITES[on], "action": action, "args": args, "epoch": 1}
 
     def send(self, order: dict[str, Any], **other: Any) -> None:
@@ -130,12 +138,14 @@ class History:
 
     def ask(self, gate: str, *choices: str, item: str | None = None) -> None:
         """A question is open."""
-        self.tell("gate.opened", gate=gate, item=item, choices=choices, step="", unattended="stop")
+        self.tell(
+            "gate.opened", gate=gate, item=item, choices=choices, step="", unattended="stop", why="", at_risk=None
+        )
 
     def say(self, gate: str, choice: str, *, item: str | None = None, by: str = "ann", reason: str = "known") -> None:
         """It is decided."""
         ruling = {"choice": choice, "by": by, "reason": reason}
-        self.tell("gate.decided", gate=gate, item=item, ruling=ruling)
+        self.tell("gate.decided", gate=gate, step="", item=item, ruling=ruling)
 
     def answered(self, gate: str, choice: str = "accept", *, item: str | None = None) -> None:
         """Asked, and decided by name with a reason."""
@@ -148,6 +158,103 @@ class History:
             self.tell("lane.ended", outcome=outcome)
             self.tell("run.finished", lane=None, outcome=outcome)
         self.judge.end(copy.deepcopy(self.world))
+
+
+def step(name: str = "move", **more: Any) -> dict[str, Any]:
+    """A step as a record has it, with everything that it leaves out."""
+    nothing = dict.fromkeys(("ask", "compare", "do", "undo", "when_guard_breaks", "when_stalled", "progress"))
+    nothing |= dict.fromkeys(("for_each", "decide", "timeout"))
+    lists: dict[str, Any] = {one: [] for one in ("only_if", "require", "expect", "until", "never", "guard")}
+    times = {"within": "15s", "patience": "30s", "settle": "2s", "delay": "0s", "hold": "0s"}
+    return {"id": name, **nothing, **lists, **times, "attempts": 3, "point_of_no_return": False, **more}
+
+
+def check(reading: str = "health", on: str = "source", **where: Any) -> dict[str, Any]:
+    """A condition on a reading."""
+    return {"on": on, "reading": reading, "where": where}
+
+
+TURN = {"on": "source", "action": "turn", "args": {}}
+_WHOLE: dict[str, Any] = {"waves": None, "approval": None, "services": [SERVICE]}
+
+
+class Whole(History):
+    """A run of which the judge hears everything, with its moments. ``now``: the world's time."""
+
+    def __init__(
+        self,
+        *steps: dict[str, Any],
+        runbook: str = "solace/suspend",
+        world: dict[str, Any] | None = None,
+        **plan: Any,
+    ) -> None:
+        policy = {"fail_fast": False, **_POLICY}
+        world = world or vpn_world()
+        super().__init__(runbook, world, steps, is_whole=True, **{**_WHOLE, "policy": policy, **plan})
+        self.now = 100.0
+        self._leaders = 0
+
+    def tell(self, kind: str, *, lane: str | None = SERVICE, epoch: int | None = None, **event: Any) -> None:
+        """One more event is on record, written now."""
+        self.seq += 1
+        event = {"kind": kind, **_FILLED.get(kind, {}), **event}
+        if "epoch_of_it" in event:
+            event["epoch"] = event.pop("epoch_of_it")
+        record = {"seq": self.seq, "lane": lane, "at": self.now, "event": event}
+        self.judge.case.batch = self.seq - 1
+        self.judge.record(record, copy.deepcopy(self.world), epoch=epoch)
+
+    def wait(self, seconds: float) -> None:
+        """So much time passes."""
+        self.now += seconds
+
+    def leads(self, *, attended: bool = False) -> None:
+        """A process takes the run; a person is there to be asked, or is not."""
+        self._leaders += 1
+        self.tell("run.started", lane=None, attended=attended, epoch_of_it=self._leaders)
+
+    def started(self, name: str = "move", *, attended: bool = False, service: str = SERVICE) -> None:
+        """A process leads the run, the lane has started, and so has this step."""
+        self.leads(attended=attended)
+        self.tell("lane.started", lane=service)
+        self.tell("step.started", step=name, lane=service)
+
+    def shows(self, gauge: float | None = None, *, on: str = "source", reading: str = "health", **value: Any) -> None:
+        """A reading is asked and answered right now."""
+        self.judge.asked(on, reading, self.now)
+        self.arrives(gauge, on=on, reading=reading, **value)
+
+    def arrives(
+        self,
+        gauge: float | None = None,
+        *,
+        on: str = "source",
+        reading: str = "health",
+        asked: float | None = None,
+        **value: Any,
+    ) -> None:
+        """The answer to a reading that was ``asked`` before is on record."""
+        when = self.now if asked is None else asked
+        seen = {"on": on, "reading": reading, "asked_at": when, "value": {"kind": reading, **value}}
+        self.tell("observed", seen=[seen], gauge=gauge)
+
+    def tries(self, effect: str | None = "accepted", *, name: str = "move", undo: bool = False) -> None:
+        """An action is intended, sent, and ends so."""
+        self.send(self.intend("turn", step=name, undo=undo))
+        if effect is not None:
+            self.ended(effect)
+
+
+# What an event has that a history does not say.
+_FILLED: dict[str, dict[str, Any]] = {
+    "action.intended": {"item": None, "undo": False},
+    "step.failed": {"unknown": False},
+    "step.done": {"reversible": False},
+    "undo.done": {"skipped": ""},
+    "doubt.resolved": {"partly": False},
+    "gate.opened": {"why": "", "at_risk": None, "item": None},
+    "abort.asked": {"by": "ann"},
+}
 
 
 @dataclass(frozen=True)

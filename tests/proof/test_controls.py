@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 import proof.promises
+from tests.proof.controls_again import AGAIN, AGAIN_AMPS, ASKED
 from tests.proof.controls_amps import AMPS
 from tests.proof.controls_common import COMMON
+from tests.proof.controls_conduct import CONDUCT
+from tests.proof.controls_course import COURSE
 from tests.proof.controls_solace import SOLACE
 from tests.proof.histories import Control
 
-CONTROLS = [*COMMON, *SOLACE, *AMPS]
+CONTROLS = [*COMMON, *CONDUCT, *COURSE, *ASKED, *SOLACE, *AGAIN, *AMPS, *AGAIN_AMPS]
 _RULES = Path(proof.promises.__file__).parent
 
 

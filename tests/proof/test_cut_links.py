@@ -9,12 +9,12 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.plan import Policy
-from proof.mutants import MUTANTS
-from proof.mutants.swapping import broken_by
 from proof.simulation.draw import draw
 from proof.simulation.night import Telling, play
 from proof.simulation.stores import Stores
 from proof.simulation.story import Kind
+from tests.proof.mutants import MUTANTS
+from tests.proof.mutants.swapping import broken_by
 
 # Before the run's first request, in the course of the steps that read, and at each request and after it.
 CUTS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proof.mutants import MUTANTS, Mutant
-from proof.mutants.hunting import SEEDS_MAX, hunt
+from tests.proof.mutants import MUTANTS, Mutant
+from tests.proof.mutants.hunting import SEEDS_MAX, hunt
 
 CAUGHT: dict[str, int] = json.loads((Path(__file__).parent / "caught.json").read_text("utf-8"))
 
@@ -26,7 +26,7 @@ def test_there_are_enough() -> None:
 def test_a_broken_engine_is_caught(mutant: Mutant) -> None:
     """The judge names a broken promise where the engine is broken, and none at the same seed where it is whole.
 
-    Once other nights are drawn, `python -m proof.mutants tests/proof/caught.json` finds the seeds anew.
+    Once other nights are drawn, `python -m tests.proof.mutants tests/proof/caught.json` finds the seeds anew.
     """
     seeds = [CAUGHT[mutant.name]]
     assert hunt(mutant, seeds) is not None

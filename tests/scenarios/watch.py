@@ -18,7 +18,7 @@ from orchestrator.readings import Reading
 from orchestrator.runbook import Side
 from orchestrator.state import Run
 from proof.promises import Judge
-from proof.simulation.afterwards import record_findings
+from proof.simulation.afterwards import record_findings, tampering
 
 
 class Look(Protocol):
@@ -82,8 +82,11 @@ class Watch:
         """
         self._journal = journal
         self._catch_up()
-        self._judge.end(self._look(count=True))
-        findings = record_findings(journal, self._run, believed, seed=0 if tampered else 1)
+        seen = self._look(count=True)
+        self._judge.end(seen)
+        findings = list(record_findings(journal, self._run, believed, self._judge, seen))
+        if tampered:
+            findings += tampering(journal, self._run, seed=0)
         return [str(one) for one in (*self._judge.broken, *findings)]
 
     def _catch_up(self) -> None:

@@ -13,11 +13,7 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Move, with_side
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
     """See ``family.Family``. Clients and queue messages wait until it can show; the rest may happen in any round, since
     promises are about it."""
-    if not pair.meddled:
-        for side in (SOURCE, TARGET):
-            if pair.door[side] == "off" and pair.life[side] not in ("dead", "fetching"):
-                opened = pair._replace(door=with_side(pair.door, side, "on"), meddled=True)
-                yield f"somebody else lets clients in at the {SIDE_NAMES[side]}", settled(opened), False
+    yield from _meddles(pair)
     for side in (SOURCE, TARGET):
         yield from _lives(pair, side)
     yield from _links(pair)
@@ -28,6 +24,24 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
                 yield f"the last client of the {SIDE_NAMES[side]} is gone", gone, True
     if "queues" in asked and "owned" in looks:
         yield from _hands_over(pair)
+
+
+def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
+    """Somebody else lets clients in, and later out again; or both at once, with messages in between."""
+    for side in (SOURCE, TARGET):
+        is_there = pair.life[side] not in ("dead", "fetching")
+        if pair.meddled == 0 and pair.door[side] == "off" and is_there:
+            opened = pair._replace(door=with_side(pair.door, side, "on"), meddled=1)
+            yield f"somebody else lets clients in at the {SIDE_NAMES[side]}", settled(opened), False
+        if pair.meddled == 1 and pair.door[side] == "on" and is_there:
+            shut = pair._replace(door=with_side(pair.door, side, "off"), meddled=2)
+            yield f"somebody else shuts clients out at the {SIDE_NAMES[side]}", settled(shut), False
+    is_closed = pair.door[SOURCE] == "off" and pair.life[SOURCE] == "up"
+    if pair.meddled == 0 and is_closed and pair.connected:
+        told = with_side(pair.told, SOURCE, pair.told[SOURCE] or not pair.sync[SOURCE])
+        served = pair._replace(behind=with_side(pair.behind, SOURCE, BACKLOG), told=told, link=False, meddled=2)
+        what = "somebody else lets clients in at the source for a while, and its link is lost meanwhile"
+        yield what, settled(served), False
 
 
 def _lives(pair: Pair, side: int) -> Iterator[Move[Pair]]:

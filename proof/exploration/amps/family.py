@@ -53,5 +53,9 @@ class Amps:
     def delays(self, change: Change) -> bool:
         return True
 
+    def claims(self, pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
+        """An instance is of one service alone."""
+        return True, False, pair
+
     def forbids(self, evidence: Evidence, change: Change, *, undo: bool) -> list[str]:
         return evidence.forbids(change, undo=undo)

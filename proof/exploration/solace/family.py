@@ -42,6 +42,7 @@ class Solace:
     obey_half = staticmethod(pair.obey_half)
     is_so = staticmethod(pair.is_so)
     drifts = staticmethod(pair.drifts)
+    claims = staticmethod(pair.claims)
     harms = staticmethod(promises.harms)
 
     def evidence(self, runbook: Runbook) -> Evidence:

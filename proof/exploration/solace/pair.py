@@ -16,6 +16,9 @@ Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
 # ``passing``: it restarts, or its pair of nodes switches over, and will answer by itself.
 Dark = Literal["no", "passing", "down"]
+# Another message VPN of the same sites: it does not rely on the source's shut doors; it does, and is under way; it has
+# failed over behind them.
+Neighbour = Literal["none", "under way", "relies"]
 
 XID = "1-0a-01"
 # Depth classes of a replication queue: empty, less than before, a backlog.
@@ -27,8 +30,10 @@ class Pair(NamedTuple):
 
     ``depth``: class of each side's replication queue. ``bypassed``: messages passed the queue by while replication was
     suspended, so that no queue holds them. ``dark``: a site's management does not answer and no client is served.
-    ``others``: another message VPN is active at the source. ``unequal``: endpoints hold messages of different age.
-    ``meddled``: somebody else has changed a role. ``late``: a change that was obeyed and has yet to land.
+    ``others``: another message VPN is active at the source. ``neighbour``: another one relies on its doors being shut;
+    ``opening``: this one was granted to open them, and from then on no other one comes to rely on them.
+    ``unequal``: endpoints hold messages of different age. ``meddled``: how often somebody else has changed a role.
+    ``late``: a change that was obeyed and has yet to land.
     """
 
     active: tuple[bool, bool] = (True, False)
@@ -42,9 +47,11 @@ class Pair(NamedTuple):
     outside: tuple[bool, bool] = (False, False)
     serving: tuple[bool, bool] = (True, True)
     others: bool = False
+    neighbour: Neighbour = "none"
+    opening: bool = False
     held: tuple[Held, Held] = ("gone", "gone")
     unequal: bool = False
-    meddled: bool = False
+    meddled: int = 0
     late: Change | None = None
 
     def with_late(self, change: Change | None) -> Pair:
@@ -139,11 +146,9 @@ FLOW = frozenset({"bridge", "remote_bridge_up", "queue_bound", "sync_eligible", 
 def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[Pair]]:
     """See ``family.Family``. What could not show waits until it can; but roles always may change, since promises are
     about them."""
-    if not pair.meddled:
-        for side in (SOURCE, TARGET):
-            if not pair.active[side]:
-                moved = pair._replace(active=with_side(pair.active, side, True), last=side, meddled=True)
-                yield f"somebody else makes the {SIDE_NAMES[side]} active", moved, False
+    yield from _meddles(pair, asked)
+    if asked & _DOORS:
+        yield from _neighbours(pair)
     for side in (SOURCE, TARGET):
         if SIDE_NAMES[side] in asked:
             yield from _darkens(pair, side)
@@ -155,6 +160,47 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
         yield "the other message VPNs of the source give up activity", pair._replace(others=False), True
     if "transactions" in asked and pair.held != ("gone", "gone") and pair.held[pair.last] != "gone":
         yield "the transaction manager ends its transaction", _manager_ends(pair), True
+
+
+def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
+    """Somebody else makes a site active, and later takes that back; or both at once, with messages in between."""
+    for side in (SOURCE, TARGET):
+        if pair.meddled == 0 and not pair.active[side]:
+            moved = pair._replace(active=with_side(pair.active, side, True), last=side, meddled=1)
+            yield f"somebody else makes the {SIDE_NAMES[side]} active", moved, False
+        if pair.meddled == 1 and pair.active[side] and pair.last == side:
+            back = pair._replace(active=with_side(pair.active, side, False), meddled=2)
+            yield f"somebody else makes the {SIDE_NAMES[side]} standby again", back, False
+    if pair.meddled == 0 and not any(pair.active) and "replication" in asked and not pair.is_dark(SOURCE):
+        served = pair._replace(depth=with_side(pair.depth, SOURCE, BACKLOG), last=SOURCE, link=False, meddled=2)
+        yield "somebody else makes the source active for a while, and its bridge is lost meanwhile", served, False
+
+
+# What shows, or asks, whether the doors of a whole site are shut.
+_DOORS = frozenset({"fence", "external_fence", "site_claims"})
+
+
+def _neighbours(pair: Pair) -> Iterator[Move[Pair]]:
+    """Another service of the same sites, moved by another lane or run."""
+    is_shut = pair.door[SOURCE] == "shut" or pair.outside[SOURCE]
+    match pair.neighbour:
+        case "none" if is_shut and not pair.opening:
+            yield (
+                "another service starts to fail over behind the shut door",
+                pair._replace(neighbour="under way"),
+                False,
+            )
+        case "under way":
+            yield "the other service has failed over", pair._replace(neighbour="relies"), True
+            yield "the other service is rolled back", pair._replace(neighbour="none"), True
+
+
+def claims(pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
+    """See ``family.Family``: another service may rely on the doors of the source."""
+    if wish == "hold" or side != SOURCE:
+        return True, False, pair._replace(opening=False)
+    granted = pair.neighbour == "none"
+    return granted, pair.neighbour == "under way", pair._replace(opening=granted and wish == "release")
 
 
 def _darkens(pair: Pair, side: int) -> Iterator[Move[Pair]]:

@@ -102,6 +102,8 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
         broken.append("two-active")
     if after.others and before.others and after.active[TARGET] and _opens(before, after):
         broken.append("two-active")
+    if before.neighbour != "none" and _unshuts(before, after):
+        broken.append("opened-behind-another")
     takes_over = activates(change) and change.side == TARGET and before.last == SOURCE
     if takes_over and (before.depth[SOURCE] or before.bypassed) and not evidence.is_given_up:
         broken.append("messages-left")
@@ -117,3 +119,9 @@ def activates(change: Change) -> bool:
 
 def _opens(before: Pair, after: Pair) -> bool:
     return after.connects(SOURCE) and not before.connects(SOURCE)
+
+
+def _unshuts(before: Pair, after: Pair) -> bool:
+    """Is a door of the source no longer shut?"""
+    door = before.door[SOURCE] == "shut" and after.door[SOURCE] != "shut"
+    return door or (before.outside[SOURCE] and not after.outside[SOURCE])

@@ -42,6 +42,8 @@ class Live(NamedTuple):
             bypassed=pair.bypassed and self.promotes,
             serving=pair.serving if self.serving else (True, True),
             others=pair.others and self.doors,
+            neighbour=pair.neighbour if self.doors else "none",
+            opening=pair.opening and self.doors,
             unequal=pair.unequal and self.compared,
             rejects=pair.rejects or not self.rejects,
         )

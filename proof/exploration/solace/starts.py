@@ -29,6 +29,13 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
     moved = base._replace(active=(False, True), last=TARGET)
     yield "the target is active already", moved
     back = moved._replace(active=(True, True), others="fence" in words, serving=("health" not in words, True))
+    if "fence" in words and acts_on(runbook, "set_backbone"):
+        behind = base._replace(link=False, door=("shut", "open"), neighbour="relies")
+        yield "another service has failed over behind the shut door of the source", behind
+        yield (
+            "another service has failed over behind the shut door, and the source is back",
+            back._replace(door=("shut", "open"), others=False, neighbour="relies"),
+        )
     if "fence" in words:
         yield "the source came back active while the target is active, its door open", back
         yield "the source came back active behind a shut door", back._replace(door=("shut", "open"))
@@ -38,3 +45,8 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         yield "the source came back active while the target is active", back
     if "endpoints" in words:
         yield "endpoints hold messages from before a fail-over", base._replace(unequal=True)
+
+
+def acts_on(runbook: Runbook, action: str) -> bool:
+    """Does it, or an undo of it, do that?"""
+    return any(do.action == action for do in dos_of(runbook))

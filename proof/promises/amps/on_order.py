@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.amps.facts import LOSSLESS, foreign_changes, instances, is_async, is_foreign, made_by
+from proof.promises.checks import value_of
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
 
 # Who must have answered by name before anything is sent, by runbook, and the promise that this is.
@@ -32,6 +33,7 @@ def judge_order(
     gives_over = (order["on"], what) in (("target", "open"), ("target", "async"))
     if gives_over and not is_undo and case.runbook in LOSSLESS:
         yield from _too_early(case, lane, order, world)
+        yield from _not_read_again(case, lane, order, intent)
     if what == "async" and case.runbook in LOSSLESS:
         yield from _owned_elsewhere(case, lane, order, world)
 
@@ -118,6 +120,25 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
     left = instances(lane, world)[source]["ahead"]
     if left:
         yield Broken(2, f"{words(order)}, with {left} messages only at {source}")
+
+
+def _not_read_again(case: Case, lane: LaneFacts, order: Plain, intent: Intent | None) -> Iterator[Broken]:
+    """Promise 15: what the wait has proven is read again at the point of no return, however long ago that was."""
+    if not case.is_whole or lane.escalated is not None or intent is None:
+        return
+    if not case.steps[intent.event["step"]]["point_of_no_return"]:
+        return
+    last = case.passages[lane.service].last
+    values = {} if last is None or last.stands_on is None else last.stands_on.values
+    links = values.get(("source", "links"))
+    if links is None or value_of(links, "caught_up") is not True:
+        yield Broken(15, f"{words(order)}, and that it has everything was not read again for it")
+
+
+def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
+    """Does the source shut its clients out by this?"""
+    closes = made_by(order["action"], order["args"]) == "closed"
+    return closes and order["on"] == "source" and case.runbook in LOSSLESS
 
 
 def _is_closed(transports: Plain) -> bool:

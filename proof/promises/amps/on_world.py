@@ -49,6 +49,22 @@ def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
     yield from _owned_by_the_source(case, lane, world)
 
 
+def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """What a lane has reached for good, after all that came later."""
+    yield from ()
+
+
+def judge_claim(case: Case, lane: LaneFacts, claim: Plain, world: Plain) -> Iterator[Broken]:
+    """Promise 17: nothing is said that is not so, as long as nobody else had a hand in it."""
+    if foreign_changes(case, lane, world) or world.get("lags"):
+        return
+    both = instances(lane, world)
+    for site, is_open in claim["lets_clients_in"].items():
+        if both[site]["phase"] != "down" and any(both[site]["doors"]) is not is_open:
+            what = "lets clients in" if is_open else "lets no client in"
+            yield Broken(17, f"{lane.service}: the report says that {site} {what}")
+
+
 def counts(case: Case, lane: LaneFacts) -> bool:
     """Only of who promises that nothing is lost, or left with the source, is asked what became of the messages."""
     return case.runbook in LOSSLESS and lane.outcome in _KEPT_ALL

@@ -2,9 +2,10 @@
 
 from proof.promises.rules import Rules
 from proof.promises.solace.facts import NOT_IDEMPOTENT
-from proof.promises.solace.on_order import judge_order
+from proof.promises.solace.on_claim import judge_claim
+from proof.promises.solace.on_order import gives_up, judge_order, noted
 from proof.promises.solace.on_record import judge_record
-from proof.promises.solace.on_world import counts, judge_end, judge_world
+from proof.promises.solace.on_world import counts, judge_end, judge_lasting, judge_world
 
 SOLACE = Rules(
     order=judge_order,
@@ -12,6 +13,11 @@ SOLACE = Rules(
     world=judge_world,
     end=judge_end,
     counts=counts,
+    lasting=judge_lasting,
+    claim=judge_claim,
+    gives_up=gives_up,
+    noted=noted,
     not_idempotent=NOT_IDEMPOTENT,
     shared=frozenset({"set_backbone", "set_external_fence"}),
+    outside=frozenset({"set_external_fence", "ensure"}),
 )

@@ -22,6 +22,7 @@ def is_foreign(case: Case, lane: LaneFacts, world: Plain, site: str) -> bool:
     return bool(last) and last[0][3] == "somebody"
 
 
-def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain) -> bool:
-    """Did anybody but us change a role of the service since the run began?"""
-    return any(change[3] == "somebody" for change in changes_since(case, lane, world))
+def has_foreign_hand(case: Case, lane: LaneFacts, world: Plain, *, since: float | None = None) -> bool:
+    """Did anybody but us change a role of the service since the run began, or since a moment?"""
+    changes = [change for change in changes_since(case, lane, world) if change[3] == "somebody"]
+    return any(since is None or change[0] >= since for change in changes)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
 from proof.promises.solace.facts import COMMANDED, LOSSLESS, NOT_IDEMPOTENT, has_foreign_hand, is_fenced, is_foreign
+from proof.promises.solace.on_site import is_closing, judge_door
 
 _OPENING = frozenset({("set_backbone", "up"), ("set_external_fence", "open")})
 
@@ -16,11 +17,13 @@ def judge_order(
     """Every promise that this order breaks."""
     if (order["action"], order["args"].get("state")) in _OPENING:
         yield from _fence_opened(case, lane, order, intent, world)
+        yield from judge_door(case, lane, order, world)
     if order["action"] == "set_role" and order["args"]["role"] == "active":
         yield from _two_active(case, lane, order, world)
         yield from _unconfirmed(case, lane, order)
         yield from _too_early(case, lane, order, world)
         yield from _not_fenced(case, lane, order)
+        yield from _not_read_again(case, lane, order)
     if order["action"] in NOT_IDEMPOTENT:
         yield from _undecided(case, lane, order)
         yield from _too_soon(case, lane, order, world)
@@ -66,11 +69,45 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
         return
     if not lane.is_drained:
         yield Broken(2, f"{words(order)}, and no reading had shown the queue empty with the bridge bound")
-    if world is None or has_foreign_hand(case, lane, world):
+    if world is None or has_foreign_hand(case, lane, world, since=_read_at(case, lane)):
         return
     left = world["services"][lane.service]["queued"][case.site("source")]
     if left:
         yield Broken(2, f"{words(order)}, with {left} messages still queued at {case.site('source')}")
+
+
+def _read_at(case: Case, lane: LaneFacts) -> float | None:
+    """When what the last action stands on was read; None: not known."""
+    last = case.passages[lane.service].last if case.is_whole else None
+    return None if last is None or last.stands_on is None else last.stands_on.asked
+
+
+def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 15: what the wait has proven is read again at the point of no return, however long ago that was."""
+    if not case.is_whole or case.runbook not in LOSSLESS or order["on"] != "target" or lane.escalated is not None:
+        return
+    last = case.passages[lane.service].last
+    values = {} if last is None or last.stands_on is None else last.stands_on.values
+    queue, bridge = values.get(("source", "replication_queue")) or {}, values.get(("target", "replication")) or {}
+    if queue.get("messages") != 0 or bridge.get("bridge") != "bound":
+        yield Broken(15, f"{words(order)}, and that nothing is queued was not read again for it")
+
+
+def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
+    """Does the source give up activity by this, so that nobody serves until the target does?"""
+    if (order["action"], order["on"], order["args"].get("role")) != ("set_role", "source", "standby"):
+        return False
+    is_restore = case.runbook.startswith(("solace/restore", "solace/guard"))
+    return (
+        not is_restore and world is not None and world["services"][lane.service]["roles"][order["site"]] == "active"
+    )
+
+
+def noted(order: Plain, world: Plain | None) -> Plain:
+    """Of what shuts a door: was it open before?"""
+    if world is None or not is_closing(order["action"], order["args"]):
+        return {}
+    return {"found_open": not is_fenced(world, order["site"])}
 
 
 def _undecided(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:

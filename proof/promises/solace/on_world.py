@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.facts import Broken, Case, LaneFacts, Plain
-from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, is_fenced, is_foreign
+from proof.promises.solace.facts import COMMANDED, LOSSLESS, has_foreign_hand, is_foreign
+from proof.promises.solace.on_site import judge_doors, judge_left_shut
 
 _NEAR = 1e-6
 # Ends after which nothing may be lost, or after an escalation no more than was said.
@@ -16,6 +17,7 @@ def judge_world(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> It
     """Every promise that the world shows to be broken, at any moment."""
     if not lane.accepted("unfenced"):
         yield from _both_active(case, lane, service, world)
+    yield from judge_doors(case, lane, world)
 
 
 def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
@@ -45,10 +47,18 @@ def _both_active(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> I
 def judge_end(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
     """Promises 3, 4 and 7 of a run that nobody leads any more; everything that was on its way has arrived."""
     yield from _where_activity_is(case, lane, world)
-    yield from _stays_fenced(case, lane, world)
+    yield from judge_doors(case, lane, world)
+    yield from judge_left_shut(case, lane, world)
+    yield from _refilled(case, lane, service, world)
+    yield from _own_left(case, lane, service)
     yield from _changed_nothing(case, lane, service, world)
     yield from _lost(case, lane, service, world)
     yield from _left_behind(case, lane, service)
+
+
+def judge_lasting(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """What a lane has reached for good, after all that came later."""
+    yield from judge_doors(case, lane, world)
 
 
 def counts(case: Case, lane: LaneFacts) -> bool:
@@ -73,10 +83,32 @@ def _where_activity_is(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Br
             yield Broken(4, f"{lane.service}: ended {lane.outcome}, and {site} is {roles[site]}")
 
 
-def _stays_fenced(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """Promise 8: what a command has fenced stays so."""
-    if case.runbook == COMMANDED and lane.outcome == "done" and not is_fenced(world, case.site("source")):
-        yield Broken(8, f"{lane.service}: done, and clients can reach {case.site('source')}")
+def _refilled(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
+    """Promise 15: who is done without an escalation has left nothing queued where it came from."""
+    if (
+        lane.outcome != "done"
+        or case.runbook not in LOSSLESS
+        or has_foreign_hand(case, lane, world, since=_gone_at(lane))
+    ):
+        return
+    left = service["queued"][case.site("source")]
+    if left:
+        yield Broken(15, f"{lane.service}: done, and {left} messages are queued at {case.site('source')}")
+
+
+def _gone_at(lane: LaneFacts) -> float | None:
+    """When the target was told to take over, the last time."""
+    moments = [one["moment"] for one in lane.ordered if one["action"] == "set_role" and one["on"] == "target"]
+    return max(moments, default=None)
+
+
+def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
+    """Promise 17: reverted means that nothing of ours is left, the operator's own commands among it."""
+    if lane.outcome != "reverted" or lane.accepted("left-changed"):
+        return
+    for site, action, args, _ in service["effects"]:
+        if action == "ensure" and args["command"] == "park":
+            yield Broken(17, f"{lane.service}: reverted, and the operator's own command at {site} is still in effect")
 
 
 def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iterator[Broken]:
@@ -85,7 +117,7 @@ def _changed_nothing(case: Case, lane: LaneFacts, service: Plain, world: Plain) 
     if lane.outcome != "refused" or case.begun is None:
         return
     before = case.begun["services"][lane.service]["effects"]
-    excused = {"set_backbone", "set_external_fence"} | (
+    excused = {"set_backbone", "set_external_fence", "ensure"} | (
         {"set_role"} if has_foreign_hand(case, lane, world) else set()
     )
     new = [one for one in service["effects"] if one[3] and one not in before and one[1] not in excused]

@@ -8,9 +8,9 @@ from random import Random
 from adapters.mock.amps.layout import FabricLayout
 from orchestrator.runbook import Choice
 from proof.simulation.amps.draw_faults import draw_faults
-from proof.simulation.amps.draw_world import SITES, draw_fabric
+from proof.simulation.amps.draw_world import SITES, draw_fabric, instance_of
 from proof.simulation.scene import Scene
-from proof.simulation.story import Kind
+from proof.simulation.story import Further, Kind, OwnCommand, Part, Story
 
 Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run begins
 
@@ -69,6 +69,42 @@ class AmpsDraw:
         "set_proxied_transfer",
     )
     endless: frozenset[Kind] = frozenset({"amps/restore", "amps/restore-bootstrap"})
+    naps: Sequence[float] = (45.0, 70.0)
+    clocks: Sequence[float] = (0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
+    slow_readings: Sequence[str] = ("links", "transports", "set_client_transports")
+    waits: bool = False
+
+    def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
+        """Somebody opens a side by hand, its link fails, and somebody closes it again; or a part of that."""
+        mate = next(site for site in SITES if site != part.source)
+        one, two = instance_of(part.services[0], part.source), instance_of(part.services[0], mate)
+        steps = chance.choice(
+            (
+                (f"somebody enables {one}", f"link {one} {two} down 12s", f"somebody disables {one}"),
+                (f"somebody enables {one}", f"somebody disables {one}"),
+                (f"somebody enables {two}", f"somebody disables {two}"),
+                (f"link {one} {two} down 6s",),
+                (f"kill {one} 8s",),
+                (f"silent {two} 6s",),
+            )
+        )
+        return tuple(f"at {number * 2}s: {what}" for number, what in enumerate(steps))
+
+    def further(self, chance: Random, story: Story) -> tuple[Further, ...]:
+        """The other service of the sites is moved too, or the source is brought back."""
+        every = tuple(dict.fromkeys(one.group_name for one in getattr(story.layout, "instances", ())))
+        left = tuple(name for name in every if name not in story.services)
+        if chance.random() >= (0.5 if left else 0.1):
+            return ()
+        if left:
+            return (Further(kind=story.kind, source=story.source, services=left, policy=story.policy, beside=True),)
+        if story.kind != "amps/controlled":
+            return ()
+        return (Further(kind="amps/restore", source=story.source, services=story.services, policy=story.policy),)
+
+    def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
+        """None: a command of the operator's own is the same for every family."""
+        return None
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
         """Two sites, one or two services."""

@@ -9,9 +9,10 @@ from typing import Any
 from adapters.mock.layout import WorldLayout
 from orchestrator.runbook import Choice
 from proof.simulation.scene import Scene
+from proof.simulation.solace import draw_beside
 from proof.simulation.solace.draw_faults import draw_faults
 from proof.simulation.solace.draw_world import NODES, draw_layout
-from proof.simulation.story import CommandEnd, FenceCommand, Kind
+from proof.simulation.story import CommandEnd, FenceCommand, Further, Kind, OwnCommand, Part, Story
 
 
 class SolaceDraw:
@@ -62,6 +63,26 @@ class SolaceDraw:
         *("complete_transaction", "delete_transaction"),
     )
     endless: frozenset[Kind] = frozenset({"restore", "restore-commanded"})
+    naps: Sequence[float] = (45.0, 90.0, 600.0, 7_200.0)
+    clocks: Sequence[float] = (0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0, -7_200.0)
+    slow_readings: Sequence[str] = ("replication", "replication_queue", "transactions", "set_role")
+    waits: bool = True
+
+    def episode(self, chance: Random, part: Part) -> tuple[str, ...]:
+        """See ``draw_beside``."""
+        return draw_beside.episode(chance, part)
+
+    def further(self, chance: Random, story: Story) -> tuple[Further, ...]:
+        """See ``draw_beside``."""
+        return draw_beside.further(chance, story)
+
+    def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
+        """A command that parks something at the source, before it gives up activity."""
+        if kind not in _DEMOTING or chance.random() >= _OWN:
+            return None
+        honest = [end for end in _ENDS if end.effect != "accepted" or end.after is not None]
+        ends = chance.choices(honest, k=chance.choice((0, 0, 1, 2)))
+        return OwnCommand(before="demote", ends=tuple(ends), has_undo=chance.random() < 0.5)
 
     def scene(self, chance: Random, kind: Kind) -> Scene:
         """Two sites, one to three message VPNs."""
@@ -82,6 +103,8 @@ class SolaceDraw:
         )
 
 
+_DEMOTING: frozenset[Kind] = frozenset({"controlled", "failback", "uncontrolled-isolated"})
+_OWN = 0.1
 _ENDS = (
     CommandEnd(effect="rejected", after=None),
     CommandEnd(effect="doubtful", lasts=5.0, after=None),

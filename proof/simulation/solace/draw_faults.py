@@ -12,6 +12,7 @@ _LASTS = (" 1s", " 3s", " 5s", " 12s", "")
 _FOR_A_WHILE = (" 2s", " 6s", " 25s")
 _COMMANDS = ("demote", "activate", "revert", "complete", "delete", "fence", "unfence", "any")
 _PHASES = ("demote", "drain", "transactions", "activate", "revert", "complete", "delete", "reads", "fence", "unfence")
+_OF_A_PAIR, _LOCKED_FOR_GOOD = 0.1, 0.03
 _CRITICAL = ("demote", "activate")
 # Later than this it would come when nobody waits for it any more: a time-out of 5s, and 2s to settle.
 _LATE = ("500ms", "2s", "6s")
@@ -20,7 +21,28 @@ _LATE = ("500ms", "2s", "6s")
 def draw_faults(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> tuple[str, ...]:
     """Some faults, as text. Most stories have few, so that each can do its harm."""
     count = chance.choices((0, 1, 2, 3, 5), (15, 35, 25, 15, 10))[0]
-    return tuple(_fault(chance, layout, source, target, kind) for _ in range(count))
+    faults = tuple(_fault(chance, layout, source, target, kind) for _ in range(count))
+    return (*faults, *(_of_pair(chance, layout) if chance.random() < _OF_A_PAIR else ()), *_for_good(chance))
+
+
+def _of_pair(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
+    """What happens to both members of a site, or to one and then to the other: both die, the other one takes over in the
+    middle of a command, and the synchronisation of their configuration takes back what was set before."""
+    site = chance.choice(layout.sites)
+    phase, lasts = chance.choice((*_CRITICAL, "drain", "fence")), chance.choice(_FOR_A_WHILE)
+    if len(site.nodes) < 2 or chance.random() < 0.4:
+        return tuple(f"{phase}: node {site.name}/{node} down{lasts}" for node in site.nodes)
+    was = chance.choice(("active", "standby"))
+    switched = f"{phase}: ha switch {site.name}"
+    return (switched, f"{phase} +{chance.choice(('100ms', '600ms', '3s'))}: role {site.name} {was}")
+
+
+def _for_good(chance: Random) -> tuple[str, ...]:
+    """An account that is locked in the middle of a run, and stays so; sessions are made anew for it to be noticed."""
+    if chance.random() >= _LOCKED_FOR_GOOD:
+        return ()
+    after = chance.choice(("+1s", "+4s", "+8s"))
+    return f"any {after}: wrong password 8h", f"any {after}: lose reply"
 
 
 def _fault(chance: Random, layout: WorldLayout, source: str, target: str, kind: Kind) -> str:

@@ -17,6 +17,10 @@ from proof.simulation.story import Kind
 
 NODES = {"ny": ("NY1", "NY2"), "nj": ("NJ1", "NJ2")}
 _NAMES = ("Trading_VPN", "Risk_VPN", "Orders_VPN")
+# What these do belongs to the whole site: its other services are there.
+_SHARED: frozenset[Kind] = frozenset(
+    {"uncontrolled-isolated", "uncontrolled-commanded", "restore", "restore-commanded", "guard"}
+)
 _OUTCOMES: tuple[Outcome, ...] = ("commit", "rollback")
 _STATES: tuple[TransactionStateName, ...] = ("PREPARED", "PREPARED", "PREPARED", "ACTIVE", "COMPLETE", "IDLE")
 
@@ -28,7 +32,7 @@ def draw_layout(chance: Random, kind: Kind, source: str) -> WorldLayout:
         SiteLayout(name, nodes if chance.random() < 0.4 else nodes[:1], chance.choice((0.0, 0.002, 0.05, 0.4)))
         for name, nodes in NODES.items()
     ]
-    count = chance.choices((1, 2, 3), (85, 10, 5))[0]
+    count = chance.choices((1, 2, 3), (35, 50, 15) if kind in _SHARED else (78, 16, 6))[0]
     return WorldLayout(
         sites=(sites[0], sites[1]),
         vpns=tuple(_vpn(chance, name) for name in _NAMES[:count]),

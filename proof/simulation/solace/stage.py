@@ -15,7 +15,8 @@ from orchestrator.contract import Adapter, Setting
 from orchestrator.site import Device, Inventory, Pair, Site
 from proof.simulation.solace.looks import look
 from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
-from proof.simulation.story import FenceCommand
+from proof.simulation.solace.own import OwnAdapter, OwnCommands
+from proof.simulation.story import FenceCommand, OwnCommand
 
 _NAME = "night"
 
@@ -23,11 +24,14 @@ _NAME = "night"
 class SolaceStage:
     """See ``stage.Stage``."""
 
-    def __init__(self, layout: WorldLayout, clock: Clock, fence: FenceCommand | None = None) -> None:
+    def __init__(
+        self, layout: WorldLayout, clock: Clock, fence: FenceCommand | None = None, own: OwnCommand | None = None
+    ) -> None:
         self._layout = layout
         self._world = World(layout, clock)
         self._reference = WORLDS.register(_NAME, self._world)
         self._fence = None if fence is None else OutsideFence(fence, self._world, clock)
+        self._own = None if own is None else OwnCommands(own)
 
     @property
     def sites(self) -> Sequence[str]:
@@ -61,13 +65,19 @@ class SolaceStage:
         """The simulated appliances, in process, and the command of the site's fence plan if it has one."""
         if self._fence is not None and self._fence.site == site.name:
             return cast("Adapter", FencedAdapter(site, setting, self._fence))
+        if self._own is not None:
+            return cast("Adapter", OwnAdapter(site, setting, self._own))
         return cast("Adapter", MockAdapter(site, setting))
 
     def look(self, *, count: bool = False) -> dict[str, Any]:
         """Roles, queues, doors, transactions."""
         if self._fence is not None:
             self._fence.settle()
-        return look(self._world, as_effects(self._fence), count=count)
+        seen = look(self._world, as_effects(self._fence), count=count)
+        if self._own is not None:
+            for name, service in seen["services"].items():
+                service["effects"] += self._own.effects(name)
+        return seen
 
     def settling(self, longest: float, *, counts: bool) -> Iterator[float]:
         """All of it, at once: no time is spent where nothing happens."""

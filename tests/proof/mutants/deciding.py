@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import orchestrator.decide
 import orchestrator.decide.gates
@@ -13,11 +13,13 @@ import orchestrator.decide.items
 import orchestrator.decide.judge
 import orchestrator.hearing
 from orchestrator import events as ev
+from orchestrator.decide.gates import on_abort
 from orchestrator.decide.judge import Verdict
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check, Step
-from proof.mutants.swapping import Mutant
+from tests.proof.mutants.editing import edit
+from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names functions as these modules are called, so that they cannot be reached through it.
@@ -164,15 +166,6 @@ def _undecided_args(_: Any) -> Any:
     return commit
 
 
-def _too_far_back(on_abort: Any) -> Any:
-    def turn_back_anyway(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked) -> Next:
-        if lane.status == "reverting":
-            return cast("Next", on_abort(plan, lane, abort))
-        return say(*orchestrator.decide.gates.turn_back(plan, lane, "called off"))
-
-    return turn_back_anyway
-
-
 _WHATEVER: Make = lambda _: lambda item, where: True  # noqa: E731 - the shortest way to believe everything
 
 DECIDING = (
@@ -256,7 +249,7 @@ DECIDING = (
     Mutant(
         "past-the-point",
         "a lane turns back after its point of no return",
-        ((orchestrator.decide, "on_abort", _too_far_back),),
+        (edit(on_abort, ('if lane.status != "running":', 'if lane.status == "reverting":')),),
     ),
     Mutant(
         "any-transaction",

@@ -8,7 +8,7 @@ from typing import Any
 import orchestrator.chain
 import orchestrator.engine
 import orchestrator.lease
-import proof.simulation.night
+import proof.simulation.led
 from orchestrator import events as ev
 from orchestrator.chain import Link
 from orchestrator.contract import Effect
@@ -18,7 +18,7 @@ from orchestrator.fleet import Act, Completion, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease
 from orchestrator.state import SEVERITY
-from proof.mutants.swapping import Mutant
+from tests.proof.mutants.swapping import Mutant
 
 
 class HastyFleet(InlineFleet):
@@ -117,24 +117,24 @@ RECORDING = (
         "intent-after-effect",
         "a device hears of an action before the intent is on disk",
         (
-            (proof.simulation.night, "Engine", lambda _: PerformsFirst),
-            (proof.simulation.night, "InlineFleet", lambda _: HastyFleet),
+            (proof.simulation.led, "Engine", lambda _: PerformsFirst),
+            (proof.simulation.led, "InlineFleet", lambda _: HastyFleet),
         ),
     ),
     Mutant(
         "doubt-forgotten",
         "what was under way when a process died is taken for never sent",
-        ((proof.simulation.night, "Engine", lambda _: ForgetsDoubt),),
+        ((proof.simulation.led, "Engine", lambda _: ForgetsDoubt),),
     ),
     Mutant(
         "outcome-never-asked",
         "a resumed run never settles what was under way",
-        ((proof.simulation.night, "Engine", lambda _: GoesOnSilently),),
+        ((proof.simulation.led, "Engine", lambda _: GoesOnSilently),),
     ),
     Mutant(
         "sent-twice",
         "every action is sent twice",
-        ((proof.simulation.night, "InlineFleet", lambda _: RepeatingFleet),),
+        ((proof.simulation.led, "InlineFleet", lambda _: RepeatingFleet),),
     ),
     Mutant(
         "epoch-unchecked",

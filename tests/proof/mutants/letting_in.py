@@ -16,9 +16,9 @@ from orchestrator.decide.judge import Verdict
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Approval, Check, Step
-from proof.mutants.acting import unproven
-from proof.mutants.deciding import believing
-from proof.mutants.swapping import Mutant, Swap
+from tests.proof.mutants.acting import unproven
+from tests.proof.mutants.deciding import believing
+from tests.proof.mutants.swapping import Mutant, Swap
 
 _ACT = sys.modules["orchestrator.decide.act"]
 _AMPS = "amps"

@@ -16,10 +16,13 @@ from adapters.mock.adapter import MockAdapter
 from orchestrator import events as ev
 from orchestrator.contract import Call, Effect, Setting
 from orchestrator.decide.act import Task, _proven
+from orchestrator.decide.gates import _to_undo
 from orchestrator.decide.moves import Next, say
 from orchestrator.lane import Lane
 from orchestrator.runbook import Check
-from proof.mutants.swapping import Mutant
+from proof.simulation.journal import SECRETS
+from tests.proof.mutants.editing import edit
+from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names a function as this module is called, so that it cannot be reached through it.
@@ -64,30 +67,6 @@ def _blind_retry(had_no_effect: Any) -> Any:
     return lambda task, last: last.effect is Effect.DOUBTFUL or had_no_effect(task, last)
 
 
-def _reversed_undo(turn_back: Any) -> Any:
-    def turn_around(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": started.undo[::-1]}),)
-
-    return turn_around
-
-
-def _nothing_undone(turn_back: Any) -> Any:
-    def turn_and_leave(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": ()}),)
-
-    return turn_and_leave
-
-
-def _present_step_forgotten(turn_back: Any) -> Any:
-    def turn_too_soon(plan: ev.Plan, lane: Lane, why: str) -> tuple[ev.Event, ...]:
-        (started,) = turn_back(plan, lane, why)
-        return (started.model_copy(update={"undo": lane.undo}),)
-
-    return turn_too_soon
-
-
 def _keeps_readings(enter: Any) -> Any:
     """What was read before the lane moved on is an argument still."""
 
@@ -105,7 +84,7 @@ def _sending(preview: Any) -> Any:
     """A dry run that is wet."""
 
     def preview_and_send(plan: ev.Plan, adapters: Any, clock: Any) -> Any:
-        setting = Setting(clock=clock, secrets=proof.simulation.night._SECRETS)
+        setting = Setting(clock=clock, secrets=SECRETS)
         adapter = MockAdapter(plan.inventory.sites[plan.source], setting)
         call = Call(plan.services[0], {"role": "standby"})
         for _ in adapter.apply("set_role", [call], _Always()):
@@ -166,17 +145,17 @@ ACTING = (
     Mutant(
         "undo-reversed",
         "what was done first is taken back first",
-        ((orchestrator.decide.gates, "turn_back", _reversed_undo),),
+        (edit(_to_undo, ("return undo, left", "return undo[::-1], left")),),
     ),
     Mutant(
         "undo-nothing",
         "a lane that turns back leaves everything as it is",
-        ((orchestrator.decide.gates, "turn_back", _nothing_undone),),
+        (edit(_to_undo, ("return undo, left", "return (), ()")),),
     ),
     Mutant(
         "undo-too-little",
         "the step that a lane turns back in is not taken back",
-        ((orchestrator.decide.gates, "turn_back", _present_step_forgotten),),
+        (edit(_to_undo, ("if any(intent.may_have_obeyed and", "if False and any(intent.may_have_obeyed and")),),
     ),
     Mutant(
         "refused-though-changed",

@@ -1,0 +1,193 @@
+"""What an action stands on, and what shows that it is done: each decision of a lane against what was read before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from proof.promises.checks import fits_all
+from proof.promises.durations import seconds
+from proof.promises.facts import Broken, Case, Plain
+from proof.promises.passage import NEAR_S, Checks, Passage
+
+# Answers by which somebody speaks for a whole step.
+_ANSWERS = frozenset({"attest", "waive", "later", "accept"})
+_NO_CHANGE = frozenset({"rejected", "not-sent"})
+# Unless the step says so, what an action stands on was read within so many seconds before it.
+MAX_AGE_S = 30.0
+
+
+def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
+    """Every promise that this event breaks, by what was read; ``lane`` has not taken it in yet."""
+    step = case.steps.get(event.get("step") or lane.step)
+    if step is None:
+        return
+    match event["kind"]:
+        case "action.intended":
+            yield from _stands_on_nothing(lane, step, event, at)
+            yield from _does_not_apply(lane, step, event)
+            yield from _tried_too_often(lane, step, event)
+            yield from _sent_before_proof(lane, step, event)
+        case "step.done":
+            yield from _not_shown(lane, step, step, event["kind"])
+            if not lane.tried:
+                yield from _does_not_apply(lane, step, event)
+            yield from _unmarked(lane, step)
+        case "undo.done" if not event["skipped"]:
+            yield from _not_shown(lane, step, step["undo"], event["kind"])
+        case "step.skipped":
+            yield from _left_out(lane, step)
+        case "doubt.resolved":
+            yield from _settled_too_soon(lane, step, event)
+        case "step.waived":
+            yield from _waived_though_known(lane, step)
+
+
+def task_of(step: Plain, *, undo: bool) -> Plain:
+    """The step itself, or what takes it back."""
+    found: Plain = step["undo"] if undo else step
+    return found
+
+
+def _stands_on_nothing(lane: Passage, step: Plain, event: Plain, at: float) -> Iterator[Broken]:
+    """Promise 15: an action stands on what was read under the present mark, in one round, and lately."""
+    reconfirm = () if event["undo"] or lane.is_escalated else step.get("reconfirm", ())
+    require: Checks = (*task_of(step, undo=event["undo"])["require"], *reconfirm)
+    what = f"{lane.service}: {step['id']} is {'rolled back' if event['undo'] else 'done'}"
+    if not require:
+        return
+    if lane.round is None:
+        yield Broken(15, f"{what}, and nothing was read since the lane moved last")
+        return
+    stands = lane.round.holds(require)
+    if stands is not True and not (stands is None and lane.is_waived):
+        yield Broken(15, f"{what}, and what it requires was read as {_word(stands)}")
+    age, allowed = at - lane.round.asked, seconds(step.get("max_age"), MAX_AGE_S)
+    if age > allowed + NEAR_S:
+        yield Broken(15, f"{what}, on readings that are {_about(age)} old")
+
+
+def _word(stands: bool | None) -> str:
+    return "unknown" if stands is None else "false"
+
+
+def _about(age: float) -> str:
+    """Roughly, so that one defect is one sentence."""
+    return next(
+        (words for limit, words in ((120.0, "more than half a minute"), (3_600.0, "minutes")) if age < limit), "hours"
+    )
+
+
+def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 17: a step that applies only if something is so is done once that was read, since it was begun."""
+    if step["only_if"] and not lane.applies and not event.get("undo"):
+        yield Broken(
+            17, f"{lane.service}: {step['id']} is done, and whether it applies was not read since it started"
+        )
+
+
+def _tried_too_often(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 4: an action is tried as often as the runbook says, however often the run is resumed."""
+    if lane.attempts(event["item"], undo=event["undo"]) >= step["attempts"]:
+        yield Broken(4, f"{lane.service}: {step['id']} is tried more often than {step['attempts']} times")
+
+
+def _sent_before_proof(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 4: what may have been obeyed is proven, or disproved, before it is sent again."""
+    last = lane.last
+    if last is None or last.item is not None or event["item"] is not None or last.undo is not event["undo"]:
+        return
+    if not task_of(step, undo=event["undo"])["expect"] or last.is_disproved or last.effect in _NO_CHANGE:
+        return
+    yield Broken(4, f"{lane.service}: {step['id']} is sent again, and the last attempt may have been obeyed")
+
+
+def _not_shown(lane: Passage, step: Plain, task: Plain, kind: str) -> Iterator[Broken]:
+    """Promise 17: a step counts as done, or as taken back, once a reading since showed it; or somebody speaks for it."""
+    said = lane.previous
+    if said.get("kind") == "gate.decided" and said["ruling"]["choice"] in _ANSWERS and kind == "step.done":
+        return
+    what = f"{lane.service}: {step['id']} counts as {'done' if kind == 'step.done' else 'rolled back'}"
+    if task.get("for_each"):
+        yield from _left_on_the_list(lane, step, what)
+        return
+    if task.get("ask"):
+        yield Broken(17, f"{what}, and no one has answered")
+        return
+    checks = tuple(task["expect"]) if task["do"] else (*task["until"], *task["guard"]) or tuple(task["require"])
+    if not checks:
+        return
+    shown = None if lane.round is None else lane.round.holds(checks)
+    is_waived = lane.is_waived and shown is None and not task["do"]
+    if shown is not True and not is_waived:
+        yield Broken(17, f"{what}, and what shows it was read as {_word(shown)} since")
+        return
+    if task["do"]:
+        yield from _held_before(lane, step, what)
+
+
+def _held_before(lane: Passage, step: Plain, what: str) -> Iterator[Broken]:
+    """Promise 4: what was so before a doubtful action says nothing of it, until its effect cannot come any more."""
+    last = lane.last
+    if last is None or lane.round is None or last.effect != "doubtful" or last.before is False:
+        return
+    if lane.round.asked - last.ended_at < seconds(step["settle"]) - NEAR_S:
+        yield Broken(4, f"{what}, and that was so before; the effect of the doubtful action may still come")
+
+
+def _left_on_the_list(lane: Passage, step: Plain, what: str) -> Iterator[Broken]:
+    """Promise 7: items are worked through until a list shows none of them."""
+    each = step["for_each"]
+    value = None if lane.round is None else lane.round.values.get((each["on"], each["reading"]))
+    if value is None:
+        if not lane.is_waived:
+            yield Broken(7, f"{what}, and no list was read since")
+        return
+    for item in value["items"]:
+        concerns = each["decided_in"] is None or (each["decided_in"], item["xid"]) in lane.ruled
+        if concerns and fits_all(item, each["where"]) is not False:
+            yield Broken(7, f"{what}, and {item['xid']} is on its list")
+            return
+
+
+def _unmarked(lane: Passage, step: Plain) -> Iterator[Broken]:
+    """Promise 12: who passes the point of no return says so."""
+    if step["point_of_no_return"] and step["do"] and not (lane.is_past or lane.is_escalated):
+        yield Broken(12, f"{lane.service}: {step['id']} is done, and its point of no return is not on record")
+
+
+def _left_out(lane: Passage, step: Plain) -> Iterator[Broken]:
+    """Promise 17: a step is left out once it was read that it does not apply."""
+    if lane.round is None or lane.round.holds(step["only_if"]) is not False:
+        yield Broken(17, f"{lane.service}: {step['id']} is left out, and that it does not apply was not read")
+
+
+def _settled_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 4: that a doubtful action had no effect is shown by what was read once its effect could not come any more,
+    and a part of it is not nothing."""
+    tried = next((one for one in lane.tried if one.number == event["intent"]), None)
+    what = f"{lane.service}: intent {event['intent']} is said to have had no effect"
+    if tried is None or tried.effect != "doubtful":
+        yield Broken(4, f"{what}, and was in no doubt")
+        return
+    if lane.round is None or lane.round.asked - tried.ended_at < seconds(step["settle"]) - NEAR_S:
+        yield Broken(4, f"{what}, and nothing was read since its effect could have come")
+        return
+    task = task_of(step, undo=tried.undo)
+    if tried.item is None and lane.round.holds(task["expect"]) is not False:
+        yield Broken(4, f"{what}, and no reading shows that")
+    before = () if tried.undo or not step["undo"] else step["undo"]["expect"]
+    if tried.item is None and before and not event["partly"] and lane.round.holds(before) is not True:
+        yield Broken(4, f"{what} at all, and it is not as it was")
+
+
+def _waived_though_known(lane: Passage, step: Plain) -> Iterator[Broken]:
+    """Promise 3: what was read as false cannot be waived, and only who gave up the guarantee may waive the rest."""
+    if not lane.is_escalated or not lane.failed_unknown:
+        yield Broken(3, f"{lane.service}: {step['id']} is waived, and that it failed is no mere silence")
+
+
+def stood_before(lane: Passage, step: Plain, event: Plain) -> bool | None:
+    """Did what the action is to do hold already in the round that it stands on?"""
+    checks: Any = task_of(step, undo=event["undo"])["expect"]
+    return None if lane.round is None or not checks else lane.round.holds(checks)

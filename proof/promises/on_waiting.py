@@ -1,0 +1,139 @@
+"""Waits and questions against the time that the runbook gives them: none too soon, none never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proof.promises.durations import seconds
+from proof.promises.facts import Broken, Case, Plain
+from proof.promises.on_reading import task_of
+from proof.promises.passage import NEAR_S, Passage, Round
+
+# What a wait may follow and is a number of messages.
+_MESSAGES = frozenset({("replication_queue", "messages"), ("queues", "owned")})
+_WAYS_OUT = frozenset({"revert", "escalate"})
+_FAILED = frozenset({"step-failed", "undo-failed"})
+# So many rounds may be asked after something was due, before it counts as forgotten: processes sleep, devices are slow.
+_ROUNDS_LATE = 4
+
+
+def judge_waiting(case: Case, lane: Passage, event: Plain, at: float) -> Iterator[Broken]:
+    """Every promise that this event breaks, by the time it comes at; ``lane`` has not taken it in yet."""
+    step = case.steps.get(event.get("step") or lane.step)
+    if step is None:
+        return
+    match event["kind"]:
+        case "step.done" if step["until"]:
+            yield from _not_held(lane, step)
+        case "gate.opened":
+            yield from _asked_too_soon(lane, step, event)
+            yield from _way_back_offered(lane, step, event)
+            yield from _asked_for_no_reason(lane, event)
+            yield from _wrong_number(lane, step, event)
+
+
+def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
+    """Promise 2: a goal that has to hold for a while was read to hold for as long, without a break; what must never be
+    was not read, and a guard held at the end."""
+    what = f"{lane.service}: {step['id']} counts as reached"
+    if lane.round is None or lane.is_waived or lane.previous.get("kind") == "gate.decided":
+        return
+    hold = seconds(step["hold"])
+    held = 0.0 if lane.goal_since is None else lane.round.asked - lane.goal_since
+    if held < hold - NEAR_S:
+        yield Broken(2, f"{what}, and did not hold for {step['hold']}")
+    if any(lane.round.holds((check,)) for check in step["never"]):
+        yield Broken(2, f"{what}, beside what must never be")
+
+
+def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 3: a guard that breaks for a moment, or a queue that rests, is no question yet."""
+    what = f"{lane.service}: {event['gate']} is asked"
+    guard, stall = step["when_guard_breaks"], step["when_stalled"]
+    if lane.round is None:
+        return
+    asked = lane.round.asked
+    if guard is not None and guard["gate"] == event["gate"]:
+        is_early = lane.broke_at is None or asked - lane.broke_at <= seconds(guard["grace"]) - NEAR_S
+        if is_early:
+            yield Broken(3, f"{what}, and the guard was not broken for longer than {guard['grace']}")
+    elif stall is not None and stall["gate"] == event["gate"]:
+        is_early = asked - lane.low_at <= seconds(stall["after"]) - NEAR_S
+        if is_early:
+            yield Broken(3, f"{what}, and it fell within the last {stall['after']}")
+
+
+def _way_back_offered(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 1: where the target may be active already, no way back is offered."""
+    offered = _WAYS_OUT.intersection(event["choices"])
+    in_doubt = step["point_of_no_return"] and any(one.may_have_obeyed for one in lane.tried)
+    if (
+        offered
+        and event["item"] is None
+        and (lane.is_past or lane.is_escalated or (in_doubt and not lane.is_reverting))
+    ):
+        yield Broken(
+            1, f"{lane.service}: {event['gate']} offers {', '.join(sorted(offered))} behind the point of no return"
+        )
+
+
+def _asked_for_no_reason(lane: Passage, event: Plain) -> Iterator[Broken]:
+    """Promise 3: what to do about a failure is asked where something failed, and about an undo, where that was one."""
+    if event["gate"] not in _FAILED:
+        return
+    if not lane.has_failed:
+        yield Broken(3, f"{lane.service}: {event['gate']} is asked, and nothing failed")
+    if (event["gate"] == "undo-failed") is not lane.is_reverting:
+        yield Broken(3, f"{lane.service}: {event['gate']} is asked of a lane that does something else")
+
+
+def _wrong_number(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
+    """Promise 3: what is said to be at risk is what was read last."""
+    follows = step["progress"]
+    counts = follows is not None and (follows["reading"], follows["field"]) in _MESSAGES
+    if counts and event["at_risk"] is not None and event["at_risk"] != lane.gauge:
+        yield Broken(
+            3, f"{lane.service}: {event['gate']} says {event['at_risk']} messages, and another number was read"
+        )
+
+
+def judge_overdue(case: Case, lane: Passage, seen: Round) -> Iterator[Broken]:
+    """Promise 4: what is due happens: a lane never goes on looking on for ever. ``lane`` has taken ``seen`` in."""
+    step = case.steps.get(lane.step)
+    if step is None:
+        return
+    for name, due in _deadlines(case, lane, step, seen):
+        if seen.asked > due + NEAR_S:
+            lane.overdue[name] = lane.overdue.get(name, 0) + 1
+            if lane.overdue[name] == _ROUNDS_LATE:
+                yield Broken(4, f"{lane.service}: {step['id']} continues after its {name} has passed")
+
+
+def _is_known(step: Plain, seen: Round) -> bool:
+    """What is not known is waited for by other rules."""
+    return seen.holds(step["until"]) is False
+
+
+def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[tuple[str, float]]:
+    guard, stall = step["when_guard_breaks"], step["when_stalled"]
+    is_asked = lane.is_asked
+    if guard is not None and lane.broke_at is not None and not is_asked:
+        yield "guard", lane.broke_at + seconds(guard["grace"])
+    if (
+        stall is not None
+        and lane.gauge is not None
+        and lane.broke_at is None
+        and not is_asked
+        and _is_known(step, seen)
+    ):
+        yield "stall", lane.low_at + seconds(stall["after"])
+    if step["timeout"] is not None and step["until"] and not is_asked:
+        yield "timeout", lane.step_at + seconds(step["timeout"])
+    waits = guard if lane.broke_at is not None else stall
+    if lane.waiting_since is not None and waits is not None and not case.is_attended:
+        grace = seconds(waits.get("grace") or waits.get("after"))
+        yield "wait_at_most", lane.waiting_since + seconds(waits["wait_at_most"]) + grace
+    last = lane.last
+    is_obeyed = bool(step["do"]) and last is not None and last.item is None and last.effect == "accepted"
+    if last is not None and is_obeyed and seen.holds(task_of(step, undo=last.undo)["expect"]) is False:
+        yield "within", lane.began_at + seconds(step["within"])

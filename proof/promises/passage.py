@@ -1,0 +1,328 @@
+"""How a lane passes through its runbook, step by step: what its decisions could stand on. Gathers, and judges nothing.
+
+Kept only where the judge hears the whole of a run, and when each reading was asked (``Judge.asked``). All moments here
+are the world's, whatever the clock of the process that wrote the record.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from proof.promises.checks import holds
+
+Plain = Mapping[str, Any]
+Checks = Sequence[Plain]
+
+# What was read before one of these says nothing any more: the lane has moved on, or a device may have changed.
+_MOVES = frozenset(
+    {"lane.started", "lane.resumed", "step.started", "step.applies", "step.ready", "step.done", "step.skipped"}
+    | {"step.failed", "step.retried", "step.waived", "action.intended", "action.ended", "lane.escalated"}
+    | {"revert.started", "undo.done", "readings.expired", "site.claimed"}
+)
+# Two numbers of seconds are the same moment, as exactly as a clock of hours can tell.
+NEAR_S = 1e-3
+# What a reading may also be called: this one is made from another.
+_ALSO: Mapping[str, Sequence[str]] = {"reachability": ("replication", "instance")}
+
+
+@dataclass(slots=True)
+class Asked:
+    """When each reading of a side was asked, and how many records the run had then."""
+
+    known: dict[tuple[str, str], list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, on: str, reading: str, moment: float, seq: int) -> None:
+        """It is asked right now."""
+        self.known[on, reading].append((moment, seq))
+
+    def find(self, on: str, reading: str, moment: float) -> int | None:
+        """How many records there were when it was asked at ``moment``; 0 if it was not asked then; None: not known."""
+        names = [name for name in (reading, *_ALSO.get(reading, ())) if (on, name) in self.known]
+        for name in names:
+            for when, seq in reversed(self.known[on, name]):
+                if abs(when - moment) <= NEAR_S:
+                    return seq
+                if when < moment - NEAR_S:
+                    break
+        return 0 if names else None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Readings that are in one record: ``asked`` is when the first of them was asked."""
+
+    number: int
+    asked: float
+    values: Mapping[tuple[str, str], Plain | None]
+
+    def holds(self, checks: Checks) -> bool | None:
+        """Do all ``checks`` hold in it? One that is false outweighs one that is unknown."""
+        said = [holds(check, self.values.get((check["on"], check["reading"]))) for check in checks]
+        return False if False in said else None if None in said else True
+
+
+@dataclass(slots=True)
+class Tried:
+    """An intent of the present step. ``before``: did what it was to do hold in the round that it ``stands_on``?"""
+
+    number: int
+    item: str | None
+    undo: bool
+    before: bool | None
+    stands_on: Round | None
+    effect: str | None = None
+    ended_at: float = 0.0
+    is_disproved: bool = False
+    is_partly: bool = False
+
+    @property
+    def may_have_obeyed(self) -> bool:
+        """Could a device be another because of it?"""
+        return (not self.is_disproved or self.is_partly) and self.effect not in ("rejected", "not-sent")
+
+
+@dataclass(slots=True)
+class Passage:
+    """``round``: the newest one that was asked since the lane moved last; ``began``: the record of that move.
+
+    ``goal_since``: the first of the unbroken row of rounds in which the goal held. ``low``: the lowest the gauge was,
+    and ``low_at`` when it last fell; ``gauge``: as it was read last.
+    ``broke_at``: when the guard was said to be broken. ``overdue``: how many rounds were asked after their time.
+    """
+
+    service: str
+    number: int = 0
+    began: int = 0
+    began_at: float = 0.0
+    step: str = ""
+    step_at: float = 0.0
+    applies: bool = False
+    is_waived: bool = False
+    has_failed: bool = False
+    failed_unknown: bool = False
+    round: Round | None = None
+    tried: list[Tried] = field(default_factory=list)
+    counted_from: int = 0
+    goal_since: float | None = None
+    broke_at: float | None = None
+    gauge: float | None = None
+    low: float | None = None
+    low_at: float = 0.0
+    waiting_since: float | None = None
+    overdue: dict[str, int] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)
+    undo: list[str] = field(default_factory=list)
+    ruled: set[tuple[str, str]] = field(default_factory=set)
+    told_to_revert: bool = False
+    abort_at: int = 0
+    aborts: int = 0
+    has_declined: bool = False
+    previous: Plain = field(default_factory=dict)
+    must_resume: bool = False
+    has_started: bool = False
+    is_past: bool = False
+    is_reverting: bool = False
+    is_escalated: bool = False
+    open_gates: set[tuple[str, str | None]] = field(default_factory=set)
+    outcome: str | None = None
+
+    @property
+    def holds_for_others(self) -> bool:
+        """Was it read last that other services rely on what this lane would undo?"""
+        values = () if self.round is None else self.round.values.items()
+        return any(name[1] == "site_claims" and value is not None and not value["granted"] for name, value in values)
+
+    @property
+    def is_asked(self) -> bool:
+        """Is a question open?"""
+        return bool(self.open_gates)
+
+    @property
+    def last(self) -> Tried | None:
+        """The last attempt in this step."""
+        return self.tried[-1] if self.tried else None
+
+    def take(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        """One more event of this lane; ``step`` is the one that it is in, as the runbook has it."""
+        kind = event["kind"]
+        self.number = number
+        if kind in _MOVES:
+            # Several items are acted on by one and the same decision.
+            self._move(number, at, keeps=self.round if event.get("item") is not None else None)
+        getattr(self, "_" + kind.replace(".", "_").replace("-", "_"), _nothing)(event, number, at, step)
+        self.previous = event
+
+    def see(self, seen: Round, gauge: float | None, at: float, step: Plain | None) -> None:
+        """A round that was asked since the lane moved last."""
+        self.round = seen
+        if step is None:
+            return
+        guard = seen.holds((*step["guard"], *step.get("reconfirm", ())))
+        is_reached = bool(step["until"]) and bool(guard) and bool(seen.holds(step["until"]))
+        self.goal_since = (self.goal_since or seen.asked) if is_reached else None
+        if gauge is not None:
+            self.gauge = gauge
+            if self.low is None or gauge < self.low:
+                self.low, self.low_at, self.waiting_since = gauge, at, None
+                self.overdue.clear()
+
+    def attempts(self, item: str | None, *, undo: bool) -> int:
+        """How often this was sent, as far as attempts count."""
+        return sum(
+            one.item == item and one.undo is undo and one.effect != "not-sent"
+            for one in self.tried[self.counted_from :]
+        )
+
+    # What the events make of it
+
+    def _move(self, number: int, at: float, *, keeps: Round | None) -> None:
+        self.began, self.began_at, self.round = number, at, keeps
+        self.goal_since = None
+        self.overdue.clear()
+
+    def _anew(self, at: float) -> None:
+        """A step, or another try of it."""
+        self.step_at = self.low_at = at
+        self.applies = self.has_failed = False
+        self.gauge = self.low = self.broke_at = self.waiting_since = None
+
+    def _lane_started(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.has_started = True
+
+    def _lane_resumed(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        if self.has_failed or self.outcome is not None:
+            self.open_gates.clear()
+            self.counted_from = len(self.tried)
+        was_broken = self.broke_at is not None
+        self._anew(at)
+        self.broke_at = at if was_broken else None
+        self.outcome, self.must_resume = None, False
+
+    def _step_started(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.step = event["step"]
+        self._leave(at)
+
+    def _leave(self, at: float) -> None:
+        self._anew(at)
+        self.open_gates.clear()
+        self.tried, self.counted_from, self.is_waived = [], 0, False
+
+    def _step_applies(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.applies = True
+
+    def _step_ready(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.low_at = at
+
+    def _step_failed(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.has_failed, self.failed_unknown = True, event["unknown"]
+        self.open_gates.clear()
+
+    def _step_retried(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self._anew(at)
+        self.open_gates.clear()
+        self.counted_from = len(self.tried)
+
+    def _step_waived(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self._step_retried(event, number, at, step)
+        self.is_waived = True
+
+    def _step_done(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.finished.append(event["step"])
+        self._leave(at)
+
+    def _step_skipped(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.finished.append(event["step"])
+        self._leave(at)
+
+    def _lane_escalated(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.is_escalated = True
+        if event.get("stays"):  # its action is still to come, without the guarantee
+            self.open_gates.clear()
+            self.broke_at = self.waiting_since = None
+            return
+        self.finished.append(event["step"])
+        self._leave(at)
+
+    def _action_intended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        return  # see ``intend``: it needs the round that is gone by now
+
+    def intend(self, event: Plain, before: bool | None, stands_on: Round | None) -> None:
+        """An action is intended."""
+        self.tried.append(Tried(event["intent"], event["item"], event["undo"], before, stands_on))
+
+    def _action_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        for one in self.tried:
+            if one.number == event["intent"]:
+                one.effect, one.ended_at = event["effect"], at
+
+    def _doubt_resolved(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        for one in self.tried:
+            if one.number == event["intent"]:
+                one.is_disproved, one.is_partly = True, event["partly"]
+
+    def _point_of_no_return(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.is_past = True
+
+    def _guard_broke(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.broke_at, self.goal_since = at, None
+
+    def _guard_healed(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self._not_counted(at)
+        self.broke_at = None
+        if self.gauge is None:
+            self.waiting_since = None
+
+    def _not_counted(self, at: float) -> None:
+        """While the guard is broken nothing can move: that time does not count."""
+        self.low_at = at if self.broke_at is None else at - max(0.0, self.broke_at - self.low_at)
+
+    def _gate_opened(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.open_gates.add((event["gate"], event["item"]))
+
+    def _gate_withdrawn(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.open_gates.discard((event["gate"], event["item"]))
+
+    def _gate_decided(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.open_gates.discard((event["gate"], event["item"]))
+        choice = event["ruling"]["choice"]
+        self.told_to_revert = self.told_to_revert or choice == "revert"
+        if event["item"] is not None and choice != "stop":
+            self.ruled.add((event["step"], event["item"]))
+        if event["item"] is None and choice == "wait":
+            if self.waiting_since is None and event["ruling"]["by"] == "policy":
+                self.waiting_since = self.low_at if self.broke_at is None else self.broke_at
+            self._not_counted(at)
+            self.broke_at = None if self.broke_at is None else at
+            for name in ("guard", "stall"):
+                self.overdue.pop(name, None)
+
+    def _abort_asked(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.abort_at = number
+        if event["by"] != "--fail-fast":
+            self.aborts += 1
+
+    def _abort_declined(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.abort_at, self.has_declined = 0, True
+
+    def _revert_started(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.is_reverting, self.abort_at, self.told_to_revert = True, 0, False
+        self.undo = list(event["undo"])
+        self._undo_next(at)
+
+    def _undo_done(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.undo = self.undo[:-1]
+        self._undo_next(at)
+
+    def _undo_next(self, at: float) -> None:
+        self.step = self.undo[-1] if self.undo else ""
+        self._leave(at)
+
+    def _lane_ended(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
+        self.outcome, self.abort_at, self.told_to_revert = event["outcome"], 0, False
+
+
+def _nothing(event: Plain, number: int, at: float, step: Plain | None) -> None:
+    return

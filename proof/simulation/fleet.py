@@ -1,0 +1,227 @@
+"""Sites that are spoken to at the same time, deterministically: the product's threaded fleet without its threads.
+
+What is done by whom, in which batches, and what is asked of whom, is the product's own code; only whose turn it is, and
+when an answer arrives, is drawn from a number. An answer may come late, and after one that was asked later at the other
+site; a person thinks while everything goes on. Must never change what an adapter or a person says.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from queue import SimpleQueue
+from random import Random
+from typing import Protocol, cast
+
+from orchestrator import events as ev
+from orchestrator.clock import Clock
+from orchestrator.contract import Adapter, Permit
+from orchestrator.decide import Ask
+from orchestrator.fleet import (
+    Act,
+    Answer,
+    Command,
+    Completion,
+    Job,
+    Observation,
+    SiteDesk,
+    ThreadedFleet,
+    _jobs_of,
+    _Worker,
+)
+from orchestrator.runbook import Side
+
+# How long an answer is on its way, seconds; mostly it is there at once.
+_ON_ITS_WAY = (0.0, 0.0, 0.0, 0.0, 0.01, 0.2, 1.0, 6.0)
+
+
+class Delayed(Protocol):
+    """An adapter that tells how long its next call takes, instead of taking that time."""
+
+    def delay(self, name: str) -> tuple[float, float]:
+        """Seconds before a call for this reading or action reaches the device, and until its answer is back."""
+        ...
+
+
+class Thoughtful(Protocol):
+    """A person at the desk, who answers after a while."""
+
+    def thinks(self) -> float:
+        """How long they think, seconds."""
+        ...
+
+    def say(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
+        """What they say then."""
+        ...
+
+
+class _Turn(_Worker):
+    """A site's worker whose turns are given to it: at each it does one call of a request."""
+
+    def __init__(self, desk: SiteDesk) -> None:
+        self._desk = desk
+        self._waiting: list[Job] = []
+        self._changed = _Unshared()  # type: ignore[assignment]
+        self._stopping = False
+        self._acted = True
+        self.under_way: Iterator[Completion] | None = None
+        self.free_at = 0.0
+        self.after: float | None = None  # how long the next answer takes, once the request has reached the device
+
+    def give(self, jobs: Sequence[Job]) -> None:
+        self._waiting.extend(jobs)
+
+    @property
+    def has_work(self) -> bool:
+        """Is there anything to do?"""
+        return self.under_way is not None or (bool(self._waiting) and not self._stopping)
+
+    def next_name(self) -> str:
+        """The reading or the action that the next request is about."""
+        acts = [job.action for job in self._waiting if isinstance(job, Act)]
+        reading = next((job[0] for job in self._waiting if not isinstance(job, Act)), None)
+        return reading if reading is not None and (self._acted or not acts) else acts[0]
+
+    def rounds_of(self, reading: str) -> list[tuple[str, int]]:
+        """The rounds that wait for this reading, by lane and mark."""
+        jobs = (job for job in self._waiting if not isinstance(job, Act))
+        return [(one.request.lane, one.request.mark) for name, one in jobs if name == reading]
+
+    def turn(self) -> list[Completion]:
+        """One call more; what came of it."""
+        if self.under_way is None:
+            work = self._take()
+            assert work is not None  # or it would have no work
+            self.under_way = work()
+        done = next(self.under_way, None)
+        if done is None:
+            self.under_way = None
+            return []
+        return [done]
+
+    def stop(self) -> None:
+        self._stopping = True
+
+
+class _Unshared:
+    """In place of a lock: nobody else is there."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+
+class SeededFleet(ThreadedFleet):
+    """See the module. ``is_dead``: is the process gone, and its threads with it?"""
+
+    def __init__(
+        self,
+        adapters: Mapping[Side, Adapter],
+        permit: Permit,
+        clock: Clock,
+        *,
+        desk: Thoughtful | None,
+        seed: int,
+        is_dead: Callable[[], bool],
+    ) -> None:
+        self._is_dead = is_dead
+        self._clock = clock
+        self._real = float
+        self._done = SimpleQueue()
+        self._asker = None
+        self._turns = {side: _Turn(SiteDesk(side, adapter, permit, clock)) for side, adapter in adapters.items()}
+        self._workers = cast("dict[Side, _Worker]", self._turns)
+        self._adapters = adapters
+        self._chance = Random(f"failover threads {seed}")
+        self._order = count()
+        self._not_before: dict[tuple[str, int], float] = {}  # when the answers to a round are there
+        self._coming: list[tuple[float, int, Completion]] = []
+        self._person = desk
+        self._asked: deque[Ask] = deque()
+        self._thinking: tuple[float, Ask] | None = None
+
+    def submit(self, commands: Sequence[Command | Ask]) -> None:
+        for command in commands:
+            if isinstance(command, Ask):
+                self._asked.append(command)
+            else:
+                for side, job in _jobs_of(command):
+                    self._turns[side].give([job])
+
+    def collect(self, until: float | None) -> list[Completion]:
+        while True:
+            self._listen()
+            now = self._clock.now()
+            done = []
+            while self._coming and self._coming[0][0] <= now:
+                done.append(heapq.heappop(self._coming)[2])
+            if done:
+                return done
+            ready = [turn for turn in self._turns.values() if turn.has_work and turn.free_at <= now]
+            if ready:
+                self._give_turn(self._chance.choice(ready))
+                continue
+            due = self._next_due()
+            if due is None or (until is not None and due > until):
+                if until is not None:
+                    self._clock.sleep(until - now)
+                return []
+            self._clock.sleep(due - now)
+
+    def _next_due(self) -> float | None:
+        """When something will happen by itself."""
+        moments = [turn.free_at for turn in self._turns.values() if turn.has_work]
+        moments += [self._coming[0][0]] if self._coming else []
+        moments += [self._thinking[0]] if self._thinking is not None else []
+        return min(moments, default=None)
+
+    def _give_turn(self, turn: _Turn) -> None:
+        """A request is carried by one call more; its answer is on its way for a while, and the site is busy meanwhile."""
+        rounds: list[tuple[str, int]] = []
+        if turn.under_way is None:
+            name = turn.next_name()
+            if turn.after is None:
+                before, turn.after = cast("Delayed", turn._desk.adapter).delay(name)
+                if before:
+                    turn.free_at = self._clock.now() + before
+                    return
+            rounds = turn.rounds_of(name)
+        after, turn.after = turn.after or 0.0, None
+        done = turn.turn()
+        arrival = turn.free_at = self._clock.now() + after + self._chance.choice(_ON_ITS_WAY)
+        for one in rounds:
+            self._not_before[one] = max(arrival, self._not_before.get(one, 0.0))
+        for completion in done:
+            due = arrival
+            if isinstance(completion, Observation):
+                due = max(due, self._not_before.pop((completion.lane, completion.mark), 0.0))
+            heapq.heappush(self._coming, (due, next(self._order), completion))
+
+    def _listen(self) -> None:
+        """One question at a time: a person thinks, and everything else goes on."""
+        if self._person is None:
+            self._asked.clear()
+            return
+        if self._thinking is None and self._asked:
+            self._thinking = self._clock.now() + self._person.thinks(), self._asked.popleft()
+        if self._thinking is not None and self._thinking[0] <= self._clock.now():
+            ask, self._thinking = self._thinking[1], None
+            said = Answer(ask.lane, ask.gate, self._person.say(ask.lane, ask.gate))
+            heapq.heappush(self._coming, (self._clock.now(), next(self._order), said))
+
+    def interrupt(self) -> None:
+        """Nobody waits on another thread."""
+
+    def close(self) -> None:
+        """What is under way goes on to its end, as a thread would; nothing else begins."""
+        for turn in self._turns.values():
+            turn.stop()
+        for turn in self._turns.values():
+            while turn.under_way is not None and not self._is_dead():
+                turn.turn()
+        for adapter in self._adapters.values():
+            adapter.close()

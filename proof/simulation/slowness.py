@@ -1,0 +1,34 @@
+"""Devices that take their time: which calls of a site take how long, as drawn. Shared by all processes of a night."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from proof.simulation.effects import SLOW
+from proof.simulation.story import Slow
+
+
+class Slowness:
+    """``effects`` counts the calls that were slow."""
+
+    def __init__(self, slow: Sequence[Slow], effects: Counter[str]) -> None:
+        self._effects = effects
+        self._left = [(one, [one.skip, one.times]) for one in slow]
+
+    def of(self, site: str, name: str) -> tuple[float, float]:
+        """Seconds that the next call takes before it reaches the device, and after."""
+        before = after = 0.0
+        for slow, left in self._left:
+            if slow.site != site or slow.reading not in ("", name) or left[1] <= 0:
+                continue
+            if left[0]:
+                left[0] -= 1
+                continue
+            left[1] -= 1
+            self._effects[f"{SLOW}: {'after' if slow.after else 'before'}"] += 1
+            if slow.after:
+                after += slow.seconds
+            else:
+                before += slow.seconds
+        return before, after

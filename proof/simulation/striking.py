@@ -1,0 +1,181 @@
+"""What happens to a process at an instant: it dies, is stopped, is raced, loses its journal, is told something."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from orchestrator import events as ev
+from orchestrator.errors import JournalUnavailable, KeyUsed, LeaseHeld, LeaseLost
+from orchestrator.lease import create_run
+from proof.promises import Broken
+from proof.simulation.process import Killed, Process
+from proof.simulation.stores import replaced, torn
+from proof.simulation.story import Strike
+
+if TYPE_CHECKING:
+    from proof.simulation.led import Led
+    from proof.simulation.night import Night
+
+# They may have to wait, for a question or for a write, and are counted where they happen.
+_WAITING = frozenset({"answer", "torn", "disk full", "journal replaced", "beside"})
+_OF_ITS_PROCESS = frozenset({"kill", "torn", "pause", "race", "signal", "disk full"})
+
+
+class Striking:
+    """The strikes of one night, each at its instant."""
+
+    def __init__(self, night: Night, strikes: Sequence[Strike]) -> None:
+        self._night = night
+        self._strikes = {(strike.near, strike.at): strike for strike in strikes}
+        self._near: Counter[str] = Counter()
+        self._tearing: Strike | None = None
+
+    def instant(self, led: Led, process: Process, place: str, number: int) -> None:
+        """The ``number``-th of all instants: before or after a write of the journal or a call of a device."""
+        if process.lives is not None:
+            process.lives -= 1
+            if process.lives < 0:
+                self._die(process, place)
+        if self._tearing is not None and place == "after writing":
+            self._tear(led, process, self._tearing)
+        if not self._strikes:
+            return  # nothing more happens to processes
+        call = place.rpartition(" ")[2]
+        self._near[call] += 1
+        for key in (("", number), (call, self._near[call])):
+            strike = self._strikes.pop(key, None)
+            if strike is not None:
+                self._strike(led, process, strike, place)
+
+    def _strike(self, led: Led, process: Process, strike: Strike, place: str) -> None:
+        night = self._night
+        if strike.kind not in _WAITING:
+            night.hit[strike.kind] += 1
+        night.meanwhile(strike.meanwhile)
+        if strike.kind in _OF_ITS_PROCESS:
+            self._strike_process(led, process, strike, place)
+        else:
+            self._strike_run(led, strike)
+
+    def _strike_process(self, led: Led, process: Process, strike: Strike, place: str) -> None:
+        """What happens to the process that is at this instant."""
+        night = self._night
+        match strike.kind:
+            case "kill":
+                self._kill(process, strike, place)
+            case "torn":
+                self._tearing = strike
+                if place == "after writing":
+                    self._tear(led, process, strike)
+            case "pause":
+                night.clock.advance(strike.seconds)
+                self._another(led, process, strike)
+            case "race":
+                self._another(led, process, strike)
+                self._second_run(led, process)
+            case "signal" if process.engine is not None:
+                night.last, led.signalled = strike, True
+                process.engine.pause("interrupted")
+            case "disk full" if process.journal is not None:
+                night.last = strike
+                process.journal.fill_disk()
+            case _:
+                return  # the process has no engine or no journal yet
+
+    def _strike_run(self, led: Led, strike: Strike) -> None:
+        """What happens to the run, to its journal, and to the world, whichever process is at this instant."""
+        night = self._night
+        match strike.kind:
+            case "step":
+                night.clock.advance(strike.seconds)
+            case "journal away":
+                night.absence.until = night.clock.now() + strike.seconds
+            case "journal replaced":
+                self._replace(led)
+            case "beside":
+                self._beside(strike)
+            case "abort":
+                led.put({"kind": "abort", "by": "ann", "reason": "the night is over"})
+            case "late word":
+                led.late_words += 1
+            case "answer":
+                led.answer(strike)
+            case _:
+                return  # nothing besides what happens in the world
+
+    def _die(self, process: Process, place: str) -> None:
+        process.is_dead = True
+        raise Killed(place)
+
+    def _kill(self, process: Process, strike: Strike, place: str) -> None:
+        self._night.last = strike
+        self._die(process, place)
+
+    def _tear(self, led: Led, process: Process, strike: Strike) -> None:
+        """The power goes while the journal writes, if that is a file, and no other process has it open."""
+        night, opened = self._night, process.journal
+        if not night.story.on_disk or opened is None or any(one is not process for _, one in night.living):
+            return
+        self._tearing = None
+        written = self._written(led)
+        night.store.tail = opened.tail
+        opened.leave()
+        night.store = torn(night.store, strike.tear)
+        night.hit["torn"] += self._written(led) < written
+        self._kill(process, strike, "writing")
+
+    def _written(self, led: Led) -> int:
+        """How many records of the run are in the store."""
+        return next((row.seq for row in self._night.store.runs() if row.run == led.name), 0)
+
+    def _replace(self, led: Led) -> None:
+        """Somebody puts an empty file in the place of the journal's."""
+        if not self._night.story.on_disk or not led.has_begun:
+            return
+        self._night.hit["journal replaced"] += 1
+        replaced(self._night.store)
+        for one in self._night.leds:
+            one.is_lost = True
+            if one.is_planned:
+                one.judge.lose_record()
+
+    def _another(self, led: Led, process: Process, strike: Strike) -> None:
+        """A second orchestrator wants the run, while this one stands still."""
+        night = self._night
+        heir = night.born(process.clock.offset + strike.clock_s, strike.lives, is_threaded=process.is_threaded)
+        try:
+            led.lead(heir, is_new=not led.has_begun)
+        except (Killed, LeaseHeld, LeaseLost, JournalUnavailable):
+            return
+
+    def _second_run(self, led: Led, process: Process) -> None:
+        """Somebody types the same command once more."""
+        night = self._night
+        journal = night.opened(night.born(process.clock.offset), led)
+        made = ev.RunCreated(plan=led.plan, by="bob", version="0")
+        open_services = [lane for lane in led.judge.case.lanes.values() if lane.outcome is None]
+        has_begun = led.has_begun
+        try:
+            create_run(journal, process.clock, "second", made, key=night.key_of(led))
+        except (LeaseHeld, KeyUsed, JournalUnavailable):
+            return
+        finally:
+            journal.leave()
+        night.store.forget_claims("second")
+        if open_services:
+            led.bugs.append(Broken(5, "a second run of the same services could begin"))
+        if has_begun and night.story.keyed:
+            led.bugs.append(Broken(5, "a second run could begin with one and the same key"))
+
+    def _beside(self, strike: Strike) -> None:
+        """Another run begins, or goes on, in the middle of this one."""
+        night = self._night
+        led = next((one for one in night.further if one.is_beside and not one.is_over and not one.is_lost), None)
+        if led is None or any(one is led for one, _ in night.living):
+            return
+        night.hit["beside"] += 1
+        night.begin(led)
+        process = night.born(led.part.clock_s, strike.lives, is_threaded=led.part.threads is not None)
+        led.live_beside(process)
