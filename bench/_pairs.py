@@ -16,7 +16,8 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import Setting
 from orchestrator.engine import Engine
-from orchestrator.fleet import Fleet, InlineFleet, ThreadedFleet
+from orchestrator.fleet import Fleet, InlineFleet
+from orchestrator.fleet_threaded import ThreadedFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import Lease, create_run
 from orchestrator.loader import load_runbook

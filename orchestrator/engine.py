@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from orchestrator import events as ev
@@ -25,6 +25,7 @@ from orchestrator.fleet import Act, Answer, Completion, Ended, Fleet, Observatio
 from orchestrator.hearing import Hearing
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
+from orchestrator.observers import Observer, Observers
 from orchestrator.runbook import Side
 from orchestrator.sites import Sites
 from orchestrator.state import Lane, Run, worst
@@ -36,8 +37,6 @@ INBOX_EVERY = 1.0
 _DECISIONS_MAX = 200
 # So many actions may wait for one site: the last of them should leave before what it stands on is too old.
 _ACTS_MAX = 64
-
-Observer = Callable[[ev.Record, Run], None]
 
 
 class Engine:
@@ -78,7 +77,7 @@ class Engine:
             writer.run, self._who, approvers or Approvers(), lambda: journal.records(writer.run), terms=approval
         )
         self._attended = attended
-        self._observers = observers
+        self._observers = Observers(observers)
         self._sites = Sites(journal, writer.run, run)
         self._claimed: list[Completion] = []  # answers to claims, not taken in yet
         self._observing: dict[str, int] = {}
@@ -86,8 +85,6 @@ class Engine:
         self._crowded_out: dict[str, None] = {}  # lanes that wait until a site has room for their action
         self._asking: set[tuple[str, str, str | None]] = set()
         self._wakes: list[tuple[float, str]] = []
-        self._observer_failures: list[ev.ObserverFailed] = []  # not recorded yet
-        self._observers_failed: set[ev.ObserverFailed] = set()
         self._inbox_at = 0.0
         self._pause = ""
         self._forgiven = frozenset(service for service, lane in run.lanes.items() if lane.ended)
@@ -123,7 +120,7 @@ class Engine:
         draft = self._draft()
         if self.run_state.status == "finished":
             # Whatever was asked for then came too late, and must not come as a surprise now.
-            draft.taken.extend(number for number, _ in self._journal.requests(self.run_state_id))
+            draft.taken.extend(number for number, _ in self._journal.requests(self._writer.run))
         who = self._who._asdict()
         draft.add_own(ev.RunStarted(epoch=self._writer.epoch, attended=self._attended, **who))
         self._hearing.agree(draft, policy)
@@ -232,7 +229,7 @@ class Engine:
             return []
         self._inbox_at = draft.at + INBOX_EVERY
         touched = []
-        for number, request in self._journal.requests(self.run_state_id):
+        for number, request in self._journal.requests(self._writer.run):
             draft.taken.append(number)
             if not is_request(request):
                 continue
@@ -251,11 +248,6 @@ class Engine:
     def _concerned(self, request: Mapping[str, str]) -> list[str]:
         lane = request.get("lane")
         return [service for service in self.run_state.lanes if lane is None or service == lane]
-
-    @property
-    def run_state_id(self) -> str:
-        """The run's name."""
-        return self._writer.run
 
     # --- one turn -------------------------------------------------------------------------------------------------
 
@@ -320,13 +312,10 @@ class Engine:
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
 
     def _is_crowded(self, draft: Draft, events: Iterable[ev.Event]) -> bool:
-        """Would an action have to wait behind too many others? It is decided again once there is room, on fresh
-        readings if need be."""
+        """Would an action have to wait behind too many others? It is decided again once there is room."""
         wanted = next((event.on for event in events if isinstance(event, ev.ActionIntended)), None)
-        if wanted is None:
-            return False
         waiting = [*self._acting.values(), *(act.on for act in draft.acts)]
-        return waiting.count(wanted) >= _ACTS_MAX
+        return wanted is not None and waiting.count(wanted) >= _ACTS_MAX
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
         """One lane that did not get there calls off those that still can turn back."""
@@ -345,8 +334,7 @@ class Engine:
 
     def _record(self, draft: Draft) -> None:
         # First: they happened before, and a record that ends with the run's end must go on doing so.
-        draft.events[:0] = [(None, failure) for failure in self._observer_failures]
-        self._observer_failures.clear()
+        draft.events[:0] = [(None, failure) for failure in self._observers.failures()]
         if not draft.events and not draft.taken:
             return
         run, first, at = self._writer.run, self._writer.seq + 1, draft.at
@@ -358,20 +346,7 @@ class Engine:
                 self.run_state.fold(record)
         self.run_state.seq, self.run_state.last_at = self._writer.seq, draft.at
         self._sites.settle(draft.events, draft.at)
-        self._show(records)
-
-    def _show(self, records: Iterable[ev.Record]) -> None:
-        for record in records:
-            for observer in self._observers:
-                try:
-                    observer(record, self.run_state)
-                except Exception as error:  # noqa: BLE001 - one of the two doors: recorded, and never stops a run
-                    name = getattr(observer, "__qualname__", type(observer).__name__)
-                    failure = ev.ObserverFailed(observer=name, text=f"{type(error).__name__}: {error}")
-                    # Once each: one that fails at every record must not fill the journal with it.
-                    if failure not in self._observers_failed:
-                        self._observers_failed.add(failure)
-                        self._observer_failures.append(failure)
+        self._observers.show(records, self.run_state)
 
     def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
         fresh: list[Observe | Ask | Act] = list(acts)

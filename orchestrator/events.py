@@ -10,9 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from orchestrator.contract import Effect
+from orchestrator.events_run import Acted, Strict
+from orchestrator.events_run import ApprovalGiven as ApprovalGiven
+from orchestrator.events_run import ApprovalRefused as ApprovalRefused
+from orchestrator.events_run import ApprovalSought as ApprovalSought
+from orchestrator.events_run import ObserverFailed as ObserverFailed
+from orchestrator.events_run import PolicyChanged as PolicyChanged
+from orchestrator.events_run import RunCreated as RunCreated
+from orchestrator.events_run import RunFinished as RunFinished
+from orchestrator.events_run import RunPaused as RunPaused
+from orchestrator.events_run import RunStarted as RunStarted
 from orchestrator.plan import ApprovalRule as ApprovalRule
 from orchestrator.plan import Outage as Outage
 from orchestrator.plan import Outcome as Outcome
@@ -27,124 +37,70 @@ from orchestrator.runbook import Answer, Claim, Side
 from orchestrator.site import ApprovalPolicy as ApprovalPolicy
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Acted(_Strict):
-    """Somebody did it: ``by`` is what they want to be called, ``account`` and ``uid`` whose process it was, as the system
-    knows it; records of before these were recorded do not tell."""
-
-    kind: str  # of each event, and first in its JSON
-    by: str
-    account: str = ""
-    uid: int | None = None
-
-
-class RunCreated(_Acted):
-    kind: Literal["run.created"] = "run.created"
-    plan: Plan
-    version: str
-
-
-class RunStarted(_Acted):
-    """A process took the lease and acts from here on; the first time, and at every resume."""
-
-    kind: Literal["run.started"] = "run.started"
-    epoch: int
-    attended: bool
-
-
-class RunPaused(_Strict):
-    kind: Literal["run.paused"] = "run.paused"
-    reason: str
-
-
-class PolicyChanged(_Acted):
-    """``approval``: what the plan takes from here on for people to agree to it, where that changed too."""
-
-    kind: Literal["policy.changed"] = "policy.changed"
-    policy: Policy
-    approval: ApprovalRule | None = None
-
-
-class ObserverFailed(_Strict):
-    """Something that only watches failed. It is recorded, shown, and never stops a fail-over."""
-
-    kind: Literal["observer.failed"] = "observer.failed"
-    observer: str
-    text: str
-
-
-class RunFinished(_Strict):
-    kind: Literal["run.finished"] = "run.finished"
-    outcome: Outcome
-
-
-class LaneStarted(_Strict):
+class LaneStarted(Strict):
     kind: Literal["lane.started"] = "lane.started"
 
 
-class LaneResumed(_Acted):
+class LaneResumed(Acted):
     """Time and doubt start anew: what was read before the interruption is no longer believed."""
 
     kind: Literal["lane.resumed"] = "lane.resumed"
 
 
-class AbortAsked(_Acted):
+class AbortAsked(Acted):
     kind: Literal["abort.asked"] = "abort.asked"
     reason: str
 
 
-class AbortDeclined(_Strict):
+class AbortDeclined(Strict):
     """The lane is past its point of no return, or already on its way back."""
 
     kind: Literal["abort.declined"] = "abort.declined"
     reason: str
 
 
-class StepStarted(_Strict):
+class StepStarted(Strict):
     kind: Literal["step.started"] = "step.started"
     step: str
 
 
-class RequirementsMet(_Strict):
+class RequirementsMet(Strict):
     kind: Literal["step.ready"] = "step.ready"
     step: str
 
 
-class ConditionMet(_Strict):
+class ConditionMet(Strict):
     """The ``only_if`` of a step holds."""
 
     kind: Literal["step.applies"] = "step.applies"
     step: str
 
 
-class StepSkipped(_Strict):
+class StepSkipped(Strict):
     kind: Literal["step.skipped"] = "step.skipped"
     step: str
     why: str
 
 
-class StepWaived(_Strict):
+class StepWaived(Strict):
     """Somebody decided to go on though something could not be read. What was read as false cannot be waived."""
 
     kind: Literal["step.waived"] = "step.waived"
     step: str
 
 
-class GoalReached(_Strict):
+class GoalReached(Strict):
     kind: Literal["goal.reached"] = "goal.reached"
     step: str
 
 
-class GoalLost(_Strict):
+class GoalLost(Strict):
     kind: Literal["goal.lost"] = "goal.lost"
     step: str
     why: str
 
 
-class Observed(_Strict):
+class Observed(Strict):
     """One round of readings, asked together. ``mark`` is the lane's mark when it was asked: a reading that was
     asked before the lane moved on is evidence, and never an argument. ``gauge`` is the number a wait follows."""
 
@@ -154,7 +110,7 @@ class Observed(_Strict):
     gauge: float | None = None
 
 
-class ReadingsExpired(_Strict):
+class ReadingsExpired(Strict):
     """What was read is too old to act on, so it is read again. ``age_s`` is its age in seconds; None where the process
     itself was away, and its lease had run out. ``is_slow``: it was too old the moment the last device had answered."""
 
@@ -164,7 +120,7 @@ class ReadingsExpired(_Strict):
     is_slow: bool = False
 
 
-class StepWaiting(_Strict):
+class StepWaiting(Strict):
     """A step cannot act yet because of other services of the site; ``why`` names them. Recorded once an attempt."""
 
     kind: Literal["step.waiting"] = "step.waiting"
@@ -172,7 +128,7 @@ class StepWaiting(_Strict):
     why: str
 
 
-class SiteClaimed(_Strict):
+class SiteClaimed(Strict):
     """The journal granted a claim on something that belongs to the whole site. ``thing`` is the action that changes it.
     From ``hold`` on the service relies on it; with ``release`` it does not, and no other service does."""
 
@@ -183,7 +139,7 @@ class SiteClaimed(_Strict):
     claim: Claim
 
 
-class ActionIntended(_Strict):
+class ActionIntended(Strict):
     """On disk before the device hears anything. ``intent`` numbers the lane's intents from 1."""
 
     kind: Literal["action.intended"] = "action.intended"
@@ -197,7 +153,7 @@ class ActionIntended(_Strict):
     undo: bool = False
 
 
-class ActionEnded(_Strict):
+class ActionEnded(Strict):
     """``withheld``: the permit refused it at the last moment, so no device was ever asked."""
 
     kind: Literal["action.ended"] = "action.ended"
@@ -209,7 +165,7 @@ class ActionEnded(_Strict):
     withheld: bool = False
 
 
-class DoubtResolved(_Strict):
+class DoubtResolved(Strict):
     """A reading showed, after the settle time, that a doubtful action had no effect, or not all of it: ``partly`` says
     that it is not as before either, as when one node of a site obeyed."""
 
@@ -219,12 +175,12 @@ class DoubtResolved(_Strict):
     partly: bool = False
 
 
-class PointOfNoReturnPassed(_Strict):
+class PointOfNoReturnPassed(Strict):
     kind: Literal["point-of-no-return"] = "point-of-no-return"
     step: str
 
 
-class StepDone(_Strict):
+class StepDone(Strict):
     """``reversible``: this step changed something and its undo is owed if the lane turns back."""
 
     kind: Literal["step.done"] = "step.done"
@@ -233,7 +189,7 @@ class StepDone(_Strict):
     note: str = ""
 
 
-class StepFailed(_Strict):
+class StepFailed(Strict):
     kind: Literal["step.failed"] = "step.failed"
     step: str
     why: str
@@ -241,40 +197,29 @@ class StepFailed(_Strict):
     unknown: bool = False
 
 
-class StepRetried(_Strict):
+class StepRetried(Strict):
     kind: Literal["step.retried"] = "step.retried"
     step: str
 
 
-class GuardBroke(_Strict):
+class GuardBroke(Strict):
     kind: Literal["guard.broke"] = "guard.broke"
     step: str
     why: str
 
 
-class GuardHealed(_Strict):
+class GuardHealed(Strict):
     kind: Literal["guard.healed"] = "guard.healed"
     step: str
 
 
-class Stalled(_Strict):
+class Stalled(Strict):
     kind: Literal["drain.stalled"] = "drain.stalled"
     step: str
     gauge: float
 
 
-class ApprovalSought(_Strict):
-    """What people are asked to agree to: the plan with the digest ``plan``, ``needed`` of them before ``expires_at``,
-    seconds since the epoch. ``policy``: other decisions for a run that has started, which hold once they are agreed to;
-    the digest is that of the plan with them."""
-
-    needed: int
-    plan: str
-    expires_at: float
-    policy: Policy | None = None
-
-
-class GateOpened(_Strict):
+class GateOpened(Strict):
     """A decision is needed. ``at_risk``: messages that would be lost by going on; None when not known.
 
     ``approval``: the question is one of the run, about its whole plan; it has no lane and no step then.
@@ -291,7 +236,7 @@ class GateOpened(_Strict):
     approval: ApprovalSought | None = None
 
 
-class GateDecided(_Strict):
+class GateDecided(Strict):
     kind: Literal["gate.decided"] = "gate.decided"
     gate: str
     step: str
@@ -299,7 +244,7 @@ class GateDecided(_Strict):
     item: str | None = None
 
 
-class GateWithdrawn(_Strict):
+class GateWithdrawn(Strict):
     """The question answered itself while it was being asked."""
 
     kind: Literal["gate.withdrawn"] = "gate.withdrawn"
@@ -308,26 +253,7 @@ class GateWithdrawn(_Strict):
     item: str | None = None
 
 
-class ApprovalGiven(_Acted):
-    """A person agreed to the plan with the digest ``plan``. ``by`` is the account, ``host`` where it was said. With
-    ``signed``, ``by`` is the approver whose key it is, and ``account`` whose process it was."""
-
-    kind: Literal["approval.given"] = "approval.given"
-    host: str
-    plan: str
-    reason: str = ""
-    signed: Signed | None = None
-
-
-class ApprovalRefused(_Acted):
-    """Somebody's word about the plan, or their decision, does not count."""
-
-    kind: Literal["approval.refused"] = "approval.refused"
-    host: str
-    why: str
-
-
-class Escalated(_Strict):
+class Escalated(Strict):
     """``stays``: the step has an action still to do, which no longer needs the guarantee; otherwise it is left."""
 
     kind: Literal["lane.escalated"] = "lane.escalated"
@@ -337,7 +263,7 @@ class Escalated(_Strict):
     stays: bool = False
 
 
-class RevertStarted(_Strict):
+class RevertStarted(Strict):
     """``undo``: the steps to roll back, in the order they were done; the last one first. ``left``: steps that changed
     something and have no undo."""
 
@@ -347,7 +273,7 @@ class RevertStarted(_Strict):
     left: tuple[str, ...] = ()
 
 
-class UndoDone(_Strict):
+class UndoDone(Strict):
     """``skipped`` says why a step has nothing to take back, or cannot be taken back; empty when it was."""
 
     kind: Literal["undo.done"] = "undo.done"
@@ -355,7 +281,7 @@ class UndoDone(_Strict):
     skipped: str = ""
 
 
-class LaneEnded(_Strict):
+class LaneEnded(Strict):
     kind: Literal["lane.ended"] = "lane.ended"
     outcome: Outcome
     reason: str = ""

@@ -1,17 +1,15 @@
 """The fleet: carries commands to the sites' adapters and brings back what came of them, grouped per site.
 
-``ThreadedFleet`` gives each site one worker; what gathers while a device is busy goes out as one request, so that a
-thousand lanes cost few round trips, and a fast lane never waits for a slow one. ``InlineFleet`` does the same work
-on the caller's thread in a fixed order, for injected time. Neither decides or records anything.
+``InlineFleet`` does its work on the caller's thread in a fixed order, for injected time; ``fleet_threaded`` gives each
+site a thread. Neither decides or records anything.
 """
 
 from __future__ import annotations
 
 import math
-import queue
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -102,7 +100,7 @@ class Fleet(Protocol):
 
 
 @dataclass(slots=True)
-class _Round:
+class Round:
     """An ``Observe`` being gathered from one or two sites."""
 
     request: Observe
@@ -162,7 +160,7 @@ class SiteDesk:
         most = self.adapter.actions[action].batch
         return most if self.pace_s * most <= _TURN_S else max(1, int(_TURN_S / self.pace_s))
 
-    def observe(self, reading: str, rounds: Sequence[_Round]) -> Iterator[Completion]:
+    def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion]:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
         asked_at = self.clock.now()
         services = list(dict.fromkeys(one.request.lane for one in rounds))
@@ -209,11 +207,11 @@ def _of_this(act: Act, result: Result) -> Result:
     return Result(call, Effect.DOUBTFUL, detail=f"the adapter answered about {result.call.service} in its place")
 
 
-Job = tuple[str, _Round] | Act
+Job = tuple[str, Round] | Act
 
 
-def _probes_first(jobs: Iterable[Job]) -> tuple[dict[str, list[_Round]], dict[str, list[Act]]]:
-    probes: dict[str, list[_Round]] = defaultdict(list)
+def _probes_first(jobs: Iterable[Job]) -> tuple[dict[str, list[Round]], dict[str, list[Act]]]:
+    probes: dict[str, list[Round]] = defaultdict(list)
     acts: dict[str, list[Act]] = defaultdict(list)
     for job in jobs:
         if isinstance(job, Act):
@@ -240,7 +238,7 @@ class InlineFleet:
             if isinstance(command, Ask):
                 self._asks.append(command)
             else:
-                for side, job in _jobs_of(command):
+                for side, job in jobs_of(command):
                     self._jobs[side].append(job)
 
     def collect(self, until: float | None) -> list[Completion]:
@@ -271,149 +269,9 @@ class InlineFleet:
             desk.adapter.close()
 
 
-def _jobs_of(command: Command) -> list[tuple[Side, Job]]:
+def jobs_of(command: Command) -> list[tuple[Side, Job]]:
+    """What each site has to do for it."""
     if isinstance(command, Act):
         return [(command.on, command)]
-    gathered = _Round(command)
+    gathered = Round(command)
     return [(side, (reading, gathered)) for side, reading in command.asks]
-
-
-class ThreadedFleet:
-    """One worker thread a site, and one for the questions to a person.
-
-    ``real``: how many of the machine's seconds a number of the clock's take, where these differ.
-    """
-
-    def __init__(
-        self,
-        adapters: Mapping[Side, Adapter],
-        permit: Permit,
-        clock: Clock,
-        *,
-        desk: Desk | None = None,
-        real: Callable[[float], float] = float,
-    ) -> None:
-        self._clock = clock
-        self._real = real
-        self._done: queue.SimpleQueue[Completion | BaseException | None] = queue.SimpleQueue()
-        self._workers = {
-            side: _Worker(SiteDesk(side, adapter, permit, clock), self._done) for side, adapter in adapters.items()
-        }
-        self._asker = None if desk is None else _Asker(desk, self._done)
-
-    def submit(self, commands: Sequence[Command | Ask]) -> None:
-        jobs: dict[Side, list[Job]] = defaultdict(list)
-        for command in commands:
-            if not isinstance(command, Ask):
-                for side, job in _jobs_of(command):
-                    jobs[side].append(job)
-            elif self._asker is not None:
-                self._asker.ask(command)
-        for side, batch in jobs.items():
-            self._workers[side].give(batch)
-
-    def collect(self, until: float | None) -> list[Completion]:
-        timeout = None if until is None else self._real(max(0.0, until - self._clock.now()))
-        done: list[Completion] = []
-        try:
-            item = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()
-            while True:
-                if isinstance(item, BaseException):
-                    raise item
-                if item is not None:
-                    done.append(item)
-                item = self._done.get_nowait()
-        except queue.Empty:
-            return done
-
-    def interrupt(self) -> None:
-        self._done.put(None)
-
-    def close(self) -> None:
-        for worker in self._workers.values():
-            worker.stop()
-
-
-class _Worker:
-    """A site's thread. Readings and actions take turns, so that neither starves; each goes out in batches."""
-
-    def __init__(self, desk: SiteDesk, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
-        self._desk = desk
-        self._done = done
-        self._waiting: list[Job] = []
-        self._changed = threading.Condition()
-        self._stopping = False
-        self._acted = True
-        self._thread = threading.Thread(target=self._run, name=f"site-{desk.side}", daemon=True)
-        self._thread.start()
-
-    def give(self, jobs: Sequence[Job]) -> None:
-        with self._changed:
-            self._waiting.extend(jobs)
-            self._changed.notify()
-
-    def stop(self) -> None:
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
-        self._thread.join(timeout=2.0)
-
-    def _run(self) -> None:
-        try:
-            while (work := self._take()) is not None:
-                for completion in work():
-                    self._done.put(completion)
-        except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
-            self._done.put(error)
-        finally:
-            self._desk.adapter.close()
-
-    def _take(self) -> Callable[[], Iterator[Completion]] | None:
-        """The next request: all waiting readings of one kind, or the oldest actions of one kind."""
-        with self._changed:
-            while not self._waiting and not self._stopping:
-                self._changed.wait()
-            if self._stopping:
-                return None
-            acts = [job for job in self._waiting if isinstance(job, Act)]
-            reading = next((job[0] for job in self._waiting if not isinstance(job, Act)), None)
-            if reading is not None and (self._acted or not acts):
-                self._acted = False
-                return self._all_of(reading)
-            self._acted = True
-            return self._oldest(acts)
-
-    def _all_of(self, reading: str) -> Callable[[], Iterator[Completion]]:
-        rounds = [job[1] for job in self._waiting if not isinstance(job, Act) and job[0] == reading]
-        self._waiting = [job for job in self._waiting if isinstance(job, Act) or job[0] != reading]
-        return lambda: self._desk.observe(reading, rounds)
-
-    def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion]]:
-        action = acts[0].action
-        batch = [act for act in acts if act.action == action][: self._desk.batch(action)]
-        taken = {id(act) for act in batch}
-        self._waiting = [job for job in self._waiting if id(job) not in taken]
-        return lambda: self._desk.apply(action, batch)
-
-
-class _Asker:
-    """The thread that talks to a person: one question at a time."""
-
-    def __init__(self, desk: Desk, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
-        self._desk = desk
-        self._done = done
-        self._questions: queue.SimpleQueue[Ask] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="desk", daemon=True).start()
-
-    def ask(self, question: Ask) -> None:
-        self._questions.put(question)
-
-    def _run(self) -> None:
-        while True:
-            question = self._questions.get()
-            try:
-                ruling = self._desk.ask(question.lane, question.gate)
-            except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
-                self._done.put(error)
-                return
-            self._done.put(Answer(question.lane, question.gate, ruling))

@@ -21,12 +21,13 @@ from orchestrator.cli.planning import recordable
 from orchestrator.cli.screen import JsonScreen, PlainScreen, Screen
 from orchestrator.cli.terminal import is_attended, say, say_at_once
 from orchestrator.cli.wiring import Tools
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.errors import FailoverError, JournalCorrupt, JournalLost, LeaseLost, OutputLost
 from orchestrator.journal import Journal, Writer
 from orchestrator.kept_policies import keep, replace
 from orchestrator.keys import stored
 from orchestrator.lease import Lease, create_run, service_key, take
+from orchestrator.observers import Observer
 from orchestrator.patience import ALONE, WATCHED, Patience
 from orchestrator.position import Positions
 from orchestrator.reports.abort import verdict_on_abort

@@ -32,7 +32,8 @@ from orchestrator.clock import Clock, ScaledClock, VirtualClock
 from orchestrator.contract import Adapter, Permit
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
-from orchestrator.fleet import Desk, InlineFleet, ThreadedFleet
+from orchestrator.fleet import Desk, InlineFleet
+from orchestrator.fleet_threaded import ThreadedFleet
 from orchestrator.reports.report import build
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair

@@ -210,7 +210,7 @@ class Tools:
 
     def make_fleet(self, plan: ev.Plan, permit: Permit, desk: Desk | None) -> Fleet:
         """What carries commands to the devices of ``plan``."""
-        from orchestrator.fleet import ThreadedFleet
+        from orchestrator.fleet_threaded import ThreadedFleet
 
         adapters = self.make_adapters(plan)
         if self.fleet is not None:

@@ -19,18 +19,8 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Permit
 from orchestrator.decide import Ask
-from orchestrator.fleet import (
-    Act,
-    Answer,
-    Command,
-    Completion,
-    Job,
-    Observation,
-    SiteDesk,
-    ThreadedFleet,
-    _jobs_of,
-    _Worker,
-)
+from orchestrator.fleet import Act, Answer, Command, Completion, Job, Observation, SiteDesk, jobs_of
+from orchestrator.fleet_threaded import ThreadedFleet, Worker
 from orchestrator.runbook import Side
 
 # How long an answer is on its way, seconds; mostly it is there at once.
@@ -57,7 +47,7 @@ class Thoughtful(Protocol):
         ...
 
 
-class _Turn(_Worker):
+class _Turn(Worker):
     """A site's worker whose turns are given to it: at each it does one call of a request."""
 
     def __init__(self, desk: SiteDesk) -> None:
@@ -134,7 +124,7 @@ class SeededFleet(ThreadedFleet):
         self._done = SimpleQueue()
         self._asker = None
         self._turns = {side: _Turn(SiteDesk(side, adapter, permit, clock)) for side, adapter in adapters.items()}
-        self._workers = cast("dict[Side, _Worker]", self._turns)
+        self._workers = cast("dict[Side, Worker]", self._turns)
         self._adapters = adapters
         self._chance = Random(f"failover threads {seed}")
         self._order = count()
@@ -149,7 +139,7 @@ class SeededFleet(ThreadedFleet):
             if isinstance(command, Ask):
                 self._asked.append(command)
             else:
-                for side, job in _jobs_of(command):
+                for side, job in jobs_of(command):
                     self._turns[side].give([job])
 
     def collect(self, until: float | None) -> list[Completion]:

@@ -14,7 +14,7 @@ LONGER: Mapping[str, str] = {}
 
 # Handlers that may catch everything and go on: (file, function) and the reason.
 DOORS: Mapping[tuple[str, str], str] = {
-    ("orchestrator/engine.py", "Engine._show"): "an observer's failure is recorded, and never stops a run",
+    ("orchestrator/observers.py", "Observers.show"): "an observer's failure is recorded, and never stops a run",
     ("orchestrator/cli/main.py", "main"): "a bug must still end in a sentence and an exit code",
     (
         "orchestrator/registry.py",
@@ -22,12 +22,12 @@ DOORS: Mapping[tuple[str, str], str] = {
     ): "importing a third party's adapter runs its code, which may raise anything",
     ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
     ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
-    ("orchestrator/fleet.py", "_Worker._run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/fleet_threaded.py", "Worker._run"): "carried to the engine's thread, which raises it",
     (
         "proof/exploration/lanes.py",
         "Lanes.turn",
     ): "any error of the core is what the walk looks for: it becomes a finding",
-    ("orchestrator/fleet.py", "_Asker._run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/fleet_threaded.py", "_Asker._run"): "carried to the engine's thread, which raises it",
 }
 
 # Helpers of realtime tests that may sleep: (file, function) and the reason.

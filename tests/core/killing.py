@@ -19,10 +19,11 @@ import sqlalchemy as sa
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.fleet import Desk, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run, service_key, take
+from orchestrator.observers import Observer
 from orchestrator.readings import Reading, Role
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold

@@ -9,10 +9,11 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.approvers import Approvers
 from orchestrator.contract import Adapter
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run, service_key, take
+from orchestrator.observers import Observer
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
 from tests.core.builders import a_plan, created

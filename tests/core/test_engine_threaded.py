@@ -12,7 +12,7 @@ from orchestrator import events as ev
 from orchestrator.clock import SystemClock
 from orchestrator.contract import Call, Failure, Permit, Result
 from orchestrator.events import Outcome
-from orchestrator.fleet import ThreadedFleet
+from orchestrator.fleet_threaded import ThreadedFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import is_led
 from orchestrator.readings import Reading

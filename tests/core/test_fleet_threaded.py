@@ -12,7 +12,8 @@ from orchestrator import events as ev
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.contract import ActionSpec, Adapter, Failure, ReadingSpec
 from orchestrator.decide import Ask
-from orchestrator.fleet import Completion, Fleet, Observation, ThreadedFleet
+from orchestrator.fleet import Completion, Fleet, Observation
+from orchestrator.fleet_threaded import ThreadedFleet
 from orchestrator.readings import Reading
 from orchestrator.runbook import Side
 from tests.core.fleets import GATE, MANY, Counting, observe, promote

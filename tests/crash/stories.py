@@ -18,10 +18,11 @@ from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Permit, Setting
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.fleet import InlineFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import Lease
+from orchestrator.observers import Observer
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Runbook, Side

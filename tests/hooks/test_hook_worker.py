@@ -17,7 +17,7 @@ from orchestrator import events as ev
 from orchestrator.chain import follow_exported
 from orchestrator.cli.outgoing import telling
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.errors import HookFailed
 from orchestrator.fleet import InlineFleet
 from orchestrator.hooks.backlog import owed
@@ -26,6 +26,7 @@ from orchestrator.hooks.office import Office
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.hooks.worker import Hooks
 from orchestrator.journal import Journal
+from orchestrator.observers import Observer
 from orchestrator.site import Hook
 from orchestrator.state import Run, begin
 from tests.core.scripted import ScriptedPair

@@ -19,12 +19,13 @@ from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
 from orchestrator.contract import Adapter, Permit, Secrets, Setting
-from orchestrator.engine import Engine, Observer
+from orchestrator.engine import Engine
 from orchestrator.fleet import Desk, Fleet, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, create_run, service_key, take
 from orchestrator.lint import lint
 from orchestrator.loader import load_runbook
+from orchestrator.observers import Observer
 from orchestrator.probing import with_reachability
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry

@@ -13,6 +13,7 @@ from orchestrator.decide.act import _start
 from orchestrator.decide.claims import claims_of
 from orchestrator.decide.gates import roll_back
 from orchestrator.engine import Engine
+from orchestrator.journal import Journal
 from orchestrator.lease import Lease, create_run, take
 from orchestrator.sites import Sites
 from orchestrator.tables import RUNS
@@ -25,7 +26,11 @@ _AT_SEQ: sa.BindParameter[int] = sa.bindparam("b_seq")
 
 
 def _of_any_epoch(_: Any) -> Any:
-    return sa.update(RUNS).where(RUNS.c.run == _OF_RUN).values(expires_at=sa.bindparam("new_expires_at"))
+    return sa.update(RUNS).where(RUNS.c.run == _OF_RUN).values(expires_at=sql._LEASE_END)
+
+
+def _let_go_of_any_epoch(_: Any) -> Any:
+    return sa.update(RUNS).where(RUNS.c.run == _OF_RUN).values(expires_at=sa.literal_column("0.0"))
 
 
 def _appended_under_any_epoch(_: Any) -> Any:
@@ -46,27 +51,27 @@ PERMIT = (
     Mutant(
         "permit-forgets-the-clock",
         "a command leaves though the lease has run out",
-        (edit(Lease.check, ("if self._clock.now() > self.expires_at - _MARGIN:", "if False:")),),
+        (edit(Lease.check, ("if self._clock.now() > self._last_moment:", "if False:")),),
     ),
     Mutant(
         "permit-without-margin",
         "a command leaves in the last moment of the lease",
-        (edit(Lease.check, ("self.expires_at - _MARGIN", "self.expires_at")),),
+        (edit(Lease._last_moment, ("self.expires_at - _MARGIN", "self.expires_at")),),
     ),
     Mutant(
         "permit-forgets-the-epoch",
         "a command leaves though another process leads",
-        (edit(Lease.check, ("if epoch != self.epoch:", "if False:")),),
+        (edit(Journal.confirm, ("if found and found[0][0] > epoch:", "if False:")),),
     ),
     Mutant(
-        "permit-epoch-the-wrong-way",
-        "only a lower epoch in the journal stops a command",
-        (edit(Lease.check, ("epoch != self.epoch", "epoch < self.epoch")),),
+        "permit-forgets-the-record",
+        "a command leaves though the journal has lost what was recorded before it",
+        (edit(Journal.confirm, ("or (seq and found[0][1] != head)", "")),),
     ),
     Mutant(
         "permit-takes-silence-for-yes",
         "a command leaves though the journal cannot be asked",
-        (edit(Lease.check, (_SILENCE, "epoch = self.epoch")),),
+        (edit(Lease.check, (_SILENCE, "pass")),),
     ),
     Mutant(
         "permit-not-asked-by-the-device",
@@ -91,7 +96,7 @@ LEASE = (
     Mutant(
         "lease-given-while-held",
         "a run is taken from a process that leads it",
-        (edit(take, ("if row.expires_at > now and not holder_is_dead(row.holder):", "if False:")),),
+        (edit(take, ("if is_led(row, now):", "if False:")),),
     ),
     Mutant(
         "lease-never-renewed",
@@ -101,12 +106,17 @@ LEASE = (
     Mutant(
         "lease-of-another-released",
         "a process that lost its lease renews or ends that of its heir",
-        ((sql, "SET_EXPIRY", _of_any_epoch),),
+        ((sql, "RENEW", _of_any_epoch), (sql, "LET_GO", _let_go_of_any_epoch)),
     ),
     Mutant(
         "loss-of-the-lease-unnoticed",
         "a lease that another process has taken counts as renewed",
-        (edit(Lease.renew, ("if not self._set_expiry(commit, expires_at):", "if False:")),),
+        (
+            edit(
+                Lease._renewed,
+                ("if commit.run(sql.RENEW, [change]) != 1:", "if commit.run(sql.RENEW, [change]) > 1:"),
+            ),
+        ),
     ),
     Mutant(
         "lease-kept-at-the-end",
@@ -148,7 +158,7 @@ CLAIMS = (
     Mutant(
         "claims-never-freed",
         "the services of a finished run stay locked",
-        (edit(Lease.release, ("if settled:", "if False:")),),
+        (edit(Lease._released, ("if settled:", "if False:")),),
     ),
     Mutant(
         "claims-not-made",

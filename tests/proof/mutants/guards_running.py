@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import orchestrator.keys
 import orchestrator.lease
 import orchestrator.probing
-from orchestrator.approval import fold_approvals
+from orchestrator.approval import Approvals, fold_approvals, ruling_in
 from orchestrator.decide import decide
 from orchestrator.decide.approve import _objection, compare, seek
 from orchestrator.decide.approve import approve as ask_people
-from orchestrator.draft import requested
 from orchestrator.engine import Engine
-from orchestrator.fleet import SiteDesk, _of_this, _Round
+from orchestrator.fleet import Round, SiteDesk, _of_this
+from orchestrator.hearing import Hearing
 from orchestrator.journal import Journal
 from orchestrator.waves import _in_waves, called_off, to_begin
 from tests.proof.mutants.editing import edit
@@ -78,7 +79,7 @@ FLEET = (
         "the number that a wait follows is of another reading",
         (
             edit(
-                _Round._gauge,
+                Round._gauge,
                 (
                     "self.seen[(wanted.on, wanted.reading)]",
                     "next(one for one in self.seen.values() if hasattr(one.value, wanted.field))",
@@ -148,7 +149,7 @@ JOURNAL = (
         "who asks twice with one key begins two runs",
         (
             edit(
-                orchestrator.lease._use_up,
+                orchestrator.keys.use_up,
                 ("if first is None:", "if first is None or commit:"),
                 ("commit.run(sql.ADD_KEY", "first or commit.run(sql.ADD_KEY"),
             ),
@@ -190,20 +191,12 @@ INBOX = (
     Mutant(
         "inbox-answers-anything",
         "an answer from elsewhere need not be among what was offered",
-        (edit(requested, ('if gate is None or request["choice"] not in gate.choices:', "if gate is None:")),),
+        (edit(Hearing.requested, ('if gate is None or request["choice"] not in gate.choices:', "if gate is None:")),),
     ),
     Mutant(
         "inbox-forgets-who",
         "an answer from elsewhere is recorded as the policy's",
-        (
-            edit(
-                requested,
-                (
-                    'for key in ("choice", "reason", "by")}',
-                    'for key in ("choice", "reason", "by")} | {"by": "policy"}',
-                ),
-            ),
-        ),
+        (edit(ruling_in, ("**who_in(request)._asdict()", '**who_in(request)._asdict(), "by": "policy"')),),
     ),
     Mutant(
         "late-answer-taken",
@@ -238,7 +231,7 @@ INBOX = (
     Mutant(
         "policy-changed-silently",
         "decisions made for the rest of a run are not recorded",
-        (edit(Engine._opening, ("draft.add_own(ev.PolicyChanged(", "str(ev.PolicyChanged(")),),
+        (edit(Hearing._change, ("draft.add_own(ev.PolicyChanged(", "str(ev.PolicyChanged(")),),
     ),
     Mutant(
         "stopped-in-the-middle",
@@ -256,7 +249,7 @@ APPROVALS = (
     Mutant(
         "approval-not-awaited",
         "a lane begins before its plan is approved",
-        (edit(Engine._must_wait, ("not draft.approvals.is_granted", "False")),),
+        (edit(Hearing.holds, ("draft.approvals.is_granted", "True")),),
     ),
     Mutant(
         "one-approval-is-enough",
@@ -266,12 +259,12 @@ APPROVALS = (
     Mutant(
         "requester-approves",
         "who asked for a run approves it",
-        (edit(_objection, ("if by == rule.requester:", "if False:")),),
+        (edit(Approvals.stake_of, ("if account == requester:", "if False:")),),
     ),
     Mutant(
         "changer-approves",
         "who changed the decisions of a run approves it",
-        (edit(_objection, ("if by in approvals.changers:", "if False:")),),
+        (edit(Approvals.stake_of, ("if account in self.changers:", "if False:")),),
     ),
     Mutant(
         "one-person-approves-twice",
@@ -304,7 +297,7 @@ APPROVALS = (
     Mutant(
         "changed-plan-stays-approved",
         "a plan that was changed is still asked about as it was",
-        (edit(seek, ("if sought.plan != plan.digest:", "if False:")),),
+        (edit(seek, ("if sought.plan != asked_about(plan, sought).digest:", "if False:")),),
     ),
 )
 
@@ -312,7 +305,7 @@ WAVES = (
     Mutant(
         "waves-all-at-once",
         "every lane begins with the first wave",
-        (edit(Engine._must_wait, ("plan.waves is not None or", "False or")),),
+        (edit(Engine._must_wait, ("return self.run_state.plan.waves is not None and", "return False and")),),
     ),
     Mutant(
         "waves-go-on-after-failures",
