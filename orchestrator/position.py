@@ -213,12 +213,17 @@ class Course:
     def _start_gap(self, side: Side, since: float) -> None:
         """``side`` served up to ``since``; if the other one does not, nobody is known to from then on."""
         if self._since is None and not self._other(side).serves:
-            self._since, self._had_begun, self._is_seen = since, False, False
+            self._since, self._had_begun, self._is_seen = self._after_last(since), False, False
 
     def _grow_dark(self, side: Side, at: float) -> None:
         """It was so when both were first read."""
         if self._since is None and self._ends[side].may_be_idle and self._other(side).may_be_idle:
-            self._since, self._had_begun, self._is_seen = at, True, False
+            self._since, self._had_begun, self._is_seen = self._after_last(at), True, False
+
+    def _after_last(self, at: float) -> float:
+        """A site served at some moment between the question and its answer, where the last gap ended: no moment counts
+        twice."""
+        return max(at, self.gaps[-1].until) if self.gaps else at
 
     def _lighten(self, at: float) -> None:
         """A site serves. A command that had no effect took nobody's service away."""

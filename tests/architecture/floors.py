@@ -11,7 +11,7 @@ from tests.architecture.source import PRODUCT, Source, imports_of
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "findings", "files", "counting", "interpreter", "characters"}),
     frozenset(
-        {"runbook", "site", "plan", "events", "contract", "reading", "readings", "decisions"}
+        {"runbook", "site", "plan", "events", "events_run", "contract", "reading", "readings", "decisions"}
         | {"readings_amps", "approval_policy"}
     ),
     frozenset(
@@ -21,13 +21,23 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
-            *("definitions", "located", "lint_words", "lint_inventory", "version", "probing", "looks", "dialling"),
+            *(
+                "fleet_threaded",
+                "definitions",
+                "located",
+                "lint_words",
+                "lint_inventory",
+                "version",
+                "probing",
+                "looks",
+                "dialling",
+            ),
             *("sites", "fitted", "lint_promises", "approvers", "kept_policies", "last_read"),
             *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
             *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
         }
     ),
-    frozenset({"engine", "draft", "hearing"}),
+    frozenset({"engine", "draft", "hearing", "observers"}),
     frozenset({"reports", "schemas"}),
     frozenset({"cli"}),
 )
