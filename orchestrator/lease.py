@@ -38,14 +38,17 @@ LEASE_SECONDS = 15.0
 CLOCKS_APART = 15.0
 # A command must not leave so late that its effect could come after somebody else may act.
 _MARGIN = 2.0
-# Characters of a place that are kept as they are: with family and service it fits into the column of a server.
+# What each claim begins with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
+# move one service.
+_CLAIM = "service/"
+# Characters of a place that are kept as they are: with a service's name it fits into the column of a server.
 _PLACE_MAX = 300
 
 
 def service_key(plan: ev.Plan, service: str) -> str:
-    """The same for every inventory that names the same service on the same devices."""
+    """The same for every inventory that names the same service on the same devices, and for every runbook."""
     sites = [site for site in plan.inventory.sites.values() if site.name in (plan.source, plan.target)]
-    return f"{plan.runbook.family}/{service_place(service, sites)}"
+    return _CLAIM + service_place(service, sites)
 
 
 def service_place(service: str, sites: Iterable[Site]) -> str:
@@ -186,6 +189,9 @@ def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) 
                 f" itself in {lease_left(row, now):.0f}s",
             )
         held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
+        earlier = [key for key in held if not key.startswith(_CLAIM)]
+        if earlier:
+            commit.run(sql.RELEASE_CLAIM, [{"b_run": run, "b_service": key} for key in earlier])
         missing = {key: name for key, name in services.items() if key not in held}
         _claim(commit, run, missing, now)
         heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "b_now": now, "b_seconds": LEASE_SECONDS}
@@ -219,7 +225,7 @@ def claims(journal: Journal) -> dict[str, str]:
 
 def _claimed(read: Transaction | Database) -> list[tuple[str, str]]:
     """Every claim: the key of a service, and its run."""
-    return [(key, run) for key, run in read.ask(sql.CLAIMED, {})]
+    return [(_CLAIM + key.partition("/")[2], run) for key, run in read.ask(sql.CLAIMED, {})]
 
 
 def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -> None:

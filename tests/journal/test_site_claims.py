@@ -215,7 +215,7 @@ def test_a_claim_needs_the_lease(start: Start) -> None:
     """Promise 5: a process that lost its run changes no claim."""
     run = start("run-1", "Trading")
     with pytest.raises(LeaseLost):
-        run.sites.claim(ClaimSite("Trading", 0, "source", "set_backbone", "hold"), run.lease.epoch + 1, 0.0)
+        run.sites.claim(ClaimSite("Trading", 0, "source", "set_backbone", "hold"), run.lease.epoch - 1, 0.0)
     assert start("run-2", "Orders").granted("Orders", "release")
 
 
