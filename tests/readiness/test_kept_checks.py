@@ -59,6 +59,7 @@ def test_an_older_database_gets_the_table(tmp_path: Path) -> None:
     first = Journal.at(path)
     with first.engine.begin() as connection:
         connection.execute(sa.text("drop table checks"))
+        connection.execute(sa.text("PRAGMA user_version = 1"))
     first.close()
     again = Journal.at(path)
     assert last_checks(again, ["V"]) == {}

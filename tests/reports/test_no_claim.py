@@ -35,6 +35,8 @@ def a_report(runbook: str, lane: LaneReport) -> RunReport:
             "source": "ny",
             "target": "nj",
             "by": "ann",
+            "account": "ann",
+            "uid": 1000,
             "status": "finished",
             "outcome": lane.outcome,
             "lanes": (lane,),
