@@ -35,6 +35,8 @@ from orchestrator.waves import to_begin
 INBOX_EVERY = 1.0
 # A lane that decides more than this in one turn decides in a circle.
 _DECISIONS_MAX = 200
+# A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
+_SLOWEST_S = 120.0
 # So many actions may wait for one site: the last of them should leave before what it stands on is too old.
 _ACTS_MAX = 64
 
@@ -145,7 +147,7 @@ class Engine:
         # First: whoever was away for longer than its lease must not decide on what was read before.
         was_away = self._keep_lease()
         draft = self._draft()
-        touched = dict.fromkeys(self._read_anew(draft) if was_away else ())
+        touched = dict.fromkeys(self._read_anew(draft, completions) if was_away else ())
         touched.update(dict.fromkeys(self._take_in(draft, [*completions, *answers])))
         touched.update(dict.fromkeys(self._due(draft.at)))
         touched.update(dict.fromkeys(self._read_inbox(draft)))
@@ -161,17 +163,18 @@ class Engine:
             self._lease.renew()
         return had_run_out
 
-    def _read_anew(self, draft: Draft) -> Iterator[str]:
+    def _read_anew(self, draft: Draft, completions: Iterable[Completion]) -> Iterator[str]:
         """Every lane that has read something reads it again: it may be hours old. What comes in now tells its own age."""
+        news = [done for done in completions if isinstance(done, Observation) and done.seen]
+        coming = {one.lane for one in news if self._clock.now() - min(s.asked_at for s in one.seen) < _SLOWEST_S}
         for service, lane in self.run_state.lanes.items():
-            if lane.seen_mark == lane.mark and not lane.ended and not lane.outstanding:
+            if lane.seen_mark == lane.mark and service not in coming and not lane.ended and not lane.outstanding:
                 draft.add(service, ev.ReadingsExpired(step=""))
                 yield service
 
     def _let_in(self) -> list[str]:
         """Lanes that waited for room, as many as there is room for now, the longest waiting first."""
-        room = max(0, _ACTS_MAX - len(self._acting))
-        chosen = list(islice(self._crowded_out, room))
+        chosen = list(islice(self._crowded_out, max(0, _ACTS_MAX - len(self._acting))))
         for service in chosen:
             del self._crowded_out[service]
         return chosen
@@ -319,10 +322,8 @@ class Engine:
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
         """One lane that did not get there calls off those that still can turn back."""
-        if not self.run_state.plan.policy.fail_fast:
-            return []
         failed = next((lane for lane in draft.lanes.values() if lane.outcome not in (None, ev.Outcome.DONE)), None)
-        if failed is None:
+        if failed is None or not self.run_state.plan.policy.fail_fast:
             return []
         requests: list[Request] = []
         for service in self.run_state.lanes:

@@ -23,7 +23,9 @@ from orchestrator.journal import Journal
 from orchestrator.journal_errors import mapped_errors
 
 # Of the fields of a plan, what is no part of what was asked.
-NOT_ASKED = frozenset({"notes", "outage"})
+NOT_ASKED = frozenset({"notes", "outage", "read_before"})
+# Of a decision, who made it and where it was written down.
+_WHO = ("by", "account", "uid", "file", "signed")
 # What stands in words of its own; every other field of a plan, and every option that no field holds, is an option.
 _OPTIONS = "other options"
 
@@ -50,7 +52,7 @@ def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, 
         "the services": services if "waves" in plain else sorted(services),
         "the inventory": _without(plain.pop("inventory"), "hooks"),
         "the answers given in advance": policy,
-        "the decisions on transactions": {xid: _without(ruling, "by") for xid, ruling in rulings.items()},
+        "the decisions on transactions": {xid: _without(ruling, *_WHO) for xid, ruling in rulings.items()},
         "the approvals": _without(approval, "requester"),
         _OPTIONS: [plain, {name: value for name, value in (options or {}).items() if value}],
     }
@@ -74,8 +76,8 @@ def differences(asked: Mapping[str, str], key: UsedKey, first: ev.Plan) -> Seque
     return [name for name, value in asked.items() if before.get(name) != value]
 
 
-def _without(value: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
-    return None if value is None else {key: inner for key, inner in value.items() if key != name}
+def _without(value: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any] | None:
+    return None if value is None else {key: inner for key, inner in value.items() if key not in names}
 
 
 def _hash(value: Any) -> str:

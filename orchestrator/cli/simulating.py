@@ -83,6 +83,8 @@ def _troubles(story: Story) -> Iterator[str]:
         yield f"at {where}: {strike.kind}"
     yield from (f"is not told: {one.field} of {one.reading}" for one in story.omissions)
     yield from (f"lags behind: {lag.site}, by {lag.seconds:g}s" for lag in story.lags)
+    yield from (f"slow: {slow.site}, {slow.reading or 'any call'}, by {slow.seconds:g}s" for slow in story.slow)
+    yield from (f"answers wrongly: {quirk.site}, {quirk.kind}" for quirk in story.quirks)
 
 
 def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import sqlalchemy as sa
+
 from orchestrator import events as ev
 from orchestrator.chain import follow_exported, parse_line, record_of
 from orchestrator.errors import JournalCorrupt, KeyUsed, LeaseHeld
@@ -13,6 +15,7 @@ from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from orchestrator.reports.report import run_and_report
 from orchestrator.state import Run, fold
+from orchestrator.tables import EVENTS, RUNS
 from proof.promises import Broken, Judge
 
 if TYPE_CHECKING:
@@ -104,15 +107,21 @@ _CHANGES = {
 
 
 def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Broken]:
-    """Promise 11: the store itself is changed, for good; nobody needs it any more."""
+    """Promise 11: the store itself is changed, and put back afterwards."""
     what = chance.choice(sorted(_CHANGES))
     with journal.engine.begin() as connection:
+        row = connection.execute(sa.select(RUNS.c.seq, RUNS.c.head).where(RUNS.c.run == run)).one()
+        last = connection.execute(sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq == row.seq)).one()
         connection.exec_driver_sql(_CHANGES[what].replace(":run", f"'{run}'"))
     try:
         list(journal.links(run))
     except JournalCorrupt:
-        return
-    yield Broken(11, f"{what} in the store is not found")
+        pass
+    else:
+        yield Broken(11, f"{what} in the store is not found")
+    with journal.engine.begin() as connection:
+        connection.execute(sa.update(RUNS).where(RUNS.c.run == run).values(seq=row.seq, head=row.head))
+        connection.execute(sa.insert(EVENTS).prefix_with("OR IGNORE"), [last._asdict()])
 
 
 def secrets_told(store: NightJournal, forms: Sequence[str]) -> Iterator[Broken]:

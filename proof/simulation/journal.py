@@ -41,9 +41,9 @@ class _Away:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def ask(self, statement: Statement, values: Values) -> Sequence[Row]:
+    def ask(self, statement: Statement, values: Values, *, fresh: bool = False) -> Sequence[Row]:
         self._refuse()
-        return self._inner.ask(statement, values)
+        return self._inner.ask(statement, values, fresh=fresh)
 
     def reading(self) -> AbstractContextManager[Transaction]:
         self._refuse()

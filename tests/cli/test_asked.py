@@ -57,7 +57,8 @@ def test_commands_for_transactions_that_are_decided(office: Office) -> None:
         assert [line for line in text.splitlines() if "if listed" in line and choice in line and xid in line], word
 
 
-DISGUISED = (("unattended: revert", "unattended: escalate"), ("grace: 60s", "grace: 0s"), ("after: 2m", "after: 1s"))
+LOST = "gate: bridge-lost, choices: [wait, revert, escalate], unattended: "
+DISGUISED = ((f"{LOST}revert", f"{LOST}escalate"), ("grace: 60s", "grace: 0s"), ("after: 2m", "after: 1s"))
 
 
 def disguised(office: Office) -> str:
@@ -120,7 +121,8 @@ def test_devices_keys_commands_and_hooks(office: Office) -> None:
     cut: dict[str, Any] = {"argv": ["/bin/true", "port", "7"], "check": ["/bin/false"], "idempotent": True}
     plain["sites"]["ny"]["also"] = [{"adapter": "local", "options": {"commands": {"cut": cut}}}]
     text = SHIPPED.read_text(encoding="utf-8")
-    step = "  - {id: cut-it, title: Cut it, do: {on: source, action: ensure, command: cut}}\n  - id: demote"
+    cut_it = "{id: cut-it, title: Cut it, do: {on: source, action: ensure, command: cut}, leaves: it is cut}"
+    step = f"  - {cut_it}\n  - id: demote"
     runbook = str(shell.write("cut.yaml", text.replace("  - id: demote", step, 1)))
     path = str(shell.write("own.yaml", json.dumps(plain)))
     said = shown(office, "controlled", "--vpn", VPN, "-i", path, "--runbook", runbook)

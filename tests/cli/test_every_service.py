@@ -75,7 +75,7 @@ def test_what_a_rehearsal_copies(shell: Shell, inventory: str) -> None:
 
 def test_the_result(shell: Shell, inventory: str) -> None:
     """Law: the one that stopped is first and in full; every other one has its row, also in `runs show`."""
-    ended = shell("controlled", "--all", "--inventory", inventory, "--yes")
+    ended = shell("controlled", "--all", "--inventory", inventory, "--yes", "--xa", "stop")
     assert ended.code == 6
     for text in (ended.out, shell("runs", "show").out):
         rows = [name for name in rows_of(text) if name in NAMES]

@@ -21,9 +21,11 @@ steps:
   - id: promote
     title: The mate becomes writable
     do: {on: target, action: ensure, command: read-write}
+    leaves: the mate is writable
   - id: stop
     title: The source becomes read-only
     do: {on: source, action: ensure, command: read-only}
+    leaves: the source is read-only
 """
 
 
@@ -147,9 +149,11 @@ steps:
   - id: stop
     title: The source becomes read-only
     do: {on: source, action: ensure, command: read-only}
+    leaves: the source is read-only
   - id: drained
     title: The mate has everything
     do: {on: target, action: ensure, command: drained}
+    leaves: nothing
 """
 
 

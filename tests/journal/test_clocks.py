@@ -93,7 +93,7 @@ def test_the_commands_follow(shell: Shell, command: str) -> None:
     journal.commit()
     journal.close()
     began = shell.clock.now()
-    assert "led by" not in shell("runs", "show").out.splitlines()[0]
+    assert ", last led by " in shell("runs", "show").out.splitlines()[0]
     refused = shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop")
     assert "unfinished, and led by nobody" in refused.complaint
     ended = shell(command, *(["--xa", shell.decisions] if command == "resume" else []))

@@ -119,7 +119,9 @@ def test_what_nobody_asked_for_does_not_count() -> None:
         PLAN.model_copy(update={"notes": ("last known: active",), "outage": ev.Outage(at=1.0)}),
         PLAN.model_copy(update={"inventory": hooked}),
         with_rule(requester="bob"),
-        with_policy(transactions={"1-a-b": COMMIT.model_copy(update={"by": "file b.yaml"})}),
+        with_policy(
+            transactions={"1-a-b": COMMIT.model_copy(update={"by": "file b.yaml", "account": "bob", "uid": 1002})}
+        ),
     ]
     assert [compared(PLAN, other) for other in same] == [[]] * len(same)
     waves = PLAN.model_copy(update={"waves": Waves(size=1)})

@@ -216,7 +216,7 @@ def test_a_run_that_vanished_is_told(shell: Shell) -> None:
     assert shell("runs", "verify", run).code == 4
     note = ended.hint.rpartition("rm ")[2]
     Path(note).unlink()
-    assert shell("resume").complaint == "no run is unfinished, so nothing to go on with"
+    assert shell("resume").complaint == "no run is unfinished, so nothing to resume"
 
 
 def test_a_run_that_had_ended_keeps_nobody_from_anything(shell: Shell) -> None:
@@ -224,7 +224,7 @@ def test_a_run_that_had_ended_keeps_nobody_from_anything(shell: Shell) -> None:
     assert shell.move().code == 0
     for path in shell.state.glob("journal.sqlite*"):
         path.unlink()
-    assert shell("resume").complaint == "no run is unfinished, so nothing to go on with"
+    assert shell("resume").complaint == "no run is unfinished, so nothing to resume"
     assert shell("runs", "verify").code == 4
     assert shell("controlled", "--vpn", VPN, "--from", "nj", "--yes", "--xa", "stop").code == 0
 

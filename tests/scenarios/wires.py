@@ -74,8 +74,11 @@ def over(protocol: Protocol, scenario: Scenario, folder: Path) -> Stage:
 
 
 def _site(world: World, name: str, adapter: str, *further: str) -> Site:
+    # A device of this machine is its port (``lease.service_place``), and that of the mate is another one.
+    first = 8080 + 10 * world.sites.index(name)
     devices = tuple(
-        Device(name=node, address="127.0.0.1", port=8080, router_name=node) for node in world.centre(name).nodes
+        Device(name=node, address="127.0.0.1", port=port, router_name=node)
+        for port, node in enumerate(world.centre(name).nodes, first)
     )
     return Site(
         name=name,

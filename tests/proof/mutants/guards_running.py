@@ -241,7 +241,7 @@ INBOX = (
     Mutant(
         "fail-fast-ignored",
         "a lane that failed calls off nobody",
-        (edit(Engine._fail_fast, ("if failed is None:", "if True:")),),
+        (edit(Engine._fail_fast, ("if failed is None or", "if True or")),),
     ),
 )
 
