@@ -161,7 +161,7 @@ def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None
     told = story("controlled-plain", tmp_path, DONE, engine=Leaves)
     undisturbed = Signals()
     tell_interrupted(told, tmp_path, undisturbed)
-    assert guilty(told, tmp_path, undisturbed.steps)
+    assert guilty(told, tmp_path, evenly(undisturbed.count, 4 * BETWEEN))
 
 
 def test_no_runbook_is_left_out() -> None:

@@ -35,7 +35,7 @@ STORIES = [
     ("one-of-three-fails", 0, [ev.Outcome.REFUSED]),
     ("uncontrolled-dark", 0, [DONE]),
     ("isolated-and-back", 0, [DONE]),
-    ("isolated-nobody-accepts", 0, [REVERTED]),
+    ("isolated-both-refused", 0, [REVERTED, DONE]),
     ("long-outage", 1, [DONE]),
     ("long-outage", 2, [DONE]),
 ]
