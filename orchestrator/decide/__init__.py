@@ -66,7 +66,7 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
         return say(ev.StepStarted(step=step.id))
     if lane.stage is Stage.FAILED:
         return after_failure(plan, lane, step.id, attended)
-    if step.only_if and not lane.condition_met and lane.stage is Stage.REQUIRE:
+    if step.only_if and not lane.condition_met and _is_untouched(lane):
         return only_if(plan, lane, step, now)
     if step.do is not None and step.for_each is None:
         reconfirm = () if lane.status == "escalating" else step.reconfirm
@@ -86,6 +86,13 @@ def _in_step(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) 
     if step.compare is not None:
         return compare(plan, lane, step, now, attended)
     return wait(plan, lane, step, now, attended)
+
+
+def _is_untouched(lane: Lane) -> bool:
+    """Has the step changed nothing yet, and is it about to? After a resume it may apply no more."""
+    if lane.stage is Stage.PROVE:
+        return not any(one.may_have_obeyed for one in lane.intents)
+    return lane.stage is Stage.REQUIRE
 
 
 def _before(step: Step) -> tuple[Check, ...]:

@@ -29,11 +29,11 @@ class Judge:
         self._epoch = 1
         self._rules = rules_of(self.case.runbook)
         self.stale = 0  # rounds of readings that came when the lane had moved on
-        self._has_lost_its_record = False
+        self._lost_after: int | None = None
 
-    def lose_record(self) -> None:
-        """From now on what is written is not on record: the journal is another one."""
-        self._has_lost_its_record = True
+    def lose_record(self, last: int) -> None:
+        """What is written from now on, after record ``last``, is not on record: the journal is another one."""
+        self._lost_after = last
 
     def lead(self, epoch: int, *, is_held: bool = False) -> None:
         """A process was given the lease under ``epoch``. ``is_held``: that of a living one had not run out."""
@@ -98,7 +98,7 @@ class Judge:
         """The same of a line as the journal has it, its event still text; what is known already is let be. ``moment``:
         when it was written, by the world."""
         if line["seq"] > self.case.seq:
-            if self._has_lost_its_record:
+            if self._lost_after is not None and line["seq"] > self._lost_after:
                 self._find(Broken(11, "the run continues, and its record is lost"))
             if moment is not None:
                 self.case.offset = line["at"] - moment
@@ -163,7 +163,7 @@ class Judge:
     def order(self, order: Plain, world: Plain | None = None) -> None:
         """A change is about to reach a site. ``moment`` is its world time, if there is a world."""
         lane = self.case.lanes.get(order["service"])
-        if self._has_lost_its_record:
+        if self._lost_after is not None:
             self._find(Broken(11, f"{order['service']}: a command leaves, and its intent is on no record"))
             if lane is not None:
                 lane.ordered.append(order)

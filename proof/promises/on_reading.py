@@ -30,7 +30,7 @@ def judge_reading(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
             yield from _sent_before_proof(lane, step, event)
         case "step.done":
             yield from _not_shown(lane, step, step, event["kind"])
-            if not lane.tried:
+            if not lane.tried and not (lane.applied and not step["do"]):
                 yield from _does_not_apply(lane, step, event)
             yield from _unmarked(lane, step)
         case "undo.done" if not event["skipped"]:
@@ -79,7 +79,8 @@ def _about(age: float) -> str:
 
 
 def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
-    """Promise 17: a step that applies only if something is so is done once that was read, since it was begun."""
+    """Promise 17: a step that applies only if something is so is done once that was read, since it was begun; and a
+    changing one since the run was resumed, too."""
     if step["only_if"] and not lane.applies and not event.get("undo"):
         yield Broken(
             17, f"{lane.service}: {step['id']} is done, and whether it applies was not read since it started"

@@ -100,6 +100,7 @@ class Passage:
     step: str = ""
     step_at: float = 0.0
     applies: bool = False
+    applied: bool = False  # since the step was begun, whatever came in between
     is_waived: bool = False
     has_failed: bool = False
     failed_unknown: bool = False
@@ -207,11 +208,12 @@ class Passage:
 
     def _leave(self, at: float) -> None:
         self._anew(at)
+        self.applied = False
         self.open_gates.clear()
         self.tried, self.counted_from, self.is_waived = [], 0, False
 
     def _step_applies(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
-        self.applies = True
+        self.applies = self.applied = True
 
     def _step_ready(self, event: Plain, number: int, at: float, step: Plain | None) -> None:
         self.low_at = at

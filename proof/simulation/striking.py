@@ -135,11 +135,12 @@ class Striking:
         if not self._night.story.on_disk or not led.has_begun:
             return
         self._night.hit["journal replaced"] += 1
+        last = {one.name: self._written(one) for one in self._night.leds}
         replaced(self._night.store)
         for one in self._night.leds:
             one.is_lost = True
             if one.is_planned:
-                one.judge.lose_record()
+                one.judge.lose_record(last[one.name])
 
     def _another(self, led: Led, process: Process, strike: Strike) -> None:
         """A second orchestrator wants the run, while this one stands still."""
