@@ -87,6 +87,7 @@ class NightJournal(Journal):
                 self.database.give_back(self._writing)
             else:
                 self._writing.invalidate()  # or the next process would find this one's limits
+                self.database._set_files(None)  # what it watched is no other process's business
             self._writing = None
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
