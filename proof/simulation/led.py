@@ -50,7 +50,7 @@ class Led:
         self.bugs: list[Broken] = []
         self.late_words = 0
         self.signalled = False
-        self._dated: dict[int, float] = {}  # when records were written, by the world
+        self._dated: dict[str, float] = {}  # by its hash, when a record was written, by the world
         self.elsewhere = Elsewhere(night.effects, night.hit)
         self._resumes = part.resumes
         self._locked_out = 0
@@ -270,14 +270,14 @@ class Led:
 
     def writing(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are about to be written, dated by now."""
-        self._dated.update((row["seq"], self.night.clock.now()) for row in rows)
+        self._dated.update((row["hash"], self.night.clock.now()) for row in rows)
 
     def written(self, process: Process, rows: Sequence[Mapping[str, Any]]) -> None:
         """Events are on disk."""
         seen = self.night.look()
         self.judge.case.batch = self.judge.case.seq
         for row in rows:
-            self.judge.written(row, seen, epoch=process.epoch, moment=self._dated.get(row["seq"]))
+            self.judge.written(row, seen, epoch=process.epoch, moment=self._dated.get(row["hash"]))
         self.judge.look(seen)
 
     def listening(self) -> None:
@@ -335,7 +335,7 @@ class Led:
         seen = None
         for line in journal.lines(self.name, after=self.judge.case.seq):
             seen = seen or self.night.look()  # mostly there is nothing new
-            self.judge.written(line, seen, moment=self._dated.get(line["seq"]))
+            self.judge.written(line, seen, moment=self._dated.get(line["hash"]))
 
     def open_gates(self) -> Mapping[str, Mapping[tuple[str, str | None], Mapping[str, Any]]]:
         """The questions that are open, by lane."""
