@@ -15,24 +15,15 @@ Swap = tuple[Any, Any, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """Why no simulated run can show a mutant, and the ordinary tests (node ids) of which at least one fails with it."""
-
-    why: str
-    tests: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Mutant:
     """A broken engine. ``about``: what it does wrong, in words; ``family``: whose runbooks show it, if only one's do;
-    ``kind``: the class of guard that is gone; ``elsewhere``: what catches it, if no simulated run can."""
+    ``kind``: the class of guard that is gone."""
 
     name: str
     about: str
     swaps: tuple[Swap, ...]
     family: str | None = None
     kind: str = ""
-    elsewhere: Elsewhere | None = None
 
 
 @contextmanager
