@@ -296,7 +296,7 @@ def _continues_on_no_record(harm: bool) -> Whole:
     run = _acting()
     line = {"seq": run.seq + 1, "lane": None, "at": run.now, "event": '{"kind": "run.paused"}'}
     if harm:
-        run.judge.lose_record()
+        run.judge.lose_record(run.seq)
     run.judge.written(line, run.world)
     return run
 
@@ -306,7 +306,7 @@ def _sends_on_no_record(harm: bool) -> Whole:
     run = _acting()
     order = run.intend("turn")
     if harm:
-        run.judge.lose_record()
+        run.judge.lose_record(run.seq)
     run.send(order)
     return run
 
