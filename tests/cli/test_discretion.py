@@ -16,7 +16,8 @@ NAMES = frozenset(
     {
         # who and what
         *("by", "version", "device", "observer", "run", "pair", "source", "target", "services", "notes", "canary"),
-        "service",
+        # of a claim on what belongs to a site, and of a lane that went back: an action, services with their runs, steps
+        *("service", "thing", "others", "left"),
         *("account", "requester", "host", "plan", "file", "key", "signature"),
         # the lifecycle and the vocabulary
         *("kind", "step", "gate", "item", "choice", "choices", "unattended", "outcome", "effect"),

@@ -190,9 +190,13 @@ def test_a_full_disk(bench: Bench) -> None:
 
 def test_a_full_disk_for_machines(bench: Bench) -> None:
     """Law: the error that stops a run tells machines too which services it leaves with no active site."""
-    full = bench.run(*MOVE, "--json", before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
-    assert (full.code, full.result["exit_code"]) == (6, 6)
-    [left] = full.result["stands"]
+    process = bench.start(*MOVE, "--json", before=["sh", "-c", 'ulimit -f 280; exec "$@"', "sh"])
+    line_with(process, "nothing is sent until it answers")
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    result = json.loads(out.splitlines()[-1])["result"]
+    assert (process.returncode, result["exit_code"]) == (6, 6)
+    [left] = result["stands"]
     assert re.fullmatch(r"SIMULATED  V: (PERHAPS )?NO SITE ACTIVE for \d+ s, by the last reading", left)
     assert bench.here("resume").code == 0
 

@@ -72,7 +72,7 @@ def test_what_is_left_out_is_named(bench: Bench) -> None:
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
     terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny", "--yes")
     assert terminal.end() == 0
-    title = "[7/9] Clients and the replication bridge can reach the restored site"
+    title = "[6/8] Clients and the replication bridge can reach the restored site"
     assert f"{title}: left out: ny: open yes" in terminal.words
 
 
@@ -83,7 +83,9 @@ def test_what_cannot_begin_is_not_asked(bench: Bench) -> None:
     [moved] = bench.here("runs", "list").out.splitlines()
     terminal = bench.terminal(*MOVE, "--from", "ny")
     assert terminal.end() == 3
-    assert "A run started now would refuse: V V: ny: the source does not have activity" in terminal.words
+    assert (
+        "A run started now would refuse: V V: WOULD REFUSE: ny: the source does not have activity" in terminal.words
+    )
     assert "what to do: Nothing was changed. nj is active already. To move activity to ny, run:" in terminal.words
     assert terminal.text.rstrip().endswith("not started; nothing was changed")
     assert "[y/N]" not in terminal.text
@@ -212,15 +214,17 @@ def test_interrupted_while_asking(make_bench: MakeBench) -> None:
 
 
 def test_the_line_breaks(make_bench: MakeBench) -> None:
-    """Law: when the terminal goes away the run goes on, unattended: it needs nobody, or stops where it does."""
+    """Law: when the terminal goes away the run continues, unattended: what it asks then is decided as where no operator
+    is, here by rolling back."""
     transaction = TransactionLayout(xid="1-01-01")
     plain = VpnLayout("Plain", backlog=600, drain_rate=600)
     bench = make_bench(vpns=(VpnLayout("V", transactions=(transaction,)), plain))
     terminal = bench.terminal("controlled", "--all", "--yes")
     terminal.until("decision> ")
-    assert terminal.hang_up() == 6
+    assert terminal.hang_up() == 5
     kinds = [event["kind"] for event in bench.exported()]
-    assert (kinds[-1], kinds.count("observer.failed") <= 1, "gate.decided" in kinds) == ("run.finished", True, False)
+    assert (kinds[-1], kinds.count("observer.failed") <= 1, "gate.decided" in kinds) == ("run.finished", True, True)
+    assert bench.roles("V") == ("active", "standby")
     assert bench.roles("Plain") == ("standby", "active")
 
 
