@@ -318,7 +318,16 @@ def test_what_needs_python_on_the_workers(
     learnt = tmp_path / "state" / FORECAST
     assert learnt.read_bytes() == (tmp_path / "found" / "history" / FORECAST).read_bytes()
     tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
-    ahead = json.loads(typed(tools, "controlled", "--vpn", VPN, "--dry-run", "--json").splitlines()[-1])["result"]
+    asked_for = (
+        "controlled",
+        "--vpn",
+        VPN,
+        "--xa",
+        str(ROOT / "examples" / "demo-decisions.yaml"),
+        "--dry-run",
+        "--json",
+    )
+    ahead = json.loads(typed(tools, *asked_for).splitlines()[-1])["result"]
     notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
     assert any(note.endswith(" s, 6 runs") for note in notes["demote"])
     assert any("waits before (at " in note for note in notes["drain"])

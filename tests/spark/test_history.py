@@ -255,7 +255,7 @@ def test_each_table_says_what_its_figures_are() -> None:
     """Law: no table leans on one that is left out, as that of outages is where activity never moved."""
     step = Durations(simulated=True, runbook="r", step="s", n=5, p05=1, p50=2, p95=3, longest=4, trend=None)
     assert list(lines_of(report_of(outages=(), phases=(step,)))) == [
-        "3 runs and 0 checks",
+        "3 runs and 0 checks, computed on spark",
         "",
         "Steps without waits for answers, seconds: the middle (95 of 100; longest; how many)",
         "  SIMULATED r s: 2.0 (3.0; 4.0; 5)",
