@@ -85,6 +85,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Strike, ...]) -> Story:
     """What is beside the run, each drawn apart from the rest."""
     seed = story.seed
+    story = story.model_copy(update=family.apart(Random(f"failover apart {seed}"), story))
     further = family.further(Random(f"failover further {seed}"), story)
     more: dict[str, Any] = {
         "further": further,

@@ -62,6 +62,10 @@ class FamilyDraw(Protocol):
         """Runs that may come after the first one, or beside it."""
         ...
 
+    def apart(self, chance: Random, story: Story) -> dict[str, Any]:
+        """What makes the services of the run end apart, as changes of the story; often nothing."""
+        ...
+
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
         """A step of the operator's own."""
         ...

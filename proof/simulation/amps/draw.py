@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from adapters.mock.amps.layout import FabricLayout
 from orchestrator.runbook import Choice
@@ -101,6 +102,10 @@ class AmpsDraw:
         if story.kind != "amps/controlled":
             return ()
         return (Further(kind="amps/restore", source=story.source, services=story.services, policy=story.policy),)
+
+    def apart(self, chance: Random, story: Story) -> dict[str, Any]:
+        """Services of AMPS have instances of their own."""
+        return {}
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
         """None: a command of the operator's own is the same for every family."""

@@ -76,6 +76,10 @@ class SolaceDraw:
         """See ``draw_beside``."""
         return draw_beside.further(chance, story)
 
+    def apart(self, chance: Random, story: Story) -> dict[str, Any]:
+        """See ``draw_beside``."""
+        return draw_beside.apart(chance, story)
+
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
         """A command that parks something at the source, before it gives up activity."""
         if kind not in _DEMOTING or chance.random() >= _OWN:

@@ -12,6 +12,8 @@ from proof.simulation.story import Further, Kind, Part, Story
 
 _FURTHER = 0.3
 _FURTHER_SHARED = 0.6  # where what is done belongs to the whole site
+_SHUTTING: frozenset[Kind] = frozenset({"uncontrolled-isolated", "uncontrolled-commanded"})
+_APART = 0.6
 _ANSWERED: Mapping[str, str] = {"leave-behind": "accept", "unfenced": "attest", "unsafe-return": "accept"}
 
 
@@ -36,6 +38,21 @@ def episode(chance: Random, part: Part) -> tuple[str, ...]:
         )
     )
     return tuple(f"at {number * pause:g}s: {what}" for number, what in enumerate(steps))
+
+
+def apart(chance: Random, story: Story) -> dict[str, Any]:
+    """Of several services behind one door one cannot be activated, while the others fail over. Drawn apart from the
+    rest; changes of the story."""
+    if story.kind not in _SHUTTING or len(story.services) < 2 or chance.random() >= _APART:
+        return {}
+    gates = {
+        **story.policy.on_gate,
+        "leave-behind": "accept",
+        "step-failed": chance.choice(("revert", "revert", "stop")),
+    }
+    policy = story.policy.model_copy(update={"on_gate": gates, "reasons": dict.fromkeys(gates, "agreed before")})
+    refusal = f"activate {chance.choice(story.services)}: refuse{chance.choice(('', ' 6s', ' 10m'))}"
+    return {"policy": policy, "faults": (*story.faults, refusal)}
 
 
 def other(site: str) -> str:
