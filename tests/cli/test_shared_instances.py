@@ -20,7 +20,9 @@ pairs: [{name: orders, sites: [ny, nj], services: [A, B]}]
 """
 
 
-@pytest.mark.parametrize("command", [("controlled", "--yes"), ("controlled", "--dry-run"), ("controlled", "--all", "--yes")])
+@pytest.mark.parametrize(
+    "command", [("controlled", "--yes"), ("controlled", "--dry-run"), ("controlled", "--all", "--yes")]
+)
 def test_one_of_two_services_of_an_instance_is_not_moved(shell: Shell, command: tuple[str, ...]) -> None:
     """Law (promise 14): what would take another service with it is refused before anything is dialled, in a sentence that
     names both, with a remedy."""
