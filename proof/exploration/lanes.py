@@ -16,9 +16,9 @@ from typing import Generic, NamedTuple, Protocol
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import ClaimSite, Next, Observe
-from orchestrator.runbook import Answer, Step
+from orchestrator.runbook import Answer, Runbook, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
-from proof.exploration.family import E, Family, Live, P
+from proof.exploration.family import E, Live, P
 from proof.exploration.rounds import NOW
 
 SERVICE = "service"
@@ -76,8 +76,10 @@ class Standing(Generic[P, E]):
 class Lanes(Generic[P, E]):
     """All canonical lanes met so far, by number."""
 
-    def __init__(self, family: Family[P, E], plan: ev.Plan, decide: Decide, follow: Follow) -> None:
-        self._family = family
+    def __init__(
+        self, live: Callable[[Runbook, Lane], Live[P, E]], plan: ev.Plan, decide: Decide, follow: Follow
+    ) -> None:
+        self._live = live
         self._plan = plan
         self._decide = decide
         self._follow = follow
@@ -173,7 +175,7 @@ class Lanes(Generic[P, E]):
         request = next((one for one in move.requests if isinstance(one, Observe | ClaimSite)), None)
         step, place = self._step(lane), (lane.status, lane.came_from, lane.step, lane.undo[-1:])
         if place not in self._places:
-            self._places[place] = (Ages.of(step), self._family.live(self._plan.runbook, lane))
+            self._places[place] = (Ages.of(step), self._live(self._plan.runbook, lane))
         ages, matters = self._places[place]
         lane = _canonical(lane, now, ages, is_asking=request is not None)
         if not matters.rulings:
