@@ -121,11 +121,11 @@ class Sites:
         return {"b_place": self._places[on], "b_thing": thing}
 
     def _give_way(self, service: str) -> None:
-        """A lane that stopped on its way to open a door, and has sent nothing, keeps nobody from shutting it."""
+        """A lane that was to open a door, and ended before it sent anything, keeps nobody from shutting it."""
         step = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
         if step is not None and step.do is not None:
             where = self._where(step.do.on, step.do.action)
-            left = {**where, "b_service": self._keys[service], "new_state": "leaving"}
+            left = {**where, "b_service": self._keys[service], "b_state": "opening", "new_state": "leaving"}
             self._change(lambda commit: commit.run(sql.LEAVE_SITE, [left]))
 
     def _remove(self, service: str, step: Step) -> None:

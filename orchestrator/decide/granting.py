@@ -72,7 +72,8 @@ def fate(step: Step, event: ev.Event) -> Fate | None:
 
 
 def left_on_the_way(lane: Lane, steps: Sequence[Step]) -> Step | None:
-    """The step whose claim a lane that ended gives way with: it was to open a door, and has sent nothing."""
+    """The step whose claim goes from ``opening`` to ``leaving`` when ``lane`` ends: it was to open a door, and has sent
+    nothing."""
     step = steps[lane.step] if lane.step < len(steps) else None
     is_sent = any(intent.may_have_obeyed for intent in lane.intents)
     return step if step is not None and step.do is not None and step.claim == "release" and not is_sent else None
