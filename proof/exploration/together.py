@@ -85,6 +85,11 @@ class _Live(NamedTuple, Generic[P, E]):
     def evidence(self, evidence: E) -> E:
         return self.inner.evidence(evidence)
 
+    @staticmethod
+    def plain(live: Live[P, E]) -> Live[P, E]:
+        """What matters to one lane alone."""
+        return live.inner if isinstance(live, _Live) else live
+
 
 class Together(Generic[P, E]):
     """See ``proof.exploration.search.Walkable``: the states of two lanes."""
@@ -106,6 +111,7 @@ class Together(Generic[P, E]):
         self._halves: list[Half[P, E]] = []
         self._numbers: dict[Half[P, E], int] = {}
         self._shown: dict[int, Any] = {}
+        self._cuts: dict[int, Any] = {}
         self._fitted: dict[tuple[int, Any], int] = {}
         self._steps: dict[tuple[int, bool], list[Step]] = {}
 
@@ -159,9 +165,29 @@ class Together(Generic[P, E]):
         return is_moved or not is_back
 
     def _beside(self, one: int, other: int) -> Both:
-        """Both halves once ``one`` has moved: what it changed at the sites is so for the other one too."""
+        """Both halves once ``one`` has moved: what it changed at the sites is so for the other one too. What matters to
+        neither of them any more is set aside."""
         other = self._fit(other, self._shows(one))
-        return self._fit(one, self._shows(other)), other
+        one = self._fit(one, self._shows(other))
+        mine, its, cut = self._around(one), self._cut(one), self._cut(other)
+        kept = mine._make(b if b == c else a for a, b, c in zip(mine, its, cut, strict=True))
+        if kept != mine:
+            one = self._fit(one, kept)
+            other = self._fit(other, self._shows(one))
+        return one, other
+
+    def _around(self, number: int) -> Any:
+        return self._sharing.around(self._halves[number].node.pair)
+
+    def _cut(self, number: int) -> Any:
+        """What is around it, as far as that can still matter to it."""
+        node = self._halves[number].node
+        if number not in self._cuts:
+            live = _Live.plain(self._lanes.standings[node.lane].live) if node.lane >= 0 else None
+            pair = node.pair if live is None else live.pair(node.pair)
+            # What it sees of the other service follows from that one alone.
+            self._cuts[number] = self._sharing.around(pair)
+        return self._cuts[number]
 
     def _shows(self, number: int) -> Any:
         if number not in self._shown:
@@ -199,10 +225,21 @@ class Together(Generic[P, E]):
                 if is_still and step.is_world:
                     continue
                 after = self._moved(both, who, step.half)
-                if after != both or step.broken:
-                    yield Way(f"{NAMES[who]}: {step.what}", step.by, after, step.events, step.broken)
+                broken = self._but_shared(step, both[1 - who])
+                if after != both or broken:
+                    yield Way(f"{NAMES[who]}: {step.what}", step.by, after, step.events, broken)
         if not undisturbed:
             yield from self._interrupted(both)
+
+    def _but_shared(self, step: Step, other: int) -> tuple[str, ...]:
+        """What is left of a change at a site, and accepted by a person, is no fault of one service where the other one
+        made that change too, or relies on it."""
+        half = self._halves[other]
+        shared = [one.id for one in self._part.steps if one.claim is not None and one.id in half.node.account.changes]
+        is_accepted = any(isinstance(one, ev.GateDecided) and one.ruling.choice == "accept" for one in step.events)
+        if not is_accepted or not (shared or self._relies(half)):
+            return step.broken
+        return tuple(rule for rule in step.broken if rule != "not-reverted")
 
     def _moved(self, both: Both, who: int, half: int) -> Both:
         """Both once service ``who`` is ``half``; and a run whose lanes have all ended is finished."""
@@ -232,12 +269,10 @@ class Together(Generic[P, E]):
         return known
 
     def _step(self, half: Half[P, E], way: Way[Node[P, E]]) -> Step:
-        if way.broken:
-            return Step(way.what, way.by, self._number(half), way.events, way.broken)
         after = half._replace(node=way.node)
         after = after._replace(rows=settled(half.rows, self._part, self._lane(after), way.events))
         is_world = not way.events and way.by in ("course", "disturbance")
-        return Step(way.what, way.by, self._number(after), way.events, (), is_world)
+        return Step(way.what, way.by, self._number(after), way.events, way.broken, is_world)
 
     # --- up to the first claim ----------------------------------------------------------------------------------------
 
@@ -324,7 +359,7 @@ class Together(Generic[P, E]):
             for other in others or [Step("", "disturbance", both[1], (), ())]:
                 after, what = reached, [f"{NAMES[0]}: {one.what}"] if one.what else []
                 if other.what:
-                    around = self._sharing.around(self._halves[reached[1]].node.pair)
+                    around = self._around(reached[1])
                     after = self._moved(reached, 1, self._landed(other.half, around, both[1]))
                     what.append(f"{NAMES[1]}: {other.what}")
                 events, broken = (*one.events, *other.events), (*one.broken, *other.broken)
@@ -332,9 +367,7 @@ class Together(Generic[P, E]):
 
     def _landed(self, number: int, around: Any, before: int) -> int:
         """``number`` with what is around it by now, unless it changed that itself."""
-        own = self._sharing.around(self._halves[number].node.pair)
-        was = self._sharing.around(self._halves[before].node.pair)
-        return self._fit(number, around) if own == was else number
+        return self._fit(number, around) if self._around(number) == self._around(before) else number
 
     def _aborts(self, number: int) -> list[Step]:
         half = self._halves[number]
