@@ -128,8 +128,11 @@ class Lanes(Generic[P, E]):
         return self._fold(lane, list(self._follow(self._plan, lane, gate, ruling)))
 
     def nobody(self, number: int) -> Turn:
-        """Nobody is there to answer."""
-        return self._advance(self.standings[number].lane, NOW, [], attended=False)
+        """Nobody is there to answer, now or, where nothing is decided yet, when the lane wants to look again."""
+        lane = self.standings[number].lane
+        move = self._decide(self._plan, lane, NOW, attended=False)
+        is_early = not move.events and not move.requests and move.wake is not None
+        return self._advance(lane, max(move.wake or NOW, NOW) if is_early else NOW, [], attended=False)
 
     def called_off(self, number: int) -> Turn:
         """Somebody asks to call it off."""
