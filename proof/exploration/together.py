@@ -20,6 +20,7 @@ from orchestrator.state import Lane
 from proof.exploration.claiming import (
     Desk,
     Grant,
+    Kept,
     Rows,
     claiming_part,
     finished,
@@ -139,8 +140,6 @@ class Together(Generic[P, E]):
         return self._sharing.beside(pair, around)
 
     def _start(self, pair: P) -> int:
-        from proof.exploration.claiming import Kept
-
         rows = tuple(Kept(on, thing, "relies", True) for on, thing in self._sharing.relied_on(pair))
         return self._number(Half(Node(-1, pair, self._judge.begin()), rows, bool(rows)))
 
@@ -395,28 +394,29 @@ def explore_together(
     runbook: Runbook,
     actions: Mapping[str, ActionSpec],
     *,
-    runs: int,
     states_max: int,
     disturbances_max: int,
     examples_max: int = len(RULES),
     decide: Decide = decide,
     follow: Follow = follow,
     grant: Grant = granted,
-) -> Exploration | None:
-    """Walk through ``runbook`` with two services, in one run or in two at once; None where it claims nothing, or a pair
-    of sites is of one service alone. Bounds as in ``search.explore``. ``grant`` is the product's, unless a control breaks
-    it."""
+) -> dict[int, Exploration]:
+    """Walk through ``runbook`` with two services, in one run and in two at once: by the number of runs. Empty where it
+    claims nothing, or a pair of sites is of one service alone. Bounds are those of ``search.explore``, for each walk.
+    ``grant`` is the product's rule, unless a control breaks it."""
     family = fitting(runbook)
     sharing = family.sharing
     if not has_claims(runbook) or sharing is None or family.unexplored(runbook):
-        return None
-    result = Exploration(runbook.runbook, family=family.name)
+        return {}
     part = claiming_part(runbook)
 
     def live(book: Runbook, lane: Lane) -> Live[Any, Any]:
         return _Live(family.live(book, lane), sharing)
 
-    lanes = Lanes(live, plan_of(part), decide, follow)
-    ways = Together(family, sharing, lanes, Judge(family, part, actions), part, Desk(runs, grant))
-    Walk(ways, result, Bounds(states_max, disturbances_max, examples_max)).run(ways.begin(runbook))
-    return result
+    found = {}
+    for runs in (1, 2):
+        found[runs] = Exploration(runbook.runbook, family=family.name)
+        lanes = Lanes(live, plan_of(part), decide, follow)
+        ways = Together(family, sharing, lanes, Judge(family, part, actions), part, Desk(runs, grant))
+        Walk(ways, found[runs], Bounds(states_max, disturbances_max, examples_max)).run(ways.begin(runbook))
+    return found
