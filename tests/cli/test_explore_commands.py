@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.loader import load_runbook
 from tests.cli.shell import Shell
-from tests.exploration.small import GUARD, SMALL, UNDO
+from tests.exploration.small import BARE, GUARD, SMALL, UNDO
 from tests.exploration.small_amps import MOVE, step
 
 
@@ -35,7 +35,7 @@ def test_explore_walks_with_two_services(shell: Shell) -> None:
 
 def test_explore_tells_the_shortest_way(shell: Shell) -> None:
     """Law: a broken promise is exit code 4, with its code and each step on the way to it."""
-    path = shell.write("own.yaml", SMALL.replace(GUARD, ""))
+    path = shell.write("own.yaml", BARE.replace(GUARD, ""))
     told = shell("runbook", "explore", str(path), "--disturbances", "0")
     assert told.code == 4
     assert "[promoted-undrained] the shortest way to it:" in told.out
@@ -71,11 +71,12 @@ def test_lint_knows_the_family_by_the_words(shell: Shell) -> None:
     tell = """  - id: tell
     title: t
     do: {on: source, action: ensure, command: tell-desk}
+    leaves: the desk was told
 """
     path = shell.write("own.yaml", MOVE.replace(step(MOVE, "close"), tell + step(MOVE, "close")))
     told = shell("runbook", "lint", str(path))
     assert told.code == 0, told.out
-    assert "[no-inverse]" in told.out
+    assert "[stands-on-nothing]" in told.out
     assert "complete with up to one disturbance" in told.out
     path = shell.write("own.yaml", MOVE.replace(step(MOVE, "queues"), ""))
     told = shell("runbook", "lint", str(path))
