@@ -104,7 +104,8 @@ def _abort_asked(lane: Lane, event: ev.AbortAsked, at: float) -> Lane:
 
 
 def _abort_declined(lane: Lane, event: ev.AbortDeclined, at: float) -> Lane:
-    return _with(lane, abort=None)
+    # It may have been asked whether it could leave. Others may count on that, so it claims again what it relies on.
+    return _with(lane, abort=None, claimed=frozenset())
 
 
 def _step_started(lane: Lane, event: ev.StepStarted, at: float) -> Lane:

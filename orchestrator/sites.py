@@ -10,7 +10,7 @@ What it cannot know: two journals that know nothing of each other, and people at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -18,6 +18,7 @@ from orchestrator import events as ev
 from orchestrator import statements as sql
 from orchestrator.database import Transaction
 from orchestrator.decide import ClaimSite
+from orchestrator.decide.granting import Party, Row, fate, granted, left_on_the_way, was_not_moved
 from orchestrator.journal import Journal, head_if_any
 from orchestrator.journal_errors import lost, mapped_errors, taken_over
 from orchestrator.lease import service_key, service_place
@@ -32,17 +33,6 @@ _ONE_BY_ONE = sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("b_lock", typ
 _LOCK = 0x7369746573
 
 T = TypeVar("T")
-State = Literal["relies", "opening", "leaving"]
-
-
-class _Row(NamedTuple):
-    """One service and one thing of a site. ``name`` is the service's, for people; ``run`` changed the row last."""
-
-    service: str
-    name: str
-    run: str
-    state: State
-    at: float
 
 
 class Sites:
@@ -63,31 +53,21 @@ class Sites:
         """The answer to a lane's wish, recorded. Raises ``LeaseLost`` under an old epoch, ``JournalUnavailable``."""
         key, where = self._keys[request.lane], self._where(request.on, request.thing)
 
-        def ask(commit: Transaction) -> list[_Row]:
+        def ask(commit: Transaction) -> SiteClaims:
             head = head_if_any(commit, self._run)
             if head is None or head.epoch != epoch:
                 raise lost(self._run) if head is None or head.epoch < epoch else taken_over(self._run)
-            rows = [_Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
-            others = [row for row in rows if row.service != key and self._is_in_the_way(row, request)]
-            state: State = "relies" if request.wish == "hold" else "leaving"
-            if request.wish == "release" and not others:
-                state = "opening"
-            if request.wish != "hold" or not others:
-                mine = _Row(key, request.lane, self._run, state, at)
+            rows = [Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
+            answer, state = granted(rows, request, Party(key, self._run, self._lane_of))
+            if state is not None:
+                mine = Row(key, request.lane, self._run, state, at)
                 commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": key}])
                 commit.run(
                     sql.ADD_SITE_CLAIM, [{"place": where["b_place"], "thing": request.thing, **mine._asdict()}]
                 )
-            return others
+            return answer
 
-        others = self._change(ask)
-        return SiteClaims(
-            thing=request.thing,
-            wish=request.wish,
-            granted=not others,
-            others=tuple(f"{row.name} (run {row.run})" for row in others),
-            is_waiting=bool(others) and all(self._is_under_way(row) for row in others),
-        )
+        return self._change(ask)
 
     def settle(self, events: Iterable[tuple[str | None, ev.Event]], at: float) -> None:
         """Take in what was recorded at ``at``: what was opened is claimed no more, and older claims on a door that was
@@ -95,15 +75,14 @@ class Sites:
         for service, event in events if self._claiming else ():
             if service is not None and isinstance(event, ev.LaneEnded):
                 self._give_way(service)
-            if service is None or not isinstance(event, ev.StepDone | ev.StepSkipped | ev.UndoDone):
+            step = self._claiming.get(getattr(event, "step", ""))
+            if service is None or step is None:
                 continue
-            step = self._claiming.get(event.step)
-            if step is None:
-                continue
-            if isinstance(event, ev.UndoDone) or step.claim == "release":
-                self._remove(service, step)
-            elif isinstance(event, ev.StepDone) and event.reversible:
-                self._void_older(step, at - _STALE_S)
+            match fate(step, event):
+                case "removed":
+                    self._remove(service, step)
+                case "older-void":
+                    self._void_older(step, at - _STALE_S)
 
     def tidy(self) -> None:
         """The same for what an earlier process recorded and did not live to settle."""
@@ -124,7 +103,7 @@ class Sites:
         def close(commit: Transaction) -> None:
             for service, lane in self._state.lanes.items():
                 mine = {"b_run": self._run, "b_service": self._keys[service]}
-                if lane.outcome in (ev.Outcome.REFUSED, ev.Outcome.REVERTED):
+                if was_not_moved(lane.outcome):
                     commit.run(sql.REMOVE_SITE_CLAIMS_OF, [mine])
                 elif lane.outcome in (ev.Outcome.DONE, ev.Outcome.ESCALATED):
                     commit.run(sql.DATE_SITE_CLAIMS_OF, [{**mine, "new_at": at}])
@@ -134,39 +113,19 @@ class Sites:
         if self._journal.insist(has_claims):
             self._change(close)
 
-    def _is_in_the_way(self, row: _Row, request: ClaimSite) -> bool:
-        if request.wish == "hold":
-            return row.state == "opening"
-        return row.state == "relies" and not self._gives_up(row)
-
-    def _gives_up(self, row: _Row) -> bool:
-        """Is it a lane of this run that is rolled back, or never moved? Its row does not tell yet."""
-        lane = self._lane_of(row)
-        if lane is None or row.run != self._run:
-            return False
-        return bool(lane.turning) or lane.status in ("reverting", "reverted", "refused")
-
-    def _is_under_way(self, row: _Row) -> bool:
-        """Will this very run decide, without being asked, whether the service goes on relying on it?"""
-        lane = self._lane_of(row)
-        return lane is not None and not lane.ended
-
-    def _lane_of(self, row: _Row) -> Lane | None:
-        name = self._names.get(row.service)
+    def _lane_of(self, key: str) -> Lane | None:
+        name = self._names.get(key)
         return None if name is None else self._state.lanes[name]
 
     def _where(self, on: Side, thing: str) -> dict[str, str]:
         return {"b_place": self._places[on], "b_thing": thing}
 
     def _give_way(self, service: str) -> None:
-        """A lane that stopped on its way to open a door, and has sent nothing, keeps nobody from shutting it."""
-        lane = self._state.lanes[service]
-        steps = self._state.plan.runbook.steps
-        step = steps[lane.step] if lane.step < len(steps) else None
-        is_sent = any(intent.may_have_obeyed for intent in lane.intents)
-        if step is not None and step.do is not None and step.claim == "release" and not is_sent:
+        """A lane that was to open a door, and ended before it sent anything, keeps nobody from shutting it."""
+        step = left_on_the_way(self._state.lanes[service], self._state.plan.runbook.steps)
+        if step is not None and step.do is not None:
             where = self._where(step.do.on, step.do.action)
-            left = {**where, "b_service": self._keys[service], "new_state": "leaving"}
+            left = {**where, "b_service": self._keys[service], "b_state": "opening", "new_state": "leaving"}
             self._change(lambda commit: commit.run(sql.LEAVE_SITE, [left]))
 
     def _remove(self, service: str, step: Step) -> None:
@@ -180,7 +139,7 @@ class Sites:
 
         def void(commit: Transaction) -> None:
             unfinished = set(commit.ask(sql.CLAIMED, {}))
-            rows = [_Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
+            rows = [Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
             old = [row for row in rows if row.at < before and (row.service, row.run) not in unfinished]
             if old:
                 commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": row.service} for row in old])

@@ -160,7 +160,12 @@ SITE_CLAIMS_AT = sa.select(*(SITE_CLAIMS.c[name] for name in ("service", "name",
 SITE_CLAIMANTS = sa.select(SITE_CLAIMS.c.service)
 ADD_SITE_CLAIM = sa.insert(SITE_CLAIMS)
 REMOVE_SITE_CLAIM = sa.delete(SITE_CLAIMS).where(_OF_PLACE, _OF_THING, _BY_SERVICE)
-LEAVE_SITE = sa.update(SITE_CLAIMS).where(_OF_PLACE, _OF_THING, _BY_SERVICE).values(state=sa.bindparam("new_state"))
+# Of a service that was granted to open it, and does not. One that never asked for that still relies on it.
+LEAVE_SITE = (
+    sa.update(SITE_CLAIMS)
+    .where(_OF_PLACE, _OF_THING, _BY_SERVICE, SITE_CLAIMS.c.state == sa.bindparam("b_state"))
+    .values(state=sa.bindparam("new_state"))
+)
 # Of a service that its run did not move after all.
 REMOVE_SITE_CLAIMS_OF = sa.delete(SITE_CLAIMS).where(_BY_RUN, _BY_SERVICE)
 # Of a service that is active at this site by now.

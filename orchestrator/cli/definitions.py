@@ -90,14 +90,15 @@ def explore_runbook(
         ),
     ] = 1,
     states: Annotated[
-        int, typer.Option("--states", metavar="N", min=1, help="States to look at, at most.")
-    ] = 200_000,
+        int, typer.Option("--states", metavar="N", min=1, help="States to look at, at most, in each walk.")
+    ] = 400_000,
     as_json: AsJson = False,
 ) -> None:
     """Every way a runbook can go, over a model of a pair.
 
-    Outcomes, decisions, kills and mishaps; no device is asked. Prints the counts, and the shortest way to each broken
-    promise. Exit code 4 if there is one, or if the runbook has words that the model does not know.
+    Outcomes, decisions, kills and mishaps; no device is asked. A runbook that claims what belongs to a whole site is
+    also explored with two services of the same sites. Prints the counts, and the shortest way to each broken promise.
+    Exit code 4 if there is one, or if the runbook has words that the model does not know.
 
     \b
     Examples:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from orchestrator.cli.exploring import (
+    IN_RUNS,
     as_data,
     explored,
     extent,
@@ -72,26 +73,28 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         file=definition.file,
         lines=definition.lines,
     )
-    walk, broken = explored(definition.value, declared.actions, file=definition.file)
+    walk, together, broken = explored(definition.value, declared.actions, file=definition.file)
     code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
     if as_json:
-        show_json(as_data(walk, definition.value))
+        show_json(as_data(walk, definition.value, together))
     elif not is_not_judged(definition.value):
-        _print_walk(walk)
+        _print_walk(walk, together)
         given = unproven_commands(definition.value)
         if given:
             show(f"given that these commands change nothing that is read: {', '.join(given)}")
     return code
 
 
-def _print_walk(walk: Exploration) -> None:
+def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
     """How each promise is broken, step by step, and how much was looked at."""
-    for one in walk.found:
+    for one in [*walk.found, *(one for both in together.values() for one in both.found)]:
         show(f"how it comes to {one.rule}:")
         for line in steps_of(one):
             show(line)
     if not walk.unexplored:
         show(extent(walk))
+    for runs, both in together.items():
+        show(f"two services of the same sites, {IN_RUNS[runs]}: {extent(both)}")
 
 
 def lint_inventory_file(file: Path, *, as_json: bool) -> int:

@@ -18,22 +18,28 @@ from proof.exploration.families import fitting
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
+from proof.exploration.together import explore_together
 
 # What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
 LINT_STATES, LINT_DISTURBANCES = 30_000, 1
+# With two services, in one run and in two.
+LINT_STATES_TOGETHER = 10_000
 _WARNINGS = frozenset({"waits-unattended"})
 
 
 def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
     """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
     runbook = load_runbook(source)
-    found = explore(runbook, _declared(runbook), states_max=states, disturbances_max=disturbances)
+    declared = _declared(runbook)
+    found = explore(runbook, declared, states_max=states, disturbances_max=disturbances)
+    together = explore_together(runbook, declared, states_max=states, disturbances_max=disturbances)
     if as_json:
-        show_json(as_data(found, runbook))
+        show_json(as_data(found, runbook, together))
     else:
-        for line in lines_of(found, runbook):
+        for line in (*lines_of(found, runbook), *lines_of_two(together)):
             show(line)
-    return 4 if found.found or found.unexplored or is_not_judged(runbook) else 0
+    is_broken = found.found or found.unexplored or any(one.found for one in together.values())
+    return 4 if is_broken or is_not_judged(runbook) else 0
 
 
 NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these commands do"
@@ -72,14 +78,18 @@ def simulated_for(runbook: Runbook) -> Sequence[str]:
     return (fitting(runbook).adapter, "local")
 
 
-def explored(
-    runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None
-) -> tuple[Exploration, list[Finding]]:
-    """A walk of a few seconds, and its findings as those of lint; what was not looked at is a finding of its own."""
+Explored = tuple[Exploration, Mapping[int, Exploration], list[Finding]]
+
+
+def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None) -> Explored:
+    """A walk of a few seconds with one service, those with two, and their findings as those of lint; what was not looked
+    at is a finding of its own."""
     known = {**_declared(runbook), **actions}
     found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
     blind = [_not_judged(runbook, file)] if is_not_judged(runbook) else []
-    return found, [*blind, *_unexplored(found, file), *(_finding(one, file) for one in found.found)]
+    together = explore_together(runbook, known, states_max=LINT_STATES_TOGETHER, disturbances_max=LINT_DISTURBANCES)
+    broken = {one.rule: one for walk in (*together.values(), found) for one in walk.found}
+    return found, together, [*blind, *_unexplored(found, file), *(_finding(one, file) for one in broken.values())]
 
 
 def _not_judged(runbook: Runbook, file: str | None) -> Finding:
@@ -112,6 +122,21 @@ def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
     return lines if found.found else [*lines, f"no promise broken, no dead end, every end named{given}"]
 
 
+def lines_of_two(together: Mapping[int, Exploration]) -> list[str]:
+    """The same of the walks with two services, by the number of their runs."""
+    lines = []
+    for runs, found in together.items():
+        lines += ["", f"two services of the same sites, {IN_RUNS[runs]}: {extent(found)}", f"ends: {_ends(found)}"]
+        for one in found.found:
+            lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
+        if not found.found:
+            lines.append("no promise broken, no dead end")
+    return lines
+
+
+IN_RUNS = {1: "in one run", 2: "in two runs at once"}
+
+
 def steps_of(one: Counterexample) -> Sequence[str]:
     """A counter-example, one numbered line each."""
     return [f"  {number}. {line}" for number, line in enumerate(story(one), 1)]
@@ -133,21 +158,31 @@ def _ends(found: Exploration) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in sorted(found.ends.items())) or "none"
 
 
-def as_data(found: Exploration, runbook: Runbook) -> dict[str, Any]:
+def as_data(
+    found: Exploration, runbook: Runbook, together: Mapping[int, Exploration] | None = None
+) -> dict[str, Any]:
     """The same for machines; counter-examples with their stories. ``not_judged``: why not, or null; ``assumed_harmless``:
-    commands that were taken to change nothing that is read."""
+    commands that were taken to change nothing that is read; ``two_services``: the walks with two services, each with its
+    number of ``runs``."""
     commands = unproven_commands(runbook)
     is_blind = is_not_judged(runbook)
     return {
         "not_judged": f"{NOT_JUDGED}: {', '.join(commands)}" if is_blind else None,
         "assumed_harmless": [] if is_blind else commands,
         "runbook": found.runbook,
+        **_counts(found),
+        "not_explored": found.unexplored,
+        "two_services": [{"runs": runs, **_counts(walk)} for runs, walk in (together or {}).items()],
+    }
+
+
+def _counts(found: Exploration) -> dict[str, Any]:
+    return {
         "states": found.states,
         "transitions": found.transitions,
         "depth": found.depth,
         "disturbances": found.disturbances,
         "exhausted": found.is_exhausted,
         "ends": dict(sorted(found.ends.items())),
-        "not_explored": found.unexplored,
         "found": [{"code": one.rule, "message": RULES[one.rule], "story": story(one)} for one in found.found],
     }

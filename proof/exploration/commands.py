@@ -12,9 +12,9 @@ from typing import Any, Generic, NamedTuple
 
 from orchestrator import events as ev
 from orchestrator.readings import Reading, matches
-from orchestrator.runbook import Check, Do, Runbook
+from orchestrator.runbook import Check, Do, Runbook, Side
 from orchestrator.state import Lane
-from proof.exploration.family import SIDE_NAMES, Change, E, Family, Live, Move, P, change_of
+from proof.exploration.family import SIDE_NAMES, Change, E, Family, Live, Move, P, Sharing, change_of
 from proof.exploration.vocabulary import unexplored
 
 ACTIONS = frozenset({"run", "ensure"})
@@ -68,6 +68,24 @@ class _Live(NamedTuple, Generic[P, E]):
         return self.inner.evidence(evidence)
 
 
+class _Sharing(NamedTuple, Generic[P]):
+    """Commands are of one service alone."""
+
+    inner: Sharing[P]
+
+    def around(self, pair: Commanded[P]) -> Any:
+        return self.inner.around(pair.pair)
+
+    def shows(self, pair: Commanded[P], *, relies: bool) -> Any:
+        return self.inner.shows(pair.pair, relies=relies)
+
+    def beside(self, pair: Commanded[P], around: Any) -> Commanded[P]:
+        return pair._replace(pair=self.inner.beside(pair.pair, around))
+
+    def relied_on(self, pair: Commanded[P]) -> tuple[tuple[Side, str], ...]:
+        return self.inner.relied_on(pair.pair)
+
+
 class Commanding(Generic[P, E]):
     """See ``proof.exploration.family.Family``: ``family`` with the commands of ``runbook``."""
 
@@ -75,6 +93,7 @@ class Commanding(Generic[P, E]):
         self._family = family
         self.name, self.adapter, self.half = family.name, family.adapter, family.half
         self.words = family.words._replace(actions={**family.words.actions, **dict.fromkeys(ACTIONS, _ANY)})
+        self.sharing = None if family.sharing is None else _Sharing(family.sharing)
         self._as: dict[Change, Change] = {}
         self._unknown: list[str] = []
         for do, checks in _proofs(runbook):

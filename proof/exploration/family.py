@@ -7,11 +7,11 @@ never know which step is asking, nor what a step expects. A side is 0 (source) o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from orchestrator import events as ev
 from orchestrator.readings import Reading
-from orchestrator.runbook import Do, Runbook
+from orchestrator.runbook import Do, Runbook, Side
 from orchestrator.state import Lane
 
 SOURCE, TARGET = 0, 1
@@ -105,16 +105,42 @@ class Words(NamedTuple):
     actions: Mapping[str, Mapping[str, tuple[str, ...] | None]]
 
 
+class Sharing(Protocol[P]):
+    """What two services of one pair of sites share. ``Any`` is what the family keeps it in, a value that can be a key."""
+
+    def around(self, pair: P) -> Any:
+        """What of ``pair`` is not the service's own."""
+        ...
+
+    def shows(self, pair: P, *, relies: bool) -> Any:
+        """What is around another service beside this one; ``relies``: this one relies on what is shut at the source."""
+        ...
+
+    def beside(self, pair: P, around: Any) -> P:
+        """``pair`` with that around it."""
+        ...
+
+    def relied_on(self, pair: P) -> tuple[tuple[Side, str], ...]:
+        """On what a service that is in this moment relies, since an earlier run: sides and actions."""
+        ...
+
+
 class Family(Protocol[P, E]):
     """One family of services.
 
     ``adapter``: the built-in one that declares its actions. ``half``: what has obeyed when only a part of a device did.
+    ``sharing``: what two services share; None: a pair of sites is of one service alone.
     """
 
     name: str
     adapter: str
     half: str
     words: Words
+
+    @property
+    def sharing(self) -> Sharing[P] | None:
+        """See above."""
+        ...
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         """What of ``runbook`` the model does not know; empty when it can be explored."""

@@ -16,9 +16,9 @@ from typing import Generic, NamedTuple, Protocol
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import ClaimSite, Next, Observe
-from orchestrator.runbook import Answer, Step
+from orchestrator.runbook import Answer, Runbook, Step
 from orchestrator.state import Intent, Lane, Stage, fold_lane
-from proof.exploration.family import E, Family, Live, P
+from proof.exploration.family import E, Live, P
 from proof.exploration.rounds import NOW
 
 SERVICE = "service"
@@ -76,8 +76,10 @@ class Standing(Generic[P, E]):
 class Lanes(Generic[P, E]):
     """All canonical lanes met so far, by number."""
 
-    def __init__(self, family: Family[P, E], plan: ev.Plan, decide: Decide, follow: Follow) -> None:
-        self._family = family
+    def __init__(
+        self, live: Callable[[Runbook, Lane], Live[P, E]], plan: ev.Plan, decide: Decide, follow: Follow
+    ) -> None:
+        self._live = live
         self._plan = plan
         self._decide = decide
         self._follow = follow
@@ -126,8 +128,11 @@ class Lanes(Generic[P, E]):
         return self._fold(lane, list(self._follow(self._plan, lane, gate, ruling)))
 
     def nobody(self, number: int) -> Turn:
-        """Nobody is there to answer."""
-        return self._advance(self.standings[number].lane, NOW, [], attended=False)
+        """Nobody is there to answer, now or, where nothing is decided yet, when the lane wants to look again."""
+        lane = self.standings[number].lane
+        move = self._decide(self._plan, lane, NOW, attended=False)
+        is_early = not move.events and not move.requests and move.wake is not None
+        return self._advance(lane, max(move.wake or NOW, NOW) if is_early else NOW, [], attended=False)
 
     def called_off(self, number: int) -> Turn:
         """Somebody asks to call it off."""
@@ -173,7 +178,7 @@ class Lanes(Generic[P, E]):
         request = next((one for one in move.requests if isinstance(one, Observe | ClaimSite)), None)
         step, place = self._step(lane), (lane.status, lane.came_from, lane.step, lane.undo[-1:])
         if place not in self._places:
-            self._places[place] = (Ages.of(step), self._family.live(self._plan.runbook, lane))
+            self._places[place] = (Ages.of(step), self._live(self._plan.runbook, lane))
         ages, matters = self._places[place]
         lane = _canonical(lane, now, ages, is_asking=request is not None)
         if not matters.rulings:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Protocol
 
 from orchestrator import events as ev
 from orchestrator.contract import ActionSpec
@@ -18,11 +18,11 @@ from orchestrator.decide import decide, follow
 from orchestrator.runbook import Runbook
 from orchestrator.site import Inventory
 from proof.exploration.families import fitting
-from proof.exploration.family import SIDE_NAMES, E, P
+from proof.exploration.family import SIDE_NAMES
 from proof.exploration.judge import Judge
 from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
 from proof.exploration.rules import RULES
-from proof.exploration.ways import Node, Way, Ways
+from proof.exploration.ways import N, Way, Ways
 
 # So many attempts stand for all: the first one, and another one.
 _ATTEMPTS = 2
@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
     examples: int
 
 
-Arrival = tuple[int, Way[P, E]]  # from which state
+Arrival = tuple[int, Way[N]]  # from which state
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,15 @@ def explore(
     if result.unexplored:
         result.is_exhausted = False
         return result
-    plan = _plan(runbook)
-    bounds = Bounds(states_max, disturbances_max, examples_max)
-    ways = Ways(family, Lanes(family, plan, decide, follow), Judge(family, runbook, actions))
-    _Walk(ways, result, bounds).run(family.starts(runbook))
+    lanes = Lanes(family.live, plan_of(runbook), decide, follow)
+    ways = Ways(family, lanes, Judge(family, runbook, actions))
+    walk = Walk(ways, result, Bounds(states_max, disturbances_max, examples_max))
+    walk.run(ways.begin(name, pair) for name, pair in family.starts(runbook))
     return result
 
 
-def _plan(runbook: Runbook) -> ev.Plan:
+def plan_of(runbook: Runbook) -> ev.Plan:
+    """A plan for one service of a pair of nothing but names; a step is tried twice at most."""
     steps = tuple(step.model_copy(update={"attempts": min(step.attempts, _ATTEMPTS)}) for step in runbook.steps)
     sites = {name: {"adapter": "model", "devices": [{"name": name, "address": name}]} for name in SIDE_NAMES}
     pair = {"name": "pair", "sites": list(SIDE_NAMES), "services": [SERVICE]}
@@ -110,15 +111,31 @@ def _plan(runbook: Runbook) -> ev.Plan:
     )
 
 
-class _Walk(Generic[P, E]):
+class Walkable(Protocol[N]):
+    """What is walked through: states, and where each leads."""
+
+    def of(self, node: N, *, undisturbed: bool = False) -> Iterable[Way[N]]:
+        """Everything that may happen in ``node``, or everything that is no disturbance."""
+        ...
+
+    def outcome(self, node: N) -> str | None:
+        """What it ended with; None while it goes on."""
+        ...
+
+    def key(self, node: N) -> Hashable:
+        """What tells states apart: two states with one key lead to the same."""
+        ...
+
+
+class Walk(Generic[N]):
     """One walk and its book-keeping."""
 
-    def __init__(self, ways: Ways[P, E], result: Exploration, bounds: Bounds) -> None:
+    def __init__(self, ways: Walkable[N], result: Exploration, bounds: Bounds) -> None:
         self._ways = ways
         self._result = result
         self._bounds = bounds
-        self._nodes: dict[Node[P, E], int] = {}
-        self._list: list[Node[P, E]] = []
+        self._nodes: dict[Hashable, int] = {}
+        self._list: list[N] = []
         self._from: list[tuple[int, str, tuple[ev.Event, ...]]] = []
         self._depths: array[int] = array("i")
         self._edges: dict[str, tuple[array[int], array[int]]] = {
@@ -128,12 +145,12 @@ class _Walk(Generic[P, E]):
         self._open: set[int] = set()  # not expanded: what lies behind is not known
         self._ended: list[int] = []
 
-    def run(self, beginnings: Iterable[tuple[str, P]]) -> None:
+    def run(self, beginnings: Iterable[Way[N]]) -> None:
         """Everything with no disturbance first, then with one, then with two: the fewest make the best example."""
         queue: deque[int] = deque()
-        for name, pair in beginnings:
-            self._arrive(queue, -1, self._ways.begin(name, pair))
-        disturbed: deque[Arrival[P, E]] = deque()
+        for way in beginnings:
+            self._arrive(queue, -1, way)
+        disturbed: deque[Arrival[N]] = deque()
         while queue and not self._is_full:
             self._spread(queue, disturbed)
             if self._is_full:
@@ -157,7 +174,7 @@ class _Walk(Generic[P, E]):
     def _is_last(self) -> bool:
         return self._result.disturbances == self._bounds.disturbances
 
-    def _spread(self, queue: deque[int], disturbed: deque[Arrival[P, E]]) -> None:
+    def _spread(self, queue: deque[int], disturbed: deque[Arrival[N]]) -> None:
         """Go on from all of ``queue`` without a disturbance; those that follow are kept for later, if there is one."""
         is_last = self._result.disturbances + 1 == self._bounds.disturbances
         while queue and not self._is_full:
@@ -169,15 +186,16 @@ class _Walk(Generic[P, E]):
                 else:
                     self._arrive(queue, number, way)
 
-    def _arrive(self, queue: deque[int], origin: int, way: Way[P, E]) -> None:
+    def _arrive(self, queue: deque[int], origin: int, way: Way[N]) -> None:
         self._result.transitions += origin >= 0
         if way.broken:
             self._report(origin, way)
             self._open.update({origin} - {-1})  # what follows a broken rule proves nothing
             return
-        number = self._nodes.get(way.node)
+        key = self._ways.key(way.node)
+        number = self._nodes.get(key)
         if number is None:
-            number = self._nodes[way.node] = len(self._list)
+            number = self._nodes[key] = len(self._list)
             self._list.append(way.node)
             self._from.append((origin, way.what, way.events))
             self._depths.append(0 if origin < 0 else self._depths[origin] + 1)
@@ -188,15 +206,15 @@ class _Walk(Generic[P, E]):
             origins.append(origin)
             targets.append(number)
 
-    def _note_end(self, number: int, node: Node[P, E]) -> None:
-        lane = self._ways.standing(node).lane
-        if lane.ended:
+    def _note_end(self, number: int, node: N) -> None:
+        outcome = self._ways.outcome(node)
+        if outcome is not None:
             self._ended.append(number)
-            self._result.ends[str(lane.outcome)] += 1
+            self._result.ends[outcome] += 1
 
     # --- what was found -------------------------------------------------------------------------------------------
 
-    def _report(self, origin: int, way: Way[P, E]) -> None:
+    def _report(self, origin: int, way: Way[N]) -> None:
         known = {one.rule for one in self._result.found}
         for rule in dict.fromkeys(way.broken):
             if rule not in known:

@@ -36,7 +36,8 @@ def story(found: Counterexample) -> list[str]:
     """The way to the broken rule, line by line; the last line says what is wrong."""
     lines = [f"at first: {found.start}"]
     for what, events in found.ways:
-        happened = _readings(events) if what == "readings" else what
+        who, named, told = what.rpartition(": ")
+        happened = f"{who}{named}{_readings(events)}" if told == "readings" else what
         then = ", ".join(_words(events))
         lines.append(f"{happened}: {then}" if then else happened)
     return [*lines, f"then {RULES[found.rule]}"]

@@ -5,8 +5,8 @@ The first way of each kind is the one in which nothing goes wrong. Must never le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, Literal, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
@@ -14,10 +14,11 @@ from orchestrator.decide import ClaimSite, Observe
 from orchestrator.readings import SiteClaims
 from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, land
 from proof.exploration.judge import Account, Act, Judge, act_of
-from proof.exploration.lanes import Lanes, Standing, Stimulus, Turn
+from proof.exploration.lanes import Lanes, Stimulus, Turn
 from proof.exploration.rounds import NOW, Ask, rounds
 
 Kind = Literal["calm", "choice", "course", "disturbance"]
+N = TypeVar("N")  # a state
 
 
 class Node(NamedTuple, Generic[P, E]):
@@ -29,7 +30,7 @@ class Node(NamedTuple, Generic[P, E]):
     acts: tuple[Act, ...] = ()
 
 
-class Way(NamedTuple, Generic[P, E]):
+class Way(NamedTuple, Generic[N]):
     """One transition: what happened, where it leads, what was recorded, which rules it breaks.
 
     ``by``: ``calm`` is what happens if the world stands still, ``choice`` a decision, ``course`` the world moving on by
@@ -38,7 +39,7 @@ class Way(NamedTuple, Generic[P, E]):
 
     what: str
     by: Kind
-    node: Node[P, E]
+    node: N
     events: tuple[ev.Event, ...]
     broken: tuple[str, ...] = ()
 
@@ -54,16 +55,29 @@ class Ways(Generic[P, E]):
         self._answers: dict[object, int] = {}
         self._rounds: list[tuple[ev.Seen, ...]] = []
 
-    def begin(self, name: str, pair: P) -> Way[P, E]:
+    def begin(self, name: str, pair: P) -> Way[Node[P, E]]:
         """The way to a start."""
         return self._way(Node(-1, pair, self._judge.begin()), f"start: {name}", "calm", self._lanes.begin())
 
-    def standing(self, node: Node[P, E]) -> Standing[P, E]:
-        """What the lane of ``node`` waits for."""
-        return self._lanes.standings[node.lane]
+    def outcome(self, node: Node[P, E]) -> str | None:
+        """What the lane of ``node`` ended with; None while it goes on."""
+        lane = self._lanes.standings[node.lane].lane
+        return str(lane.outcome) if lane.ended else None
 
-    def of(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[P, E]]:
-        """Everything that may happen in ``node``, or everything that is no disturbance; nothing at an end for good."""
+    def key(self, node: Node[P, E]) -> Hashable:
+        """What tells states apart."""
+        return node
+
+    def of(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[Node[P, E]]]:
+        """Everything that may happen in ``node``, or everything that is no disturbance."""
+        yield from self.moves(node, undisturbed=undisturbed)
+        if not undisturbed:
+            yield from self.called_off(node)
+            for abort in (False, True):
+                yield from self.killed(node, abort=abort)
+
+    def moves(self, node: Node[P, E], *, undisturbed: bool = False) -> Iterator[Way[Node[P, E]]]:
+        """The same without interruptions from outside; nothing at an end for good."""
         standing = self._lanes.standings[node.lane]
         if standing.lane.ended:
             pass
@@ -76,22 +90,32 @@ class Ways(Generic[P, E]):
         else:
             yield from self._waited(node)
             yield from self._decided(node)
-        if not undisturbed:
-            yield from self._interrupted(node, standing)
 
-    def _interrupted(self, node: Node[P, E], standing: Standing[P, E]) -> Iterator[Way[P, E]]:
-        """Calling off, kills, and going on after an end that is none for good."""
-        ended = standing.lane.ended
-        if not ended and standing.lane.abort is None:
-            called_off = self._lanes.called_off
-            yield self._step(node, "somebody calls it off", "disturbance", ("abort",), lambda: called_off(node.lane))
-        if node.acts:
-            yield from self._killed(node)
-        elif standing.can_resume:
-            what = "somebody resumes it" if ended else "the process dies; another one resumes"
-            yield from self._resumed(node, node.pair, node.account, what)
+    def called_off(self, node: Node[P, E]) -> Iterator[Way[Node[P, E]]]:
+        """Somebody asks the lane to turn back."""
+        lane = self._lanes.standings[node.lane].lane
+        if not lane.ended and lane.abort is None:
+            make = self._lanes.called_off
+            yield self._step(node, "somebody calls it off", "disturbance", ("abort",), lambda: make(node.lane))
 
-    def _performed(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[P, E]]:
+    def killed(self, node: Node[P, E], *, abort: bool) -> Iterator[Way[Node[P, E]]]:
+        """The process dies, between record and perform or between perform and record, or the lane has ended and can be
+        resumed; and another one goes on, or calls it off (``abort``)."""
+        standing = self._lanes.standings[node.lane]
+        if not node.acts:
+            if standing.can_resume:
+                what = "somebody resumes it" if standing.lane.ended else "the process dies; another one resumes"
+                yield self._resumed(node, node.pair, node.account, what, abort=abort)
+            return
+        act, base = node.acts[0], land(self._family, node.pair)
+        what = f"the process dies before the {act.change.action} leaves"
+        yield self._resumed(node, base, node.account, what, abort=abort)
+        for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
+            if effect is Effect.DOUBTFUL and (pair, account) != (base, node.account):
+                named = f"the process dies after the {act.change.action} left ({what})"
+                yield self._resumed(node, pair, account, named, broken, abort=abort)
+
+    def _performed(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
         """What may come of the first action under way."""
         act, base = node.acts[0], land(self._family, node.pair)
         where = f"{act.change.action} at the {SIDE_NAMES[act.change.side]}"
@@ -128,26 +152,21 @@ class Ways(Generic[P, E]):
         yield "it does not leave", Effect.NOT_SENT, pair, account, []
         yield "not obeyed, and no reply tells", Effect.DOUBTFUL, pair, account, []
 
-    def _killed(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
-        """The process dies between record and perform, or between perform and record."""
-        act = node.acts[0]
-        base = land(self._family, node.pair)
-        yield from self._resumed(node, base, node.account, f"the process dies before the {act.change.action} leaves")
-        for what, effect, pair, account, broken in self._outcomes(node.account, base, act):
-            if effect is Effect.DOUBTFUL and (pair, account) != (base, node.account):
-                named = f"the process dies after the {act.change.action} left ({what})"
-                yield from self._resumed(node, pair, account, named, broken)
-
     def _resumed(
-        self, node: Node[P, E], pair: P, account: Account[E], what: str, broken: Iterable[str] = ()
-    ) -> Iterator[Way[P, E]]:
+        self,
+        node: Node[P, E],
+        pair: P,
+        account: Account[E],
+        what: str,
+        broken: Iterable[str] = (),
+        *,
+        abort: bool,
+    ) -> Way[Node[P, E]]:
         reached = Node(node.lane, pair, account)
-        turn = self._turn(node, ("resume",), lambda: self._lanes.resumed(node.lane, abort=False))
-        yield self._way(reached, what, "disturbance", turn, broken)
-        turn = self._turn(node, ("resume", "abort"), lambda: self._lanes.resumed(node.lane, abort=True))
-        yield self._way(reached, f"{what}, to call it off", "disturbance", turn, broken)
+        turn = self._turn(node, ("resume", abort), lambda: self._lanes.resumed(node.lane, abort=abort))
+        return self._way(reached, f"{what}, to call it off" if abort else what, "disturbance", turn, broken)
 
-    def _answered(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[P, E]]:
+    def _answered(self, node: Node[P, E], undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
         """The round is answered, or something happens before."""
         standing = self._lanes.standings[node.lane]
         request, looks = standing.request, standing.looks
@@ -170,19 +189,23 @@ class Ways(Generic[P, E]):
                 continue
             yield Way(what, "course" if is_course else "disturbance", node._replace(pair=pair), ())
 
-    def _claimed(self, node: Node[P, E], claim: ClaimSite, undisturbed: bool) -> Iterator[Way[P, E]]:
+    def _claimed(self, node: Node[P, E], claim: ClaimSite, undisturbed: bool) -> Iterator[Way[Node[P, E]]]:
         """The journal answers, or another service changes what it would say."""
         granted, is_waiting, after = self._family.claims(node.pair, SIDE_NAMES.index(claim.on), claim.wish)
         others = () if granted else ("another service",)
         found = SiteClaims(thing=claim.thing, wish=claim.wish, granted=granted, others=others, is_waiting=is_waiting)
-        seen = (ev.Seen(on=claim.on, reading=found.kind, asked_at=NOW, value=found),)
-        what = "the claim is granted" if granted else "another service is in the way"
-        reached, answered = node._replace(pair=after), self._lanes.answered
-        yield self._step(reached, what, "calm", ("claim", granted, is_waiting), lambda: answered(node.lane, seen))
+        yield self.claimed(node._replace(pair=after), claim, found)
         for what, pair, is_course in self._family.drifts(node.pair, frozenset({found.kind}), frozenset()):
             if is_course or not undisturbed:
                 # Another lane that is under way gets somewhere by itself: that is what is waited for.
                 yield Way(what, "calm" if is_course else "disturbance", node._replace(pair=pair), ())
+
+    def claimed(self, node: Node[P, E], claim: ClaimSite, answer: SiteClaims) -> Way[Node[P, E]]:
+        """The way on which the journal answers ``claim``."""
+        seen = (ev.Seen(on=claim.on, reading=answer.kind, asked_at=NOW, value=answer),)
+        what = "the claim is granted" if answer.granted else "another service is in the way"
+        stimulus = ("claim", answer.granted, answer.is_waiting)
+        return self._step(node, what, "calm", stimulus, lambda: self._lanes.answered(node.lane, seen))
 
     def _moves(self, pair: P, asked: frozenset[str], looks: frozenset[str]) -> Iterator[Move[P]]:
         """What is on its way may land; whatever else the family says may happen."""
@@ -204,7 +227,7 @@ class Ways(Generic[P, E]):
                 known.append((what, self._answers[key]))
         return known
 
-    def _waited(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
+    def _waited(self, node: Node[P, E]) -> Iterator[Way[Node[P, E]]]:
         standing = self._lanes.standings[node.lane]
         if not standing.can_wait:
             return
@@ -214,7 +237,7 @@ class Ways(Generic[P, E]):
             turn = self._turn(node, ("wait", seconds), lambda: self._lanes.waited(node.lane, seconds))  # noqa: B023
             yield self._way(node._replace(pair=pair), f"{seconds:.0f}s pass", "calm", turn)
 
-    def _decided(self, node: Node[P, E]) -> Iterator[Way[P, E]]:
+    def _decided(self, node: Node[P, E]) -> Iterator[Way[Node[P, E]]]:
         lane = self._lanes.standings[node.lane].lane
         for gate in lane.gates:
             for choice in gate.choices:
@@ -230,7 +253,9 @@ class Ways(Generic[P, E]):
             names = ", ".join(gate.gate for gate in lane.gates)
             yield self._way(node, f"nobody answers {names}", "calm", turn, unattended=True)
 
-    def _step(self, node: Node[P, E], what: str, by: Kind, stimulus: Stimulus, make: Callable[[], Turn]) -> Way[P, E]:
+    def _step(
+        self, node: Node[P, E], what: str, by: Kind, stimulus: Stimulus, make: Callable[[], Turn]
+    ) -> Way[Node[P, E]]:
         return self._way(node, what, by, self._turn(node, stimulus, make))
 
     def _turn(self, node: Node[P, E], stimulus: Stimulus, make: Callable[[], Turn]) -> Turn:
@@ -245,7 +270,7 @@ class Ways(Generic[P, E]):
         broken: Iterable[str] = (),
         *,
         unattended: bool = False,
-    ) -> Way[P, E]:
+    ) -> Way[Node[P, E]]:
         """``node`` with everything that ``turn`` recorded."""
         if turn.broken:
             return Way(f"{what}: {turn.broken}", by, node, turn.events, ("core-error",))

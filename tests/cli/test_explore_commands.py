@@ -19,6 +19,20 @@ def test_explore_prints_the_counts(shell: Shell) -> None:
     assert (data["found"], data["not_explored"], data["exhausted"], data["disturbances"]) == ([], [], False, 1)
 
 
+def test_explore_walks_with_two_services(shell: Shell) -> None:
+    """Law: a runbook with claims is explored with two services too, in one run and in two; the screen and the JSON say
+    how much of that was looked at. A runbook without claims has nothing of it."""
+    told = shell("runbook", "explore", "solace/uncontrolled-commanded", "--disturbances", "0")
+    (data,) = shell("runbook", "explore", "solace/uncontrolled-commanded", "--disturbances", "0", "--json").values
+    assert [one["runs"] for one in data["two_services"]] == [1, 2]
+    for one, runs in zip(data["two_services"], ("in one run", "in two runs at once"), strict=True):
+        counts = f"explored {one['states']:,} states and {one['transitions']:,} transitions to depth {one['depth']}"
+        assert f"two services of the same sites, {runs}: {counts}" in told.out
+        assert (one["found"], one["disturbances"]) == ([], 0)
+    (data,) = shell("runbook", "explore", "solace/suspend", "--disturbances", "0", "--json").values
+    assert data["two_services"] == []
+
+
 def test_explore_tells_the_shortest_way(shell: Shell) -> None:
     """Law: a broken promise is exit code 4, with its code and each step on the way to it."""
     path = shell.write("own.yaml", BARE.replace(GUARD, ""))

@@ -174,6 +174,17 @@ def test_the_claim_is_asked_again_at_the_point_of_no_return() -> None:
     assert asked(decide(PLAN, lane, T0, attended=False)) == [("source", "replication"), ("target", "replication")]
 
 
+def test_what_an_abort_offered_to_give_up_is_claimed_again() -> None:
+    """Promise 14: an abort that comes to nothing has told the journal that the lane would leave. From then on another
+    service may open the door, so the claim that was granted before counts no more."""
+    lane = a_lane(step=2, changed=True, undo=("fence", "demote"), holds=(("source", "set_backbone"),))
+    lane = told(lane, PLAN, answer("hold"))
+    asked_to = Next(events=(ev.AbortAsked(by="ann", reason="no"),))
+    lane = told(after(lane, asked_to, T0), PLAN, answer("leave", "Orders (run run-1)"))
+    assert (lane.status, lane.abort) == ("running", None)
+    assert claims(decide(PLAN, lane, T0, attended=False)) == ["hold"]
+
+
 def test_each_attempt_and_each_process_claims_anew() -> None:
     """Promise 14: a claim that was granted to an earlier process, or before a failure, is no claim of this attempt."""
     lane = claimed()

@@ -11,6 +11,8 @@ steps:
     require:
       - {on: source, reading: transports, where: {open: true}}
       - {on: target, reading: transports, where: {closed: true}}
+      - {on: target, reading: clients, where: {gone: true}}
+      - {on: target, reading: links, where: {caught_up: true}}
       - {on: source, reading: queues, where: {unproxied: true}}
       - {on: target, reading: queues, where: {unproxied: true}}
   - id: close
@@ -151,6 +153,9 @@ steps:
     undo:
       do: {on: target, action: set_proxied_transfer, state: disabled}
       expect: [{on: target, reading: queues, where: {unproxied: true}}]
+  - id: still-serves
+    title: t
+    require: [{on: target, reading: transports, where: {open: true}}]
 """
 
 

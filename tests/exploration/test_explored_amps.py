@@ -153,8 +153,9 @@ def test_the_story_is_told_in_the_words_of_the_family(walk: Walk) -> None:
     text = without(MOVE, step(MOVE, "queues"), step(MOVE, "serves"))
     (found,) = (one for one in walk(text, 0).found if one.rule == "queues-left")
     assert story(found)[1:] == [
-        "read source transports (open yes, closed no); target transports (open no, closed yes); source queues (owned "
-        "10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins",
+        "read source transports (open yes, closed no); target transports (open no, closed yes); target clients (count "
+        "0); target links (connected yes, sync yes, configured sync yes, behind s 0.0, keeping up yes); source queues "
+        "(owned 10, proxied no); target queues (owned 0, proxied no): step paired is done, step close begins",
         "read target transports (open no, closed yes): set_client_transports disabled at the source is to be sent",
         "set_client_transports at the source: obeyed",
         "read source transports (open no, closed yes): step close is done, step clients-gone begins",

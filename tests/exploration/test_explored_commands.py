@@ -7,7 +7,7 @@ import pytest
 from proof.exploration.story import story
 from tests.exploration.conftest import Walk
 from tests.exploration.small import ACTIVATE, DEMOTE, SMALL
-from tests.exploration.small_amps import FENCE, MOVE, step, without
+from tests.exploration.small_amps import BARE, FENCE, MOVE, step, without
 
 TELL = """  - id: tell
     title: t
@@ -44,10 +44,10 @@ def test_a_sound_runbook_with_commands_is_clean(walk: Walk, text: str, family: s
 
 def test_what_a_command_does_is_what_its_proof_shows(walk: Walk) -> None:
     """A command that opens the target is judged like the action that would: here nobody waited for the link."""
-    opened = step(MOVE, "open").replace(
+    opened = step(BARE, "open").replace(
         "action: set_client_transports, state: enabled", "action: run, command: start"
     )
-    text = without(MOVE, step(MOVE, "caught-up")).replace(step(MOVE, "open"), opened)
+    text = without(BARE, step(BARE, "caught-up")).replace(step(BARE, "open"), opened)
     assert "promoted-undrained" in {one.rule for one in walk(text).found}
 
 

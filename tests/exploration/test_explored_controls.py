@@ -30,7 +30,7 @@ from proof.exploration.search import explore
 from proof.exploration.story import story
 from tests.exploration import test_explored_amps, test_explored_broken
 from tests.exploration.small import ACTIVATE, CLOSE, SMALL
-from tests.exploration.small_amps import FENCE, MOVE, RETURN, step
+from tests.exploration.small_amps import BARE, FENCE, MOVE, RETURN, step
 
 
 def careless(plan: Plan, lane: Lane, now: float, *, attended: bool) -> Next:
@@ -120,7 +120,7 @@ CONTROLS = [
     (careless, MOVE, "two-active"),
     (silent, MOVE, "dead-end"),
     (trusting, MOVE, "not-done"),
-    (hurried, MOVE, "promoted-undrained"),
+    (hurried, BARE, "promoted-undrained"),
     (hurried, RETURN, "messages-left"),
     (denying, MOVE, "not-refused"),
     (idle, MOVE, "not-reverted"),

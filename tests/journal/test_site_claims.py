@@ -135,6 +135,18 @@ def test_a_lane_that_stopped_on_its_way_to_a_door_lets_others_shut_it(start: Sta
     assert holding.granted("Orders", "hold")
 
 
+def test_a_lane_that_stopped_before_it_asked_to_open_a_door_still_relies_on_it(start: Start) -> None:
+    """Promise 14: a claim is given up by whoever asks for that, not by a restore that stopped at the step before."""
+    away = start("run-1", "Trading")
+    assert away.granted("Trading", "hold")
+    away.end("Trading", ev.Outcome.DONE)
+    away.finish()
+    stopped, other = start("run-2", "Trading", step=UNFENCE), start("run-3", "Orders", step=UNFENCE)
+    stopped.told("Trading", ev.LaneStarted(), ev.StepStarted(step="unfence"), ev.StepFailed(step="unfence", why="no"))
+    stopped.told("Trading", ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR))
+    assert other.claim("Orders", "release").others == ("Trading (run run-1)",)
+
+
 def test_lanes_of_one_run_that_all_turn_back_do_not_wait_for_each_other(start: Start) -> None:
     """Promise 14: whoever is being rolled back relies on nothing; the others of the run are waited for."""
     run = start("run-1", "Trading", "Orders")

@@ -27,19 +27,22 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair) -> Iterator[Move[Pair]]:
-    """Somebody else lets clients in, and later out again; or both at once, with messages in between."""
+    """Somebody else lets clients in or shuts them out, as often as there are disturbances; or both at once, with
+    messages in between."""
     for side in (SOURCE, TARGET):
-        is_there = pair.life[side] not in ("dead", "fetching")
-        if pair.meddled == 0 and pair.door[side] == "off" and is_there:
-            opened = pair._replace(door=with_side(pair.door, side, "on"), meddled=1)
-            yield f"somebody else lets clients in at the {SIDE_NAMES[side]}", settled(opened), False
-        if pair.meddled == 1 and pair.door[side] == "on" and is_there:
-            shut = pair._replace(door=with_side(pair.door, side, "off"), meddled=2)
-            yield f"somebody else shuts clients out at the {SIDE_NAMES[side]}", settled(shut), False
+        name = SIDE_NAMES[side]
+        if pair.life[side] in ("dead", "fetching"):
+            continue
+        if pair.door[side] != "on":
+            opened = pair._replace(door=with_side(pair.door, side, "on"))
+            yield f"somebody else lets clients in at the {name}", settled(opened), False
+        if pair.door[side] != "off":
+            shut = pair._replace(door=with_side(pair.door, side, "off"))
+            yield f"somebody else shuts clients out at the {name}", settled(shut), False
     is_closed = pair.door[SOURCE] == "off" and pair.life[SOURCE] == "up"
-    if pair.meddled == 0 and is_closed and pair.connected:
+    if is_closed and pair.connected:
         told = with_side(pair.told, SOURCE, pair.told[SOURCE] or not pair.sync[SOURCE])
-        served = pair._replace(behind=with_side(pair.behind, SOURCE, BACKLOG), told=told, link=False, meddled=2)
+        served = pair._replace(behind=with_side(pair.behind, SOURCE, BACKLOG), told=told, link=False)
         what = "somebody else lets clients in at the source for a while, and its link is lost meanwhile"
         yield what, settled(served), False
 

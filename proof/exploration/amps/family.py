@@ -18,6 +18,7 @@ class Amps:
     name = "amps"
     adapter = "mock-amps"
     half = "one transport or queue of two obeyed"
+    sharing = None
     words = Words(
         fields=looking.FIELDS,
         items={},

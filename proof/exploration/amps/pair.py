@@ -31,8 +31,7 @@ class Pair(NamedTuple):
     what each holds that its mate lacks; ``told``: publishers were told that some of it is safe. ``queues``: there are
     any; ``owned``: whose messages they are. ``empty``: the transaction log; ``fetches``: by configuration such an
     instance bootstraps. ``starts_open``: client transports are enabled when it starts. ``permitted``: the account may
-    act. ``meddled``: how often another operator opened or shut doors. ``late``: a change that was obeyed and has yet to
-    land.
+    act. ``late``: a change that was obeyed and has yet to land.
     """
 
     door: tuple[Switch, Switch] = ("on", "off")
@@ -51,7 +50,6 @@ class Pair(NamedTuple):
     fetches: tuple[bool, bool] = (False, False)
     starts_open: tuple[bool, bool] = (True, False)
     permitted: bool = True
-    meddled: int = 0
     late: Change | None = None
 
     def with_late(self, change: Change | None) -> Pair:

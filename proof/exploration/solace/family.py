@@ -8,6 +8,7 @@ from proof.exploration.family import Change, Words
 from proof.exploration.solace import looking, pair, promises, slices, starts
 from proof.exploration.solace.pair import Pair
 from proof.exploration.solace.promises import Evidence
+from proof.exploration.solace.sharing import Sharing
 from proof.exploration.vocabulary import unexplored
 
 # What is asked outside of the appliances answers however dark the site is.
@@ -20,6 +21,7 @@ class Solace:
     name = "solace"
     adapter = "mock"
     half = "one node of two obeyed"
+    sharing = Sharing()
     words = Words(
         fields=looking.FIELDS,
         items=looking.ITEM_FIELDS,

@@ -14,7 +14,7 @@ from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, Move, w
 
 Door = Literal["open", "half", "shut"]
 Held = Literal["prepared", "committed", "rolled-back", "gone"]
-# ``passing``: it restarts, or its pair of nodes switches over, and will answer by itself.
+# ``passing``: it may answer again by itself, as after a restart; ``down``: only by somebody's doing.
 Dark = Literal["no", "passing", "down"]
 # Another message VPN of the same sites: it does not rely on the source's shut doors; it does, and is under way; it has
 # failed over behind them.
@@ -32,8 +32,7 @@ class Pair(NamedTuple):
     suspended, so that no queue holds them. ``dark``: a site's management does not answer and no client is served.
     ``others``: another message VPN is active at the source. ``neighbour``: another one relies on its doors being shut;
     ``opening``: this one was granted to open them, and from then on no other one comes to rely on them.
-    ``unequal``: endpoints hold messages of different age. ``meddled``: how often somebody else has changed a role.
-    ``late``: a change that was obeyed and has yet to land.
+    ``unequal``: endpoints hold messages of different age. ``late``: a change that was obeyed and has yet to land.
     """
 
     active: tuple[bool, bool] = (True, False)
@@ -51,7 +50,6 @@ class Pair(NamedTuple):
     opening: bool = False
     held: tuple[Held, Held] = ("gone", "gone")
     unequal: bool = False
-    meddled: int = 0
     late: Change | None = None
 
     def with_late(self, change: Change | None) -> Pair:
@@ -163,16 +161,15 @@ def drifts(pair: Pair, asked: frozenset[str], looks: frozenset[str]) -> Iterator
 
 
 def _meddles(pair: Pair, asked: frozenset[str]) -> Iterator[Move[Pair]]:
-    """Somebody else makes a site active, and later takes that back; or both at once, with messages in between."""
+    """Somebody else changes a role, as often as there are disturbances; or twice at once, with messages in between."""
     for side in (SOURCE, TARGET):
-        if pair.meddled == 0 and not pair.active[side]:
-            moved = pair._replace(active=with_side(pair.active, side, True), last=side, meddled=1)
-            yield f"somebody else makes the {SIDE_NAMES[side]} active", moved, False
-        if pair.meddled == 1 and pair.active[side] and pair.last == side:
-            back = pair._replace(active=with_side(pair.active, side, False), meddled=2)
-            yield f"somebody else makes the {SIDE_NAMES[side]} standby again", back, False
-    if pair.meddled == 0 and not any(pair.active) and "replication" in asked and not pair.is_dark(SOURCE):
-        served = pair._replace(depth=with_side(pair.depth, SOURCE, BACKLOG), last=SOURCE, link=False, meddled=2)
+        name, is_active = SIDE_NAMES[side], pair.active[side]
+        moved = pair._replace(
+            active=with_side(pair.active, side, not is_active), last=pair.last if is_active else side
+        )
+        yield f"somebody else makes the {name} {'standby' if is_active else 'active'}", moved, False
+    if not any(pair.active) and "replication" in asked and not pair.is_dark(SOURCE):
+        served = pair._replace(depth=with_side(pair.depth, SOURCE, BACKLOG), last=SOURCE, link=False)
         yield "somebody else makes the source active for a while, and its bridge is lost meanwhile", served, False
 
 
@@ -204,14 +201,13 @@ def claims(pair: Pair, side: int, wish: str) -> tuple[bool, bool, Pair]:
 
 
 def _darkens(pair: Pair, side: int) -> Iterator[Move[Pair]]:
+    """It restarts, or switches over, or is gone: what answers again whenever it likes may as well never do so."""
     name = SIDE_NAMES[side]
     if pair.is_dark(side):
         is_course = pair.dark[side] == "passing"
         yield f"the {name} answers again", pair._replace(dark=with_side(pair.dark, side, "no")), is_course
         return
-    yield f"the {name} goes dark", pair._replace(dark=with_side(pair.dark, side, "down")), False
-    switching = pair._replace(dark=with_side(pair.dark, side, "passing"))
-    yield f"the {name} restarts or switches over", switching, False
+    yield f"the {name} goes dark", pair._replace(dark=with_side(pair.dark, side, "passing")), False
 
 
 def _flows(pair: Pair) -> Iterator[Move[Pair]]:

@@ -12,6 +12,7 @@ from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.decide.act import _start
 from orchestrator.decide.claims import claims_of
 from orchestrator.decide.gates import roll_back
+from orchestrator.decide.granting import _is_in_the_way, granted
 from orchestrator.engine import Engine
 from orchestrator.journal import Journal
 from orchestrator.lease import Lease, create_run, take
@@ -177,27 +178,19 @@ SITE = (
     Mutant(
         "site-claims-always-granted",
         "a claim on a site is granted whoever relies on it",
-        (edit(Sites.claim, ("granted=not others,", "granted=True,")),),
+        (edit(granted, ("granted=not others,", "granted=True,")),),
         "solace",
     ),
     Mutant(
         "other-runs-do-not-rely",
         "a door is opened though a service of another run relies on it",
-        (
-            edit(
-                Sites._is_in_the_way, ("not self._gives_up(row)", "not self._gives_up(row) and row.run == self._run")
-            ),
-        ),
+        (edit(_is_in_the_way, ("not _gives_up(row, party)", "not _gives_up(row, party) and row.run == party.run")),),
         "solace",
     ),
     Mutant(
         "lanes-of-the-run-do-not-rely",
         "a door is opened though another lane of the run relies on it",
-        (
-            edit(
-                Sites._is_in_the_way, ("not self._gives_up(row)", "not self._gives_up(row) and row.run != self._run")
-            ),
-        ),
+        (edit(_is_in_the_way, ("not _gives_up(row, party)", "not _gives_up(row, party) and row.run != party.run")),),
         "solace",
     ),
     Mutant(
@@ -215,7 +208,7 @@ SITE = (
     Mutant(
         "claims-end-with-the-run",
         "a service that has failed over relies on nothing once its run is over",
-        (edit(Sites.finish, ("if lane.outcome in (ev.Outcome.REFUSED, ev.Outcome.REVERTED):", "if lane.outcome:")),),
+        (edit(Sites.finish, ("if was_not_moved(lane.outcome):", "if lane.outcome:")),),
         "solace",
     ),
     Mutant(
