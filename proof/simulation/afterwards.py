@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
 from orchestrator import events as ev
 from orchestrator.chain import follow_exported, parse_line, record_of
 from orchestrator.errors import JournalCorrupt, KeyUsed, LeaseHeld
@@ -15,7 +13,6 @@ from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from orchestrator.reports.report import run_and_report
 from orchestrator.state import Run, fold
-from orchestrator.tables import EVENTS, RUNS
 from proof.promises import Broken, Judge
 
 if TYPE_CHECKING:
@@ -110,8 +107,8 @@ def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Brok
     """Promise 11: the store itself is changed, and put back afterwards."""
     what = chance.choice(sorted(_CHANGES))
     with journal.engine.begin() as connection:
-        row = connection.execute(sa.select(RUNS.c.seq, RUNS.c.head).where(RUNS.c.run == run)).one()
-        last = connection.execute(sa.select(EVENTS).where(EVENTS.c.run == run, EVENTS.c.seq == row.seq)).one()
+        row = connection.exec_driver_sql("SELECT seq, head FROM runs WHERE run = ?", (run,)).one()
+        last = connection.exec_driver_sql("SELECT * FROM events WHERE run = ? AND seq = ?", (run, row.seq)).one()
         connection.exec_driver_sql(_CHANGES[what].replace(":run", f"'{run}'"))
     try:
         list(journal.links(run))
@@ -120,8 +117,9 @@ def _tampered_store(journal: Journal, run: str, chance: Random) -> Iterator[Brok
     else:
         yield Broken(11, f"{what} in the store is not found")
     with journal.engine.begin() as connection:
-        connection.execute(sa.update(RUNS).where(RUNS.c.run == run).values(seq=row.seq, head=row.head))
-        connection.execute(sa.insert(EVENTS).prefix_with("OR IGNORE"), [last._asdict()])
+        connection.exec_driver_sql("UPDATE runs SET seq = ?, head = ? WHERE run = ?", (row.seq, row.head, run))
+        places = ", ".join("?" * len(last))
+        connection.exec_driver_sql(f"INSERT OR IGNORE INTO events VALUES ({places})", tuple(last))
 
 
 def secrets_told(store: NightJournal, forms: Sequence[str]) -> Iterator[Broken]:
