@@ -9,7 +9,7 @@ elsewhere. Equal services are interchangeable, so that a state and its mirror im
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic
 
 from orchestrator import events as ev
 from orchestrator.contract import ActionSpec
@@ -21,7 +21,6 @@ from proof.exploration.claiming import (
     Desk,
     Grant,
     Kept,
-    Rows,
     claiming_part,
     finished,
     first_claim,
@@ -30,66 +29,15 @@ from proof.exploration.claiming import (
 )
 from proof.exploration.families import fitting
 from proof.exploration.family import E, Family, Live, P, Sharing
+from proof.exploration.halves import Both, Half, SharedLive, Step
 from proof.exploration.judge import Judge
 from proof.exploration.lanes import SERVICE, Decide, Follow, Lanes
 from proof.exploration.rules import RULES
 from proof.exploration.search import Bounds, Exploration, Walk, plan_of
-from proof.exploration.ways import Kind, Node, Way, Ways
+from proof.exploration.ways import Node, Way, Ways
 
 NAMES = ("service 1", "service 2")
 _READY = Lane(SERVICE)
-
-
-class Half(NamedTuple, Generic[P, E]):
-    """One service. ``rows``: what the journal keeps of it. ``relied``: it relies on what an earlier run shut, and has
-    not asked to give that up. ``left``: it has asked to give up what it holds, and has not claimed it since."""
-
-    node: Node[P, E]
-    rows: Rows = ()
-    relied: bool = False
-    left: bool = False
-
-
-# Two numbers of halves, in the order of the services.
-Both = tuple[int, int]
-
-
-class Step(NamedTuple):
-    """What one service may do, whatever the other one does: the way, and the half it leads to. ``is_world``: it is
-    none of the lane's own doing."""
-
-    what: str
-    by: Kind
-    half: int
-    events: tuple[ev.Event, ...]
-    broken: tuple[str, ...]
-    is_world: bool = False
-
-
-class _Live(NamedTuple, Generic[P, E]):
-    """What matters to a lane; but what belongs to the sites matters to both."""
-
-    inner: Live[P, E]
-    sharing: Sharing[P]
-
-    @property
-    def reverts(self) -> bool:
-        return self.inner.reverts
-
-    @property
-    def rulings(self) -> bool:
-        return self.inner.rulings
-
-    def pair(self, pair: P) -> P:
-        return self.sharing.beside(self.inner.pair(pair), self.sharing.around(pair))
-
-    def evidence(self, evidence: E) -> E:
-        return self.inner.evidence(evidence)
-
-    @staticmethod
-    def plain(live: Live[P, E]) -> Live[P, E]:
-        """What matters to one lane alone."""
-        return live.inner if isinstance(live, _Live) else live
 
 
 class Together(Generic[P, E]):
@@ -182,7 +130,7 @@ class Together(Generic[P, E]):
         """What is around it, as far as that can still matter to it."""
         node = self._halves[number].node
         if number not in self._cuts:
-            live = _Live.plain(self._lanes.standings[node.lane].live) if node.lane >= 0 else None
+            live = SharedLive.plain(self._lanes.standings[node.lane].live) if node.lane >= 0 else None
             pair = node.pair if live is None else live.pair(node.pair)
             # What it sees of the other service follows from that one alone.
             self._cuts[number] = self._sharing.around(pair)
@@ -411,7 +359,7 @@ def explore_together(
     part = claiming_part(runbook)
 
     def live(book: Runbook, lane: Lane) -> Live[Any, Any]:
-        return _Live(family.live(book, lane), sharing)
+        return SharedLive(family.live(book, lane), sharing)
 
     found = {}
     for runs in (1, 2):
