@@ -60,14 +60,14 @@ class Sites:
             rows = [Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
             answer, state = granted(rows, request, Party(key, self._run, self._lane_of))
             if state is not None:
-                mine = Row(key, request.lane, self._run, state, at)
                 commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": key}])
-                commit.run(
-                    sql.ADD_SITE_CLAIM, [{"place": where["b_place"], "thing": request.thing, **mine._asdict()}]
-                )
+                self._put(commit, where, Row(key, request.lane, self._run, state, at))
             return answer
 
         return self._change(ask)
+
+    def _put(self, commit: Transaction, where: Mapping[str, str], row: Row) -> None:
+        commit.run(sql.ADD_SITE_CLAIM, [{"place": where["b_place"], "thing": where["b_thing"], **row._asdict()}])
 
     def settle(self, events: Iterable[tuple[str | None, ev.Event]], at: float) -> None:
         """Take in what was recorded at ``at``: what was opened is claimed no more, and older claims on a door that was
@@ -82,7 +82,7 @@ class Sites:
                 case "removed":
                     self._remove(service, step)
                 case "older-void":
-                    self._void_older(step, at - _STALE_S)
+                    self._void_older(service, step, at)
 
     def tidy(self) -> None:
         """The same for what an earlier process recorded and did not live to settle."""
@@ -133,16 +133,18 @@ class Sites:
         gone = {**self._where(step.do.on, step.do.action), "b_service": self._keys[service]}
         self._change(lambda commit: commit.run(sql.REMOVE_SITE_CLAIM, [gone]))
 
-    def _void_older(self, step: Step, before: float) -> None:
+    def _void_older(self, service: str, step: Step, at: float) -> None:
         assert step.do is not None  # a step that claims something has an action
-        where = self._where(step.do.on, step.do.action)
+        where, key = self._where(step.do.on, step.do.action), self._keys[service]
 
         def void(commit: Transaction) -> None:
             unfinished = set(commit.ask(sql.CLAIMED, {}))
             rows = [Row(*row) for row in commit.ask(sql.SITE_CLAIMS_AT, where)]
-            old = [row for row in rows if row.at < before and (row.service, row.run) not in unfinished]
-            if old:
-                commit.run(sql.REMOVE_SITE_CLAIM, [{**where, "b_service": row.service} for row in old])
+            late = [row for row in rows if row.at < at - _STALE_S and (row.service, row.run) not in unfinished]
+            commit.run(
+                sql.REMOVE_SITE_CLAIM, [{**where, "b_service": one} for one in (key, *(r.service for r in late))]
+            )
+            self._put(commit, where, Row(key, service, self._run, "relies", at))
 
         self._change(void)
 

@@ -57,13 +57,15 @@ def granted(rows: Sequence[Row], request: ClaimSite, party: Party) -> Granted:
         is_waiting=bool(others) and all(_is_under_way(row, party) for row in others),
     )
     if request.wish == "hold":
-        return Granted(answer, None if others else "relies")
+        # Who failed over behind the door relies on it by that run, whatever this one comes to.
+        stands = any(row.service == party.service and row.run != party.run and row.state == "relies" for row in rows)
+        return Granted(answer, None if others or stands else "relies")
     return Granted(answer, "opening" if request.wish == "release" and not others else "leaving")
 
 
 def fate(step: Step, event: ev.Event) -> Fate | None:
     """What becomes of claims on the thing of ``step``, one with a claim, after ``event`` of a lane. ``removed``: the
-    lane's own claim. ``older-void``: claims of others that are older than a door which was open."""
+    lane's own claim. ``older-void``: claims that are older than a door which was open; the lane's own is of its run."""
     if not isinstance(event, ev.StepDone | ev.StepSkipped | ev.UndoDone):
         return None
     if isinstance(event, ev.UndoDone) or step.claim == "release":

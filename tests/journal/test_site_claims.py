@@ -192,6 +192,40 @@ def test_a_service_that_was_not_moved_leaves_no_claim(start: Start, outcome: ev.
     assert other.granted("Bonds", "release")
 
 
+@pytest.mark.parametrize("outcome", [ev.Outcome.REFUSED, ev.Outcome.REVERTED])
+def test_a_run_that_moved_nothing_ends_no_earlier_claim(start: Start, outcome: ev.Outcome) -> None:
+    """Promise 14: a service that failed over behind the door relies on it, whatever a guard of it comes to later."""
+    first = start("run-1", "Trading")
+    first.granted("Trading", "hold")
+    first.end("Trading", ev.Outcome.DONE)
+    first.finish()
+    guard = start("run-2", "Trading")
+    assert guard.granted("Trading", "hold")
+    guard.end("Trading", outcome)
+    guard.finish()
+    assert start("run-3", "Orders").claim("Orders", "release").others == ("Trading (run run-1)",)
+
+
+@pytest.mark.parametrize("outcome", [ev.Outcome.DONE, ev.Outcome.REVERTED])
+def test_a_door_that_was_open_and_is_shut_again_is_claimed_by_the_later_run(
+    start: Start, clock: VirtualClock, outcome: ev.Outcome
+) -> None:
+    """Promise 14: where the door was opened by hand, the claim is that of the run which shut it, and ends with that."""
+    first = start("run-1", "Trading")
+    first.granted("Trading", "hold")
+    first.end("Trading", ev.Outcome.DONE)
+    first.finish()
+    clock.advance(3_600.0)
+    guard = start("run-2", "Trading")
+    guard.granted("Trading", "hold")
+    guard.told("Trading", ev.LaneStarted(), ev.StepStarted(step="fence"))
+    guard.sites.settle([("Trading", ev.StepDone(step="fence", reversible=True))], clock.now())
+    guard.end("Trading", outcome)
+    guard.finish()
+    others = start("run-3", "Orders").claim("Orders", "release").others
+    assert others == (("Trading (run run-2)",) if outcome is ev.Outcome.DONE else ())
+
+
 def test_a_service_that_is_active_at_a_site_relies_on_no_fence_there(start: Start, opened: Opened) -> None:
     """A service that was moved back without a restore holds no claim at the site where it is active now."""
     away = start("run-1", "Trading")
