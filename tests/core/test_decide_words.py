@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.contract import Effect
 from orchestrator.decide import Ask, Next, decide, follow
 from orchestrator.plan import Outage
 from orchestrator.readings import EndpointDepth, Endpoints
@@ -24,6 +25,7 @@ from tests.core.builders import (
     bridge,
     depth,
     kinds,
+    proving,
     role,
     see,
     seen,
@@ -90,6 +92,20 @@ def test_a_condition_is_read_again_after_an_interruption(event: ev.Event) -> Non
         lane = after(lane, Next(events=(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR),)), T0)
     lane = after(lane, Next(events=(event,)), T0)
     assert asked(decide(a_plan(ONLY_IF_BOUND), lane, T0, attended=True)) == [("target", "replication")]
+
+
+@pytest.mark.parametrize("effect", [Effect.DOUBTFUL, Effect.REJECTED])
+def test_a_resumed_step_that_changed_nothing_may_apply_no_more(effect: Effect) -> None:
+    """Whether a step applies is read again before its action is sent again by who resumed the run: it may be hours
+    later. A doubt is settled first."""
+    plan, lane = a_plan(ONLY_IF_BOUND, ACTIVATE), resumed(proving(effect, condition_met=True), T0)
+    if effect is Effect.DOUBTFUL:
+        assert asked(decide(plan, lane, T0, attended=True)) == [("source", "replication")]
+        lane = after(lane, Next(events=(ev.DoubtResolved(intent=1, evidence="ny: role active"),)), T0)
+    move = decide(plan, lane, T0, attended=True)
+    assert (kinds(move), asked(move)) == ([], [("target", "replication")])
+    skipped = decide(plan, see(lane, bridge("down")), T0, attended=True)
+    assert kinds(skipped) == ["step.skipped"]
 
 
 @pytest.mark.parametrize(("link", "told"), [("down", "nj: "), (None, "nj: perhaps ")])
