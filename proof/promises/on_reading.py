@@ -80,8 +80,9 @@ def _about(age: float) -> str:
 
 def _does_not_apply(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
     """Promise 17: a step that applies only if something is so is done once that was read, since it was begun; and a
-    changing one since the run was resumed, too."""
-    if step["only_if"] and not lane.applies and not event.get("undo"):
+    changing one since the run was resumed, too, unless it has changed a part already, which cannot stay so."""
+    is_partly = lane.last is not None and lane.last.is_partly
+    if step["only_if"] and not is_partly and not lane.applies and not event.get("undo"):
         yield Broken(
             17, f"{lane.service}: {step['id']} is done, and whether it applies was not read since it started"
         )
