@@ -228,6 +228,8 @@ class _Direct:
 
     def run(self, statement: Statement, rows: Sequence[Values]) -> int:
         prepared = self._database.prepare(statement, rows[0])
+        if len(rows) == 1:
+            return self._driver.execute(prepared.text, prepared.bind(rows[0])).rowcount
         return self._driver.executemany(prepared.text, map(prepared.bind, rows)).rowcount
 
     def ask(self, statement: Statement, values: Values) -> Sequence[Row]:

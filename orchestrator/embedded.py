@@ -12,6 +12,7 @@ import os
 import re
 import struct
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -31,6 +32,9 @@ _NETWORK_FUSE = re.compile(
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
 _LOG_HEADER = 32
+_QUIETLY = getattr(os, "O_NOATIME", 0)
+# What a file that is held open is called now, as the system tells it (proc_pid_fd(5)).
+_NAME_NOW = "/proc/self/fd/{}"
 # What SQLite keeps beside a database that is open, and the database itself.
 _EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journal's index"))
 
@@ -104,6 +108,31 @@ class _Known:
     inode: tuple[int, int]
     size: int
 
+    def is_left(self, found: os.stat_result) -> bool:
+        """Is it the same, and no smaller?"""
+        return (found.st_dev, found.st_ino) == self.inode and found.st_size >= self.size
+
+
+class _Log:
+    """The write-ahead log, held open. Whoever asks a file for its times makes the next write to it slower, by a third of
+    a commit on the kernels that then note the exact moment (multigrain timestamps). So it is asked by what name the file
+    is known now."""
+
+    def __init__(self, known: _Known) -> None:
+        """Raises ``JournalUnavailable``."""
+        self.number = _open(known.path)
+        self._link = _NAME_NOW.format(self.number)
+        self._name = ""
+        with suppress(OSError):  # a system that does not tell
+            self._name = self._name_now() if known.is_left(os.fstat(self.number)) else ""
+
+    def is_in_place(self) -> bool:
+        """Has it the name that it had? False also where the system does not tell. Raises ``OSError``."""
+        return self._name != "" and self._name_now() == self._name
+
+    def _name_now(self) -> str:
+        return os.readlink(self._link)  # noqa: PTH115 - a path of pathlib's costs more than the question
+
 
 class Files:
     """The database, its log and its index as they were when a run began to write to them. Any thread may ask."""
@@ -113,20 +142,37 @@ class Files:
         self._handle = handle
         self._files = [_known(f"{path}{end}", what) for end, what in _EACH]
         self._index = self._files[2]
-        self._log_number = _open(self._files[1].path)
+        self._log = _Log(self._files[1])
         self._log_header = b""
         self._lost = ""
 
     def close(self) -> None:
         """Let go of what is held open. Nobody has locks on the log."""
-        os.close(self._log_number)
+        os.close(self._log.number)
 
     def check(self) -> None:
         """Return if all are as they were left. Raises ``JournalLost``, from the first time on always;
         ``JournalUnavailable`` if none can tell."""
+        if not self._lost and self._is_as_left():
+            return
         self._lost = self._lost or self._find_loss()
         if self._lost:
             raise JournalLost(f"{self._lost} while a run was recorded in it")
+
+    def _is_as_left(self) -> bool:
+        """Nothing has changed but what may grow. A device waits for this: few questions, in the order of their cost."""
+        database, log, index = self._files
+        try:
+            return (
+                os.pread(self._log.number, _LOG_HEADER, 0) == self._log_header
+                and os.pread(self._handle.number, len(_MAGIC), 0) == _MAGIC
+                and os.lseek(self._log.number, 0, os.SEEK_END) >= log.size
+                and database.is_left(os.lstat(database.path))
+                and index.is_left(os.lstat(index.path))
+                and self._log.is_in_place()
+            )
+        except OSError:
+            return False
 
     def _find_loss(self) -> str:
         for known in self._files:
@@ -149,7 +195,7 @@ class Files:
             if os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC:
                 return f"{database.what} {database.path} was overwritten"
             for _ in range(3):  # another process may be writing it right now
-                header = os.pread(self._log_number, _LOG_HEADER, 0)
+                header = os.pread(self._log.number, _LOG_HEADER, 0)
                 if header == self._log_header or _is_log(header):
                     self._log_header = header
                     return ""
@@ -175,8 +221,12 @@ def _stat(path: str) -> os.stat_result | None:
 
 
 def _open(path: str) -> int:
+    """Without noting when it was read, if the system allows that: it allows it to the owner (open(2), O_NOATIME)."""
+    flags = os.O_RDONLY | os.O_CLOEXEC
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with suppress(PermissionError):
+            return os.open(path, flags | _QUIETLY)
+        return os.open(path, flags)
     except OSError as error:
         raise JournalUnavailable(f"{path} cannot be read: {error.strerror}") from error
 

@@ -8,12 +8,14 @@ out. A process killed between any two of these can be resumed: what is not on di
 
 from __future__ import annotations
 
+import gc
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import contextmanager
 
 from orchestrator import events as ev
+from orchestrator.acting import Acting
 from orchestrator.approval import is_request
 from orchestrator.approvers import Approvers
 from orchestrator.clock import Clock
@@ -26,7 +28,6 @@ from orchestrator.hearing import Hearing
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import Lease, service_key
 from orchestrator.observers import Observer, Observers
-from orchestrator.runbook import Side
 from orchestrator.sites import Sites
 from orchestrator.state import Lane, Run, worst
 from orchestrator.waves import to_begin
@@ -37,8 +38,9 @@ INBOX_EVERY = 1.0
 _DECISIONS_MAX = 200
 # A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
 _SLOWEST_S = 120.0
-# So many actions may wait for one site: the last of them should leave before what it stands on is too old.
-_ACTS_MAX = 64
+# Python looks for unreachable objects after so many new ones. What a thousand lanes remember makes each look long, and no
+# lane advances meanwhile; by default it looks after 700.
+_NEW_OBJECTS = 100_000
 
 
 class Engine:
@@ -83,8 +85,7 @@ class Engine:
         self._sites = Sites(journal, writer.run, run)
         self._claimed: list[Completion] = []  # answers to claims, not taken in yet
         self._observing: dict[str, int] = {}
-        self._acting: dict[tuple[str, int], Side] = {}
-        self._crowded_out: dict[str, None] = {}  # lanes that wait until a site has room for their action
+        self._acting = Acting(fleet)
         self._asking: set[tuple[str, str, str | None]] = set()
         self._wakes: list[tuple[float, str]] = []
         self._inbox_at = 0.0
@@ -103,19 +104,23 @@ class Engine:
         nothing is sent after either.
         """
         try:
-            self._sites.tidy()
-            self._turn(self._opening(abort, policy), self.run_state.lanes)
-            while self.run_state.is_open and not self._pause:
-                self._round()
-            if self.run_state.is_open:
-                self._stop_safely()
-            else:
-                self._finish()
+            with _few_collections():
+                self._lead(abort, policy)
         finally:
             # Whatever ended this: what still waits in the fleet must not leave any more.
             self._lease.revoke()
             self._fleet.close()
         return self.run_state
+
+    def _lead(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> None:
+        self._sites.tidy()
+        self._turn(self._opening(abort, policy), self.run_state.lanes)
+        while self.run_state.is_open and not self._pause:
+            self._round()
+        if self.run_state.is_open:
+            self._stop_safely()
+        else:
+            self._finish()
 
     def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> Draft:
         """The first events of this process: who leads, what is in doubt, which lanes go on."""
@@ -151,7 +156,7 @@ class Engine:
         touched.update(dict.fromkeys(self._take_in(draft, [*completions, *answers])))
         touched.update(dict.fromkeys(self._due(draft.at)))
         touched.update(dict.fromkeys(self._read_inbox(draft)))
-        touched.update(dict.fromkeys(self._let_in()))
+        touched.update(dict.fromkeys(self._acting.let_in()))
         if touched or draft.events or draft.taken:
             self._turn(draft, touched)
 
@@ -171,13 +176,6 @@ class Engine:
             if lane.seen_mark == lane.mark and service not in coming and not lane.ended and not lane.outstanding:
                 draft.add(service, ev.ReadingsExpired(step=""))
                 yield service
-
-    def _let_in(self) -> list[str]:
-        """Lanes that waited for room, as many as there is room for now, the longest waiting first."""
-        chosen = list(islice(self._crowded_out, max(0, _ACTS_MAX - len(self._acting))))
-        for service in chosen:
-            del self._crowded_out[service]
-        return chosen
 
     def _next_moment(self) -> float:
         if self._claimed:
@@ -202,7 +200,7 @@ class Engine:
                         del self._observing[done.lane]
                     draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
                 case Ended():
-                    self._acting.pop((done.lane, done.intent), None)
+                    self._acting.end(done.lane, done.intent)
                     draft.add(done.lane, ended(done))
                 case Answer():
                     self._asking.discard((done.lane, done.gate.gate, done.gate.item))
@@ -307,18 +305,11 @@ class Engine:
                 if move.wake is not None:
                     heapq.heappush(self._wakes, (move.wake, service))
                 return move.requests
-            if self._is_crowded(draft, move.events):
-                self._crowded_out[service] = None
+            if not self._acting.admit(service, move.events):
                 return ()
             for event in move.events:
                 draft.add(service, event)
         raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
-
-    def _is_crowded(self, draft: Draft, events: Iterable[ev.Event]) -> bool:
-        """Would an action have to wait behind too many others? It is decided again once there is room."""
-        wanted = next((event.on for event in events if isinstance(event, ev.ActionIntended)), None)
-        waiting = [*self._acting.values(), *(act.on for act in draft.acts)]
-        return wanted is not None and waiting.count(wanted) >= _ACTS_MAX
 
     def _fail_fast(self, draft: Draft) -> list[Request]:
         """One lane that did not get there calls off those that still can turn back."""
@@ -351,7 +342,6 @@ class Engine:
 
     def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
         fresh: list[Observe | Ask | Act] = list(acts)
-        self._acting.update({(act.lane, act.intent): act.on for act in acts})
         for request in requests:
             if isinstance(request, ClaimSite):
                 self._claimed.append(self._claim(request))
@@ -398,3 +388,13 @@ class Engine:
         self._record(draft)
         self._sites.finish(draft.at)
         self._lease.release([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -21,8 +21,10 @@ from orchestrator.errors import AdapterError, Forbidden, NotObeyed
 from orchestrator.probing import probe
 from orchestrator.runbook import Side
 
-# How long readings may have to wait behind acts that go out together, seconds.
+# How long readings may have to wait behind acts that go out together, and an act behind others, seconds.
 _TURN_S = 5.0
+# So many acts may wait for a site of which nobody knows yet how long it takes for one.
+_ROOM = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,10 @@ class Fleet(Protocol):
 
     def collect(self, until: float | None) -> list[Completion]:
         """What has ended since; waits for the first one, but not beyond ``until`` (None: as long as it takes)."""
+        ...
+
+    def room(self, on: Side, action: str) -> int:
+        """How many acts may wait for a site, so that the last of them leaves while what it stands on is young."""
         ...
 
     def interrupt(self) -> None:
@@ -159,6 +165,10 @@ class SiteDesk:
         waits behind would make the round that it belongs to too old."""
         most = self.adapter.actions[action].batch
         return most if self.pace_s * most <= _TURN_S else max(1, int(_TURN_S / self.pace_s))
+
+    def room(self, action: str) -> int:
+        """How many acts may wait: one request's, or as many as leave soon at the pace of the last ones."""
+        return max(self.batch(action), int(_TURN_S / self.pace_s) if self.pace_s else _ROOM)
 
     def observe(self, reading: str, rounds: Sequence[Round]) -> Iterator[Completion]:
         """One probe for all ``rounds`` that want ``reading`` of this side."""
@@ -260,6 +270,9 @@ class InlineFleet:
         if not done and until is not None:
             self._clock.sleep(until - self._clock.now())
         return done
+
+    def room(self, on: Side, action: str) -> int:
+        return self._desks[on].room(action)
 
     def interrupt(self) -> None:
         """Nothing waits on this thread."""

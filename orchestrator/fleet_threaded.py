@@ -66,6 +66,9 @@ class ThreadedFleet:
         except queue.Empty:
             return done
 
+    def room(self, on: Side, action: str) -> int:
+        return self._workers[on].desk.room(action)
+
     def interrupt(self) -> None:
         self._done.put(None)
 
@@ -78,7 +81,7 @@ class Worker:
     """A site's thread. Readings and actions take turns, so that neither starves; each goes out in batches."""
 
     def __init__(self, desk: SiteDesk, done: queue.SimpleQueue[Completion | BaseException | None]) -> None:
-        self._desk = desk
+        self.desk = desk
         self._done = done
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
@@ -106,7 +109,7 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 - carried to the engine's thread, which raises it
             self._done.put(error)
         finally:
-            self._desk.adapter.close()
+            self.desk.adapter.close()
 
     def _take(self) -> Callable[[], Iterator[Completion]] | None:
         """The next request: all waiting readings of one kind, or the oldest actions of one kind."""
@@ -126,14 +129,14 @@ class Worker:
     def _all_of(self, reading: str) -> Callable[[], Iterator[Completion]]:
         rounds = [job[1] for job in self._waiting if not isinstance(job, Act) and job[0] == reading]
         self._waiting = [job for job in self._waiting if isinstance(job, Act) or job[0] != reading]
-        return lambda: self._desk.observe(reading, rounds)
+        return lambda: self.desk.observe(reading, rounds)
 
     def _oldest(self, acts: Sequence[Act]) -> Callable[[], Iterator[Completion]]:
         action = acts[0].action
-        batch = [act for act in acts if act.action == action][: self._desk.batch(action)]
+        batch = [act for act in acts if act.action == action][: self.desk.batch(action)]
         taken = {id(act) for act in batch}
         self._waiting = [job for job in self._waiting if id(job) not in taken]
-        return lambda: self._desk.apply(action, batch)
+        return lambda: self.desk.apply(action, batch)
 
 
 class _Asker:

@@ -24,6 +24,8 @@ class mapped_errors:
         return
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
         if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
             cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
             sentence = f"the journal could not {self._doing}: {' '.join(str(cause).split())}"

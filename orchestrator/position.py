@@ -88,7 +88,7 @@ class Position:
 @dataclass(slots=True)
 class _End:
     """One site, as far as is known. ``wanted``: it was told to serve, or not to, and was not read since; ``was``: what it
-    was before. ``idle_at``: when it was last read as not serving."""
+    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving."""
 
     serves: bool | None = None
     role: Role | None = None  # None for what has no roles, too
@@ -97,6 +97,7 @@ class _End:
     wanted: bool | None = None
     was: tuple[bool | None, Role | None] = (None, None)
     idle_at: float | None = None
+    served_at: float = float("-inf")
     is_silent: bool = False
 
     @property
@@ -181,6 +182,7 @@ class Course:
         served, read_at = end.serves, end.read_at
         end.serves, end.role, end.read_at, end.wanted, end.is_silent = serves, role, seen.asked_at, None, False
         if serves:
+            end.served_at = seen.asked_at
             self._lighten(at)
             if role is not None:  # across sync links, both instances of a healthy pair of AMPS let clients in
                 self._match(seen.on, seen.asked_at)
@@ -222,8 +224,9 @@ class Course:
 
     def _after_last(self, at: float) -> float:
         """A site served at some moment between the question and its answer, where the last gap ended: no moment counts
-        twice."""
-        return max(at, self.gaps[-1].until) if self.gaps else at
+        twice. Nor can a gap begin before a site was last read as serving."""
+        served_at = max(end.served_at for end in self._ends.values())
+        return max(at, served_at, self.gaps[-1].until) if self.gaps else max(at, served_at)
 
     def _lighten(self, at: float) -> None:
         """A site serves. A command that had no effect took nobody's service away."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,18 @@ class Kept:
                 self._leave(self._file)
         finally:
             self._lock.release()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Perhaps within a request, of a world in memory: let time pass as if whoever asks were stopped before the device
+        heard it. Afterwards the request finds the world as it is then."""
+        depth, self._depth = self._depth, 0
+        try:
+            yield
+        finally:
+            if depth:
+                self._pass_until(self._running_time())
+            self._depth = depth
 
     def remember(self) -> None:
         """A command was obeyed: what is written next must survive a loss of power."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.counting import counted
-from orchestrator.decide.claims import claims_of, may_wait, wait_for_others
-from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, outdated, patience
+from orchestrator.decide.claims import claims_of, may_undo, may_wait, wait_for_others
+from orchestrator.decide.judge import Verdict, again, fresh, judge, observe, outdated, patience, was_otherwise
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.runbook import Check, Do, Step
 from orchestrator.state import Intent, Lane, Stage
@@ -136,7 +136,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
         return say(ev.PointOfNoReturnPassed(step=task.step))
     if not task.expect:
-        return _conclude_blind(lane, task, last)
+        return _conclude_blind(plan, lane, task, last)
     checks = (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect
     request = observe(lane, checks, report=() if task.undo else task.limits.report)
     if not fresh(lane):
@@ -145,9 +145,11 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
     may_land = last.effect is Effect.DOUBTFUL and age < task.limits.settle
     if verdict.holds:
-        if may_land and not _was_otherwise(plan, lane, task, last):
+        # What held already when it was intended shows nothing: the command may still be on its way, and would undo
+        # whatever is sent after it.
+        if may_land and not was_otherwise(plan, lane, task.expect, last):
             return again(lane, request, now, task.limits.settle - age)
-        return say(*_proven(lane, task, last))
+        return say(*_proven(plan, lane, task, last))
     if verdict.holds is None:
         if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
             return again(lane, request, now, task.limits.settle - age if verdict.final else None)
@@ -164,12 +166,6 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     return again(lane, request, now)
 
 
-def _was_otherwise(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> bool:
-    """Did what the action was to do not hold yet when it was intended? Else that it holds now shows nothing: the command
-    may still be on its way, and would undo whatever is sent after it."""
-    return judge(plan, replace(lane, seen=last.before, seen_mark=lane.mark), task.expect).holds is False
-
-
 def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
     """Several nodes, or several expectations: not done is not yet as it was. A step that is never taken back does not
     say how it was; then the reading says whether its parts differ."""
@@ -179,13 +175,13 @@ def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
     return any(one is not None and one.value is not None and one.value.is_mixed() for one in seen)
 
 
-def _proven(lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
+def _proven(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
     note = "" if last.effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {last.effect}"
     if task.undo:
         yield ev.UndoDone(step=task.step)
         return
     yield from _passed(lane, task)
-    yield ev.StepDone(step=task.step, reversible=task.limits.undo is not None, note=note)
+    yield ev.StepDone(step=task.step, reversible=may_undo(plan, lane, task.limits), note=note)
 
 
 def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
@@ -194,10 +190,10 @@ def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
         yield ev.PointOfNoReturnPassed(step=task.step)
 
 
-def _conclude_blind(lane: Lane, task: Task, last: Intent) -> Next:
+def _conclude_blind(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Next:
     """An idempotent action without a proof: its own answer has to do."""
     if last.effect is Effect.ACCEPTED:
-        return say(*_proven(lane, task, last))
+        return say(*_proven(plan, lane, task, last))
     return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchestrator import events as ev
-from orchestrator.decide.judge import Verdict, again, patience
+from orchestrator.decide.judge import Verdict, again, patience, was_otherwise
 from orchestrator.decide.moves import SITE_CLAIMS, ClaimSite, Next, Observe, say
 from orchestrator.readings import SiteClaims
 from orchestrator.runbook import Claim, Side, Step
@@ -65,6 +65,14 @@ def may_leave(plan: ev.Plan, lane: Lane, undo: Sequence[str], now: float) -> Nex
         if not answer.granted:
             return in_the_way(plan, request, answer)
     return None
+
+
+def may_undo(plan: ev.Plan, lane: Lane, step: Step) -> bool:
+    """Is what the present step did this run's to undo? Of a whole site that is only what it saw otherwise before: a door
+    that may have been shut already is not opened."""
+    if step.undo is None:
+        return False
+    return step.claim != "hold" or any(was_otherwise(plan, lane, step.expect, intent) for intent in lane.intents)
 
 
 def wait_for_others(lane: Lane, step: Step, request: Observe | ClaimSite, why: str, now: float) -> Next:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator import events as ev
 from orchestrator.decide.act import Task, act
-from orchestrator.decide.claims import may_leave
+from orchestrator.decide.claims import may_leave, may_undo
 from orchestrator.decide.moves import IDLE, Ask, Next, say
 from orchestrator.runbook import Approval, Choice, GuardBreak, Stall, Step, format_duration
 from orchestrator.state import Lane, Stage
@@ -168,12 +168,12 @@ def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
 
 
 def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The steps to undo, and those that have no undo; the present one too, if its action may have been obeyed."""
+    """The steps to undo, and those that stay; the present one too, if its action may have been obeyed."""
     undo, left = lane.undo, lane.left
     if lane.step < len(plan.runbook.steps):
         step = plan.runbook.steps[lane.step]
         if any(intent.may_have_obeyed and intent.item is None for intent in lane.intents):
-            undo, left = (undo, (*left, step.id)) if step.undo is None else ((*undo, step.id), left)
+            undo, left = ((*undo, step.id), left) if may_undo(plan, lane, step) else (undo, (*left, step.id))
     return undo, left
 
 
@@ -203,13 +203,13 @@ def _with_completed(lane: Lane) -> str:
 
 
 def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
-    """Nothing undoes these steps. The lane is not reverted while that is so, unless a person accepts it by name."""
+    """These steps are not undone. The lane is not reverted while that is so, unless a person accepts it by name."""
     gate = lane.open_gate(LEFT_GATE)
     if gate is not None:
         return answer(plan, lane, gate, attended)
     steps = [plan.runbook.steps[plan.runbook.index_of(step)] for step in lane.left]
     what = "; ".join(f"{step.id} ({step.leaves or _in_words(plan, step)})" for step in steps)
-    why = f"these steps have no undo, and what they changed is left: {what}"
+    why = f"what these steps changed is not undone: {what}"
     return say(
         ev.GateOpened(
             gate=LEFT_GATE,
@@ -223,4 +223,5 @@ def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
 
 def _in_words(plan: ev.Plan, step: Step) -> str:
     assert step.do is not None  # or it would have changed nothing
-    return f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
+    words = f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
+    return words if step.undo is None else f"{words}; no reading shows that it was otherwise before this run"

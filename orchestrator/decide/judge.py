@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.decide.moves import ClaimSite, Next, Observe, say
 from orchestrator.readings import describe, matches
 from orchestrator.runbook import Check, Look, Progress, Step
-from orchestrator.state import Lane, Stage
+from orchestrator.state import Intent, Lane, Stage
 
 # A device that is not there says so at once; asking it again too often helps nobody.
 _FIRST_LOOK = 0.05
@@ -118,3 +118,8 @@ def known_at(lane: Lane) -> float:
     # Every device answered, and left a value out: only of what a wait follows is it known when it was last given.
     follows = lane.gauge and lane.stage is Stage.MAIN
     return max(lane.stage_at, lane.gauge[-1][0]) if follows else lane.stage_at
+
+
+def was_otherwise(plan: ev.Plan, lane: Lane, checks: Sequence[Check], intent: Intent) -> bool:
+    """Was it read, right before an action was intended, that ``checks`` do not hold? Unknown is not that."""
+    return judge(plan, replace(lane, seen=intent.before, seen_mark=lane.mark), checks).holds is False

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple
 
 from orchestrator import events as ev
 from orchestrator.contract import ActionSpec
+from orchestrator.decide.gates import LEFT_GATE
 from orchestrator.runbook import Runbook
 from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of, land
 
@@ -65,6 +66,8 @@ class Judge(Generic[P, E]):
                     broken += self._intended(account, pair, act_of(event))
                 case ev.GateDecided():
                     account = account._replace(evidence=account.evidence.decided(event))
+                    if (event.gate, event.ruling.choice) == (LEFT_GATE, "accept"):
+                        account = account._replace(changes=self._not_left(account))
                 case ev.Escalated() if unattended:
                     broken.append("escalated-unattended")
                 case ev.StepDone():
@@ -91,6 +94,10 @@ class Judge(Generic[P, E]):
         """The changes that nobody else has undone meanwhile, and those that are yet to land."""
         landed = land(self._family, pair)
         return [step for step in account.changes if self._family.is_so(landed, self._change_of(step))]
+
+    def _not_left(self, account: Account[E]) -> tuple[str, ...]:
+        """The changes but those of a whole site: the run may leave what was perhaps so before."""
+        return tuple(step for step in account.changes if self._steps[step].claim != "hold")
 
     def _change_of(self, step: str) -> Change:
         do = self._steps[step].do

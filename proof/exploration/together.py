@@ -172,21 +172,10 @@ class Together(Generic[P, E]):
                 if is_still and step.is_world:
                     continue
                 after = self._moved(both, who, step.half)
-                broken = self._but_shared(step, both[1 - who])
-                if after != both or broken:
-                    yield Way(f"{NAMES[who]}: {step.what}", step.by, after, step.events, broken)
+                if after != both or step.broken:
+                    yield Way(f"{NAMES[who]}: {step.what}", step.by, after, step.events, step.broken)
         if not undisturbed:
             yield from self._interrupted(both)
-
-    def _but_shared(self, step: Step, other: int) -> tuple[str, ...]:
-        """What is left of a change at a site, and accepted by a person, is no fault of one service where the other one
-        made that change too, or relies on it."""
-        half = self._halves[other]
-        shared = [one.id for one in self._part.steps if one.claim is not None and one.id in half.node.account.changes]
-        is_accepted = any(isinstance(one, ev.GateDecided) and one.ruling.choice == "accept" for one in step.events)
-        if not is_accepted or not (shared or self._relies(half)):
-            return step.broken
-        return tuple(rule for rule in step.broken if rule != "not-reverted")
 
     def _moved(self, both: Both, who: int, half: int) -> Both:
         """Both once service ``who`` is ``half``; and a run whose lanes have all ended is finished."""

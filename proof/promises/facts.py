@@ -283,10 +283,13 @@ def _abort_declined(lane: LaneFacts, event: Plain, number: int) -> None:
 
 
 def _lane_ended(lane: LaneFacts, event: Plain, number: int) -> None:
-    lane.outcome, lane.is_turning = event["outcome"], False
+    lane.outcome = event["outcome"]
+    # One that could not roll back has given up all the same, until it is resumed.
+    lane.is_turning = lane.is_turning and lane.outcome == "needs-operator"
 
 
 def _resumed(lane: LaneFacts, event: Plain, number: int) -> None:
+    lane.is_turning = lane.is_turning and lane.outcome is None
     lane.outcome = None
     lane.has_gauge = False  # what was read before is not believed any more
 
@@ -323,6 +326,15 @@ def changes_since(case: Case, lane: LaneFacts, world: Plain) -> list[Sequence[An
     # By their number: where nothing takes time, what somebody does can be of the very moment in which a run begins.
     before = 0 if case.begun is None else len(case.begun["services"][lane.service]["changes"])
     return list(world["services"][lane.service]["changes"][before:])
+
+
+def read_moment(case: Case, lane: LaneFacts, order: Plain) -> float | None:
+    """The world's moment at which the first of what an order stands on was asked; None: not known."""
+    last = case.passages[lane.service].last if case.is_whole and "now" in order else None
+    if last is None or last.stands_on is None:
+        return None
+    age: float = order["now"] - last.stands_on.asked
+    return float(order["moment"]) - age
 
 
 def words(order: Plain) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from proof.promises.facts import Broken, Case, Plain
+from proof.promises.facts import Broken, Case, Plain, read_moment
 from proof.promises.families import rules_of
 from proof.promises.on_course import judge_course, judge_heard, judge_own
 from proof.promises.on_order import judge_order
@@ -171,6 +171,7 @@ class Judge:
         if lane is None:
             self._find(Broken(4, f"{order['service']}: it is not of this run, and is told {order['action']}"))
             return
+        order = {**order, "read": read_moment(self.case, lane, order)}
         self._find(*judge_order(self._rules, self.case, lane, order, self._epoch, world))
         lane.ordered.append({**order, **self._rules.noted(order, world)})
 

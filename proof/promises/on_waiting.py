@@ -127,7 +127,9 @@ def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[
         and _is_known(step, seen)
     ):
         yield "stall", lane.low_at + seconds(stall["after"])
-    if step["timeout"] is not None and step["until"] and not is_asked:
+    # Who slept until its time was over and then reads the goal as true has reached it.
+    is_reached = seen.holds(step["until"]) is True
+    if step["timeout"] is not None and step["until"] and not is_asked and not is_reached:
         yield "timeout", lane.step_at + seconds(step["timeout"])
     waits = guard if lane.broke_at is not None else stall
     if lane.waiting_since is not None and waits is not None and not case.is_attended:

@@ -51,7 +51,7 @@ class _Turn(Worker):
     """A site's worker whose turns are given to it: at each it does one call of a request."""
 
     def __init__(self, desk: SiteDesk) -> None:
-        self._desk = desk
+        self.desk = desk
         self._waiting: list[Job] = []
         self._changed = _Unshared()  # type: ignore[assignment]
         self._stopping = False
@@ -175,7 +175,7 @@ class SeededFleet(ThreadedFleet):
         if turn.under_way is None:
             name = turn.next_name()
             if turn.after is None:
-                before, turn.after = cast("Delayed", turn._desk.adapter).delay(name)
+                before, turn.after = cast("Delayed", turn.desk.adapter).delay(name)
                 if before:
                     turn.free_at = self._clock.now() + before
                     return

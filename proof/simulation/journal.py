@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from orchestrator.database import Database, Row, Statement, Transaction, Values
+from orchestrator.embedded import Files
 from orchestrator.journal import Journal
 from orchestrator.redact import SecretStore
 from orchestrator.tables import METADATA
@@ -33,10 +34,12 @@ class Absence:
 
 
 class _Away:
-    """A database that is away for a while, or has no room, as far as one process is concerned; else the database."""
+    """A database that is away for a while, or has no room, as far as one process is concerned; else the database. Each
+    process has an eye on the files that it found itself."""
 
     def __init__(self, inner: Database, process: Process, absence: Absence) -> None:
         self._inner, self._process, self._absence = inner, process, absence
+        self._files: Files | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -55,7 +58,20 @@ class _Away:
             raise sqlite3.OperationalError("database or disk is full")
         return self._inner.writing(kept)
 
+    def guard_files(self) -> None:
+        self.forget_files()
+        self._inner._files = None
+        self._inner.guard_files()
+        self._files = self._inner._files
+
+    def forget_files(self) -> None:
+        """The process is gone: nobody looks at what it found."""
+        if self._files is not None:
+            self._files.close()
+        self._files = self._inner._files = None
+
     def _refuse(self) -> None:
+        self._inner._files = self._files
         clock = self._process.clock
         if clock.now() - clock.offset < self._absence.until:
             raise sqlite3.OperationalError("the server does not answer")
@@ -87,8 +103,15 @@ class NightJournal(Journal):
                 self.database.give_back(self._writing)
             else:
                 self._writing.invalidate()  # or the next process would find this one's limits
-                self.database._set_files(None)  # what it watched is no other process's business
             self._writing = None
+        if isinstance(self.database, _Away):
+            self.database.forget_files()
+
+    def forget_connections(self) -> None:
+        """Whoever opens the store from now on opens its files anew."""
+        while self.database._idle:
+            self.database._idle.pop().invalidate()
+        self.engine.dispose()
 
     def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
         self.onlooker.listening()

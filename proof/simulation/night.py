@@ -118,7 +118,8 @@ class Night:
         self._to_the_end(self.first)
         for led in self.further:
             if led.is_over:
-                self.verdict(led)
+                if not led.is_lost:
+                    self.verdict(led)
                 continue
             assert isinstance(led.part, Further)
             self.clock.advance(led.part.wait)
@@ -131,7 +132,7 @@ class Night:
         if self.secret_forms and not self.first.is_lost:
             self._bugs += secrets_told(self.store, self.secret_forms)
         for led in self.leds:
-            if led.is_over and led.run is not None:
+            if led.is_over and led.run is not None and not led.is_lost:
                 self._bugs += tries_again(self, led)
                 self._bugs += tampering(self.store, led.name, self.story.seed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from orchestrator.contract import Adapter, Setting
@@ -23,6 +24,10 @@ class Stage(Protocol):
 
     def afflict(self, faults: Iterable[str]) -> None:
         """Script faults, each in the words of the family."""
+        ...
+
+    def released(self) -> AbstractContextManager[None]:
+        """A process is stopped, perhaps while a site hears it: time passes for the sites all the same."""
         ...
 
     def happened(self) -> Sequence[str]:

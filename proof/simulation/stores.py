@@ -77,4 +77,5 @@ def replaced(store: NightJournal) -> None:
         store.path.with_name(store.path.name + ending).unlink(missing_ok=True)
     empty = store.path.with_suffix(".empty")
     NightJournal(empty).close()
+    store.forget_connections()
     empty.replace(store.path)

@@ -53,11 +53,12 @@ class Striking:
         night = self._night
         if strike.kind not in _WAITING:
             night.hit[strike.kind] += 1
-        night.meanwhile(strike.meanwhile)
-        if strike.kind in _OF_ITS_PROCESS:
-            self._strike_process(led, process, strike, place)
-        else:
-            self._strike_run(led, strike)
+        with night.stage.released():
+            night.meanwhile(strike.meanwhile)
+            if strike.kind in _OF_ITS_PROCESS:
+                self._strike_process(led, process, strike, place)
+            else:
+                self._strike_run(led, strike)
 
     def _strike_process(self, led: Led, process: Process, strike: Strike, place: str) -> None:
         """What happens to the process that is at this instant."""

@@ -12,7 +12,22 @@ from orchestrator.contract import Effect
 from orchestrator.decide import ClaimSite, Next, decide
 from orchestrator.readings import Fence, NodeFence, SiteClaims
 from orchestrator.state import Lane, Stage
-from tests.core.builders import ACTIVATE, DEMOTE, T0, a_lane, a_plan, after, all_events, asked, kinds, role, see, seen
+from tests.core.builders import (
+    ACTIVATE,
+    DEMOTE,
+    T0,
+    a_lane,
+    a_plan,
+    after,
+    all_events,
+    asked,
+    kinds,
+    proving,
+    role,
+    see,
+    seen,
+    unread,
+)
 
 FENCE: Mapping[str, Any] = {
     "id": "fence",
@@ -88,6 +103,42 @@ def test_only_what_this_run_shut_is_its_to_open() -> None:
     assert (lane.step, lane.undo, lane.holds) == (1, (), (("source", "set_backbone"),))
     lane = told(claimed(), PLAN, door(up=True))
     assert lane.stage is Stage.ACT
+
+
+def shut_after(*before: ev.Seen) -> Lane:
+    """The door was told to shut on top of these readings, and is read shut since."""
+    told_to = ev.ActionIntended(
+        intent=1, step="fence", on="source", action="set_backbone", args={"state": "down"}, attempt=1
+    )
+    ended = ev.ActionEnded(intent=1, effect=Effect.ACCEPTED)
+    lane = after(see(claimed(), *before), Next(events=(told_to, ended)), T0)
+    return told(lane, PLAN, door(up=False))
+
+
+def test_a_door_that_may_have_been_shut_before_is_not_opened() -> None:
+    """Promise 14: whether the door was open could not be read. So it is shut, and its undo is not owed."""
+    lane = shut_after(unread("source", "fence"))
+    assert (lane.step, lane.undo, lane.left, lane.changed) == (1, (), ("fence",), True)
+    lane = shut_after(door(up=True))
+    assert (lane.step, lane.undo, lane.left, lane.changed) == (1, ("fence",), (), True)
+
+
+def given_up_in_doubt(before: ev.Seen) -> Lane:
+    """Nobody knows whether the door was shut, and the run is aborted."""
+    abort = ev.AbortAsked(by="ann", reason="no")
+    return proving(
+        Effect.DOUBTFUL, before=(before,), stage=Stage.FAILED, changed=True, failure="no answer", abort=abort
+    )
+
+
+def test_a_step_in_doubt_leaves_a_door_that_may_have_been_shut_before() -> None:
+    """Promises 14 and 17: a lane that is rolled back leaves it shut, names it, and is not reverted."""
+    lane = told(given_up_in_doubt(door(up=True)), PLAN, answer("leave"))
+    assert (lane.undo, lane.left) == (("fence",), ())
+    *_, ended = all_events(PLAN, given_up_in_doubt(unread("source", "fence")), T0)
+    assert isinstance(ended, ev.LaneEnded)
+    assert ended.outcome is ev.Outcome.STUCK
+    assert "fence (ny: set_backbone down; no reading shows that it was otherwise before this run)" in ended.reason
 
 
 def test_what_was_shut_already_passes_the_point_of_no_return_too() -> None:

@@ -278,7 +278,7 @@ def test_a_change_without_an_undo_is_not_reverted() -> None:
     *_, ended = left_changed()
     assert isinstance(ended, ev.LaneEnded)
     assert ended.outcome is ev.Outcome.STUCK
-    assert "what they changed is left: batch (ny: ensure stop-batch)" in ended.reason
+    assert "what these steps changed is not undone: batch (ny: ensure stop-batch)" in ended.reason
 
 
 def test_what_is_left_is_remembered_from_its_step() -> None:

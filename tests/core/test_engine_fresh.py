@@ -189,3 +189,13 @@ def test_many_lanes_take_turns_at_a_slow_site(lead: Lead) -> None:
     assert (folded(lead).outcome, len(ages), max(ages) <= 31.0) == (Outcome.DONE, len(MANY), True)
     intended = [record for record in lead.journal.records("run-1") if isinstance(record.event, ev.ActionIntended)]
     assert max(sum(other.at == one.at for other in intended) for one in intended) <= 64
+
+
+def test_more_may_wait_for_a_site_that_is_quick(pair: ScriptedPair) -> None:
+    """Promise 15: so many acts may wait as leave within 5 s at the pace of the last ones; one request's at least."""
+    desk = SiteDesk("source", pair.site("source"), Free(), pair.clock)
+    one_request = ScriptedSite.actions["set_role"].batch
+    assert desk.room("set_role") == max(one_request, 64)
+    for pace, room in ((0.001, 5000), (0.5, max(10, desk.batch("set_role"))), (14.0, 1)):
+        desk.pace_s = pace
+        assert desk.room("set_role") == room

@@ -288,6 +288,18 @@ def test_no_role_that_was_not_read(drawn: Sequence[tuple[str, str, bool]]) -> No
         assert (made.position.serves == "none") == (set(roles.values()) == {S})
 
 
+def test_no_gap_begins_before_the_other_site_was_read_active() -> None:
+    """Both were active, then neither: the gap begins no earlier than the last reading of either as active."""
+    read: list[tuple[str, str, bool]] = [
+        ("read", "source", True),
+        ("read", "target", True),
+        ("read", "target", False),
+        ("read", "source", False),
+        ("read", "source", True),
+    ]
+    assert [(gap.since, gap.until) for gap in course(*happenings(read)).gaps] == [(20.0, 51.0)]
+
+
 @given(MOMENTS)
 def test_a_gap_has_no_moment_at_which_a_site_was_read_active(drawn: Sequence[tuple[str, str, bool]]) -> None:
     """Law: gaps are apart, in order, and none of them runs past a reading that shows a site active; and where both sites

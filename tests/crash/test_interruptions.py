@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.acting import Acting
 from orchestrator.engine import Engine
 from orchestrator.loader import load_runbook, shipped_runbooks
 from orchestrator.state import Run, fold
@@ -155,7 +156,7 @@ def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None
 
     class Leaves(Engine):
         def _stop_safely(self) -> None:
-            self._acting.clear()
+            self._acting = Acting(self._fleet)
             super()._stop_safely()
 
     told = story("controlled-plain", tmp_path, DONE, engine=Leaves)

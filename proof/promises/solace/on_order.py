@@ -69,17 +69,11 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
         return
     if not lane.is_drained:
         yield Broken(2, f"{words(order)}, and no reading had shown the queue empty with the bridge bound")
-    if world is None or has_foreign_hand(case, lane, world, since=_read_at(case, lane)):
+    if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
         return
     left = world["services"][lane.service]["queued"][case.site("source")]
     if left:
         yield Broken(2, f"{words(order)}, with {left} messages still queued at {case.site('source')}")
-
-
-def _read_at(case: Case, lane: LaneFacts) -> float | None:
-    """When what the last action stands on was read; None: not known."""
-    last = case.passages[lane.service].last if case.is_whole else None
-    return None if last is None or last.stands_on is None else last.stands_on.asked
 
 
 def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:

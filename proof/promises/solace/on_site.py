@@ -77,9 +77,10 @@ def judge_doors(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
 
 
 def judge_left_shut(case: Case, lane: LaneFacts, world: Plain) -> Iterator[Broken]:
-    """Promise 17: a run that has taken everything back leaves no door shut that it found open."""
-    site = case.site("source")
-    if lane.outcome != "reverted" or any(one.outcome != "reverted" for one in case.lanes.values()):
+    """Promise 17: a run that has taken everything back leaves no door shut that it found open, unless a person accepts
+    by name that it stays so."""
+    site, lanes = case.site("source"), case.lanes.values()
+    if any(one.outcome != "reverted" or one.accepted("left-changed") for one in lanes):
         return
     found_open = any(one.get("found_open") for one in _closings(case, site))
     if found_open and is_fenced(world, site) and not relying(case, site, lane):

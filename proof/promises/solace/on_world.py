@@ -88,7 +88,7 @@ def _refilled(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
     if (
         lane.outcome != "done"
         or case.runbook not in LOSSLESS
-        or has_foreign_hand(case, lane, world, since=_gone_at(lane))
+        or has_foreign_hand(case, lane, world, since=_read_before_leaving(lane))
     ):
         return
     left = service["queued"][case.site("source")]
@@ -96,17 +96,18 @@ def _refilled(case: Case, lane: LaneFacts, service: Plain, world: Plain) -> Iter
         yield Broken(15, f"{lane.service}: done, and {left} messages are queued at {case.site('source')}")
 
 
-def _gone_at(lane: LaneFacts) -> float | None:
-    """When the target was told to take over, the last time."""
-    moments = [one["moment"] for one in lane.ordered if one["action"] == "set_role" and one["on"] == "target"]
-    return max(moments, default=None)
+def _read_before_leaving(lane: LaneFacts) -> float | None:
+    """When what the target was told to take over upon was asked, the last time; None: not known."""
+    told = [one for one in lane.ordered if one["action"] == "set_role" and one["on"] == "target"]
+    return None if not told else told[-1].get("read") or told[-1]["moment"]
 
 
 def _own_left(case: Case, lane: LaneFacts, service: Plain) -> Iterator[Broken]:
     """Promise 17: reverted means that nothing of ours is left, the operator's own commands among it."""
     if lane.outcome != "reverted" or lane.accepted("left-changed"):
         return
-    for site, action, args, _ in service["effects"]:
+    before = [] if case.begun is None else case.begun["services"][lane.service]["effects"]
+    for site, action, args, _ in (one for one in service["effects"] if one not in before):
         if action == "ensure" and args["command"] == "park":
             yield Broken(17, f"{lane.service}: reverted, and the operator's own command at {site} is still in effect")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
@@ -51,6 +52,10 @@ class AmpsStage:
     def afflict(self, faults: Iterable[str]) -> None:
         """In the words of ``adapters.mock.amps.faults``."""
         self._world.afflict(parse_amps_fault(text) for text in faults)
+
+    def released(self) -> AbstractContextManager[None]:
+        """See ``stage.Stage``."""
+        return self._world.released()
 
     def happened(self) -> Sequence[str]:
         """See ``stage.Stage``."""

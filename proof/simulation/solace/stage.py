@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from adapters.mock.adapter import MockAdapter
@@ -56,6 +57,10 @@ class SolaceStage:
     def afflict(self, faults: Iterable[str]) -> None:
         """In the words of ``adapters.mock.faults``."""
         self._world.afflict(parse_fault(text) for text in faults)
+
+    def released(self) -> AbstractContextManager[None]:
+        """See ``stage.Stage``."""
+        return self._world.released()
 
     def happened(self) -> Sequence[str]:
         """See ``stage.Stage``."""

@@ -35,7 +35,7 @@ def unproven(applies: Callable[[Task], bool]) -> Make:
     def make(prove: Any) -> Any:
         def prove_less(plan: ev.Plan, lane: Lane, task: Task, last: Any, now: float) -> Next:
             if applies(task):
-                return say(*_proven(lane, task, last))
+                return say(*_proven(plan, lane, task, last))
             found: Next = prove(plan, lane, task, last, now)
             return found
 

@@ -10,7 +10,7 @@ import orchestrator.statements as sql
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.decide.act import _start
-from orchestrator.decide.claims import claims_of
+from orchestrator.decide.claims import claims_of, may_undo
 from orchestrator.decide.gates import roll_back
 from orchestrator.decide.granting import _is_in_the_way, granted
 from orchestrator.engine import Engine
@@ -197,6 +197,12 @@ SITE = (
         "door-found-shut-is-ours",
         "a run that found a door shut owes its undo",
         (edit(_start, ("if is_hold and judge(plan, lane, task.expect).holds:", "if False:")),),
+        "solace",
+    ),
+    Mutant(
+        "door-unread-is-ours",
+        "a run that could not read whether a door was shut owes its undo",
+        (edit(may_undo, ('step.claim != "hold" or', "True or")),),
         "solace",
     ),
     Mutant(

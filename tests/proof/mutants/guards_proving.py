@@ -146,7 +146,7 @@ DOUBT = (
     Mutant(
         "held-before-is-proof",
         "a doubtful action counts as obeyed though what it was to do was so before",
-        (edit(_prove, ("if may_land and not _was_otherwise(plan, lane, task, last):", "if False:")),),
+        (edit(_prove, ("if may_land and not was_otherwise(plan, lane, task.expect, last):", "if False:")),),
     ),
     Mutant(
         "age-of-the-decision",
