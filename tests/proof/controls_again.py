@@ -71,7 +71,8 @@ def _queued_by_another_hand(harm: bool) -> Whole:
     if not harm:  # of what comes after that, no reading can tell
         _turn(run, SOURCE, "standby", "somebody")
     run.service["queued"][SOURCE] = 9
-    run.order("set_role", "target", step="activate", role="active")
+    run.world["moment"] = run.now
+    run.send(run.intend("set_role", "target", step="activate", role="active"), now=run.now)
     return run
 
 

@@ -87,6 +87,26 @@ class Fabric:
             if {(one.name, other.name), (other.name, one.name)} & linked
         ]
 
+    def check_names(self) -> None:
+        """Raise ``ValueError`` for a state that is not of this layout, or that names what is not there."""
+        state, layout = self.state, self.layout
+        for found, described in (
+            (state.instances, layout.instances),
+            (state.publishers, layout.publishers),
+            (state.subscribers, layout.subscribers),
+            (state.consumers, layout.consumers),
+        ):
+            wanted = {one.name for one in described}
+            if found.keys() != wanted:
+                raise ValueError(f"it has {', '.join(found)} in the place of {', '.join(wanted)}")
+        clients = (*state.publishers.values(), *state.subscribers.values(), *state.consumers.values())
+        named = {one.at for one in clients} | {
+            link.to for one in state.instances.values() for link in one.links.values()
+        }
+        unknown = sorted(name for name in named if name is not None and name not in state.instances)
+        if unknown or any(one.name != name for name, one in state.instances.items()):
+            raise ValueError(f"it names an instance that is not there: {', '.join(unknown)}")
+
     # What the parts ask
 
     def described(self, instance: str) -> InstanceLayout:

@@ -281,6 +281,7 @@ class AmpsWorld(Kept):
             self.fabric = Fabric(self.layout, _STATE.validate_python(state), float(data["fabric"]["now"]))
         except ValidationError as error:
             raise ValueError(str(error.errors()[0]["loc"])) from error
+        self.fabric.check_names()
         self._events = [(float(at), int(order), str(kind), list(more)) for at, order, kind, more in data["events"]]
         heapq.heapify(self._events)
         self._arrivals = int(data["arrivals"])
