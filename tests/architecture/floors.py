@@ -37,7 +37,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
         }
     ),
-    frozenset({"engine", "draft", "hearing", "observers"}),
+    frozenset({"engine", "acting", "draft", "hearing", "observers"}),
     frozenset({"reports", "schemas"}),
     frozenset({"cli"}),
 )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from orchestrator import events as ev
 from orchestrator.cli.discretion import FREE_TEXTS, scrub_free_texts
+from orchestrator.cli.terminal import redact_with, show_document
+from orchestrator.journal import Journal
 from orchestrator.redact import Redactor
 
 # Texts that say which thing is meant, by whom, or what the definitions say. None comes from a device's free output.
@@ -93,7 +97,37 @@ def test_free_texts_are_scrubbed_at_any_depth() -> None:
     }
 
 
+def test_all_below_a_free_text_is_free() -> None:
+    """Law: reasons, for example, are kept by the name of the question: the name stays, and the reason is scrubbed."""
+    redactor = Redactor()
+    redactor.learn("hunter2")
+    body = {"policy": {"reasons": {"hunter2": "since hunter2 leaked"}}}
+    stored = json.loads(scrub_free_texts(redactor.scrub)(json.dumps(body)))
+    assert stored == {"policy": {"reasons": {"hunter2": "since [redacted] leaked"}}}
+
+
 def test_what_has_no_secret_is_stored_as_it_is() -> None:
     """Law: a record without a secret is not so much as reformatted."""
     body = '{"why" : "a  b", "at":1.0}'
     assert scrub_free_texts(Redactor().scrub)(body) is body
+
+
+def test_a_request_is_stored_without_secrets(tmp_path: Path) -> None:
+    """Promise 10: what a person asks of a run waits for its process without the secrets that are known."""
+    redactor = Redactor()
+    redactor.learn("hunter2")
+    with closing(Journal.at(tmp_path / "journal.sqlite", scrub=scrub_free_texts(redactor.scrub))) as journal:
+        journal.ask("run-1", {"kind": "abort", "reason": "since hunter2 leaked"})
+        assert [asked["reason"] for _, asked in journal.requests("run-1")] == ["since [redacted] leaked"]
+
+
+def test_a_document_is_printed_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    """Promise 10: what is printed as it is, such as a schema or a table, is looked through too."""
+    redactor = Redactor()
+    redactor.learn("hunter2")
+    redact_with(redactor)
+    try:
+        show_document("a table\nwith hunter2 in it")
+    finally:
+        redact_with(Redactor())
+    assert capsys.readouterr().out == "a table\nwith [redacted] in it\n"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
-from orchestrator.clock import VirtualClock
+from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import Unreachable
 from orchestrator.hooks.backlog import Flushed, Owed, drop, flush, owed
 from orchestrator.hooks.outbox import Outbox
 from orchestrator.hooks.webhook import Poster
 from orchestrator.journal import Journal
-from tests.hooks.hooking import Scripted, a_webhook, always, an_office, plan_with, record
+from tests.hooks.hooking import Scripted, a_hook, a_webhook, always, an_office, plan_with, record
 
 HOOK = a_webhook("web", on=["step.done"])
 
@@ -110,3 +110,40 @@ def test_giving_up(runs: None, outbox: Outbox) -> None:
     assert [one.run for one in owed(outbox)] == ["one", "three"]
     assert list(drop(outbox, "one", "never")) == []
     assert [one.run for one in owed(outbox)] == ["one", "three"]
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_backlog_says_whether_it_was_simulated(
+    journal: Journal, path: Path, clock: VirtualClock, outbox: Outbox, simulated: bool
+) -> None:
+    """Law: an event that is told later is as simulated as its run was."""
+    recorded = record(journal, clock, plan_with(HOOK).model_copy(update={"simulated": simulated}), "one")
+    recorded.add(ev.StepDone(step="a"))
+    poster = Scripted()
+    flushed(path, clock, outbox, poster)
+    assert [json.loads(body)["data"]["simulated"] for _, body, _ in poster.posts] == [simulated]
+
+
+def test_a_backlog_leaves_without_secrets(journal: Journal, path: Path, clock: VirtualClock, outbox: Outbox) -> None:
+    """Promise 10: what the program knows as a secret by now is replaced in what an older run recorded."""
+    recorded = record(journal, clock, plan_with(HOOK), "one")
+    recorded.add(ev.StepDone(step="a", note="the pin is 4711-4711"))
+    poster = Scripted()
+    office = an_office(path, clock, poster=poster)
+    office.redactor.learn("4711-4711")
+    assert [one.delivered for one in flush(office, outbox, skip=nobody, may_go_on=always)] == [1]
+    assert [json.loads(body)["data"]["event"]["note"] for _, body, _ in poster.posts] == ["the pin is [redacted]"]
+
+
+@pytest.mark.realtime
+def test_a_command_of_a_backlog_is_cut_off(
+    journal: Journal, path: Path, clock: VirtualClock, outbox: Outbox, tmp_path: Path
+) -> None:
+    """Law: who has no more time waits for no command that is under way, and its event is still owed."""
+    started = tmp_path / "started"
+    hook = a_hook("slow", on=["step.done"], command=["sh", "-c", f"touch {started}; exec sleep 20"], timeout="2s")
+    record(journal, clock, plan_with(hook), "one").add(ev.StepDone(step="a"))
+    office = an_office(path, SystemClock())
+    [done] = flush(office, outbox, skip=nobody, may_go_on=lambda: not started.exists())
+    assert (done.delivered, done.failed.partition(",")[0]) == (0, "cut off")
+    assert [one.events for one in owed(outbox)] == [1]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import events as ev
-from orchestrator.clock import SystemClock
+from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import HookFailed
 from orchestrator.hooks.command import LEFT, CommandSender, kill
 from orchestrator.hooks.message import Message, message_of
@@ -223,3 +223,42 @@ def test_what_it_says_is_shown_without_secrets() -> None:
     failure = failure_of(a_sender(*python(text)))
     assert str(failure).endswith("was refused")
     assert SECRET not in str(failure) and SECRET[4:] not in str(failure)
+
+
+def test_no_more_is_kept_than_a_failure_needs() -> None:
+    """Law: however much a command says, little of it is held in memory."""
+    looked_through: list[int] = []
+
+    def scrub(text: str) -> str:
+        looked_through.append(len(text))
+        return text
+
+    sender = CommandSender(
+        python("import sys; sys.exit('y' * 1_000_000)"),
+        timeout_s=20.0,
+        clock=SystemClock(),
+        scrub=scrub,
+        environment={},
+        is_halted=lambda: False,
+    )
+    assert str(failure_of(sender)).endswith("y" * 300)
+    assert 300 < max(looked_through) < 50_000
+
+
+class _Ticking(VirtualClock):
+    """A clock on which a second passes between any two looks at it."""
+
+    def now(self) -> float:
+        self.advance(1.0)
+        return super().now()
+
+
+def test_a_command_has_the_time_of_its_hook_and_no_more() -> None:
+    """Law: the time-out of the inventory is kept to the second."""
+    clock = _Ticking()
+    began = clock.now()
+    sender = CommandSender(
+        ("sleep", "20"), timeout_s=6.0, clock=clock, scrub=str, environment={}, is_halted=lambda: False
+    )
+    assert failure_of(sender).cause == "time-out"
+    assert 6.0 <= clock.now() - began <= 8.0

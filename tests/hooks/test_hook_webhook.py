@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,24 @@ def test_a_bad_ca_file_is_a_failure(tmp_path: Path) -> None:
 def test_an_address_that_is_none(url: str) -> None:
     """Law: what looks like an address and is none is a failure like others."""
     assert failure_of(a_sender(url)).cause == "Unreachable"
+
+
+class _Noting:
+    """A poster that notes within which time, and trusting whom, it is to post."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[float, str | None]] = []
+
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, timeout_s: float, ca_file: str | None
+    ) -> int:
+        self.given.append((timeout_s, ca_file))
+        return 204
+
+
+def test_each_webhook_has_limits_of_its_own() -> None:
+    """Law: the time-out and the certificate authority are those that the inventory has for this hook."""
+    poster = _Noting()
+    a_sender(poster=poster, timeout="3s", ca_file="/ca.pem")(a_message())
+    a_sender(poster=poster, timeout="1m")(a_message())
+    assert poster.given == [(3.0, "/ca.pem"), (60.0, None)]

@@ -350,3 +350,33 @@ def test_many_hooks_many_records(journal: Journal, clock: VirtualClock, path: Pa
     extra = {"lane.ended", "run.finished"}
     assert told == {kind: count * (2 if kind in extra else 1) for kind, count in recorded.items()}
     assert list(owed(Outbox(journal))) == []
+
+
+def test_the_backlog_is_of_older_runs_that_nobody_leads(journal: Journal, clock: VirtualClock, path: Path) -> None:
+    """Law: the own run is left to its own threads, also once nobody leads it, and a run that is led to its process."""
+    poster = Scripted()
+    for name in ("old", RUN, "led"):
+        recorded = record(journal, clock, _elsewhere(plan_with(a_webhook(on=["step.done"])), name), name)
+        recorded.add(ev.StepDone(step=name))
+        if name != "led":
+            recorded.lease.release()
+    hooks = Hooks(an_office(path, clock, poster=poster), RUN, [], simulated=True)
+    hooks.start(with_backlog=True)
+    end(hooks)
+    assert [json.loads(body)["data"]["run"] for _, body, _ in poster.posts] == ["old"]
+
+
+def test_a_block_that_raises_waits_for_no_hook(
+    journal: Journal, clock: VirtualClock, path: Path, tmp_path: Path
+) -> None:
+    """Law: who ends a command with Ctrl-C leaves no hook behind that is still at work."""
+    started = tmp_path / "started"
+    hook = a_hook(command=["sh", "-c", f"echo $$ > {started}; exec sleep 20"], timeout="1m")
+    record(journal, clock, plan_with(hook))
+    hooks = Hooks(an_office(path, SystemClock()), RUN, [hook], simulated=True)
+    with pytest.raises(KeyboardInterrupt), telling(hooks, journal, RUN):
+        until(lambda: started.exists() and started.read_text().strip())
+        raise KeyboardInterrupt
+    assert hooks.wait(0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)

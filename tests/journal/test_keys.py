@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from orchestrator import events as ev
+from orchestrator.cli.once import what_was_asked
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import VirtualClock
 from orchestrator.keys import NOT_ASKED, UsedKey, differences, parts, stored
 from orchestrator.plan import ApprovalRule, Waves
+from orchestrator.redact import MARK, SecretStore
+from orchestrator.registry import Registry
 from orchestrator.site import Device
 from tests.cli.complaints import untouched
 from tests.cli.shell import VPN, Shell
@@ -126,6 +131,34 @@ def test_what_nobody_asked_for_does_not_count() -> None:
     assert [compared(PLAN, other) for other in same] == [[]] * len(same)
     waves = PLAN.model_copy(update={"waves": Waves(size=1)})
     assert compared(waves, waves.model_copy(update={"services": ("B", "A")})) == ["the services"]
+
+
+def test_in_which_order_it_is_said_does_not_count() -> None:
+    """Law: the same answers and the same decisions are the same request, whichever of them is read first."""
+    first = with_policy(
+        on_gate={"bridge-lost": "revert", "unfenced": "waive"}, transactions={"1": COMMIT, "2": COMMIT}
+    )
+    other = with_policy(
+        on_gate={"unfenced": "waive", "bridge-lost": "revert"}, transactions={"2": COMMIT, "1": COMMIT}
+    )
+    assert compared(first, other) == []
+    assert compared(PLAN, PLAN, {"command": "move", "--spool": "lost"}, {"--spool": "lost", "command": "move"}) == []
+
+
+def test_an_option_that_is_not_given_is_not_asked() -> None:
+    """Law: a later version knows of more options, and a request that gives none of them is the same as before."""
+    assert compared(PLAN, PLAN, {"command": "move"}, {"command": "move", "--fault": [], "--later": None}) == []
+
+
+def test_no_secret_is_in_what_a_key_stands_for(tmp_path: Path) -> None:
+    """Promise 10: what is kept of a request are hashes of texts without secrets, since a hash can be guessed at."""
+    tools = Tools(tmp_path, VirtualClock(), SecretStore(environment={}), Registry())
+    tools.secrets.redactor.learn("Hunter2!")
+    with_it, without = (
+        what_was_asked(tools, with_policy(reason=f"because {word}"), {"--break-glass": f"since {word}"})
+        for word in ("Hunter2!", MARK)
+    )
+    assert with_it == without
 
 
 def test_a_key_of_an_older_version_is_held_against_its_plan() -> None:
