@@ -25,15 +25,15 @@ class Acting:
         return bool(self._under_way)
 
     def admit(self, service: str, events: Iterable[ev.Event]) -> bool:
-        """May a lane record these? An action among them is on its way from now on; without room the lane is kept out."""
-        intent = next((event for event in events if isinstance(event, ev.ActionIntended)), None)
-        if intent is None:
-            return True
-        if self._room(intent) <= 0:
-            self._kept_out[service] = intent
+        """May a lane record these? All actions among them are on their way from now on; without room the lane is kept
+        out."""
+        intents = [event for event in events if isinstance(event, ev.ActionIntended)]
+        if intents and self._room(intents[0]) <= 0:  # those of one lane are all for one site
+            self._kept_out[service] = intents[0]
             return False
-        self._under_way[(service, intent.intent)] = intent.on
-        self._waiting[intent.on] += 1
+        for intent in intents:
+            self._under_way[(service, intent.intent)] = intent.on
+            self._waiting[intent.on] += 1
         return True
 
     def end(self, service: str, intent: int) -> None:

@@ -20,7 +20,7 @@ def judge_course(case: Case, lane: Passage, event: Plain, at: float) -> Iterator
     match kind:
         case "lane.started":
             yield from _not_its_turn(case, lane)
-            yield from _unapproved(case, lane, at)
+            yield from _unapproved(case)
         case "step.started":
             yield from _out_of_turn(case, lane, event)
         case "revert.started":
@@ -135,7 +135,7 @@ def _failed(case: Case) -> list[str]:
     return [name for name, one in case.passages.items() if one.outcome not in (None, "done")]
 
 
-def _unapproved(case: Case, lane: Passage, at: float) -> Iterator[Broken]:
+def _unapproved(case: Case) -> Iterator[Broken]:
     """Promise 12: where others have to agree to a plan, they have, each by name, in time, and to this very plan."""
     rule = case.plan["approval"]
     if rule is None or case.is_approved:
@@ -162,6 +162,9 @@ def judge_own(case: Case, event: Plain) -> Iterator[Broken]:
             for name, lane in case.lanes.items():
                 if any(one.effect is None for one in lane.intents.values()):
                     yield Broken(4, f"{name}: the run pauses, and does not await what it has sent")
+        # What was said counts up to here: the next process may lead a plan with other decisions.
+        case "gate.decided" if event["gate"] == "approval" and event["ruling"]["choice"] != "deny":
+            yield from _unapproved(case)
         case "approval.given":
             words = case.hearing.words
             if not any(

@@ -134,7 +134,8 @@ def _deadlines(case: Case, lane: Passage, step: Plain, seen: Round) -> Iterator[
     waits = guard if lane.broke_at is not None else stall
     if lane.waiting_since is not None and waits is not None and not case.is_attended:
         grace = seconds(waits.get("grace") or waits.get("after"))
-        yield "wait_at_most", lane.waiting_since + seconds(waits["wait_at_most"]) + grace
+        due = max(lane.waiting_since + seconds(waits["wait_at_most"]), lane.told_to_wait_at)
+        yield "wait_at_most", due + grace
     last = lane.last
     is_obeyed = bool(step["do"]) and last is not None and last.item is None and last.effect == "accepted"
     if last is not None and is_obeyed and seen.holds(task_of(step, undo=last.undo)["expect"]) is False:

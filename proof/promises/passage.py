@@ -113,6 +113,7 @@ class Passage:
     low: float | None = None
     low_at: float = 0.0
     waiting_since: float | None = None
+    told_to_wait_at: float = 0.0  # when that was decided first, perhaps after a sleep
     overdue: dict[str, int] = field(default_factory=dict)
     finished: list[str] = field(default_factory=list)
     undo: list[str] = field(default_factory=list)
@@ -296,6 +297,7 @@ class Passage:
         if event["item"] is None and choice == "wait":
             if self.waiting_since is None and event["ruling"]["by"] == "policy":
                 self.waiting_since = self.low_at if self.broke_at is None else self.broke_at
+                self.told_to_wait_at = at
             self._not_counted(at)
             self.broke_at = None if self.broke_at is None else at
             for name in ("guard", "stall"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from proof.simulation.slowness import Slowness
 
 _IDLE_MAX = 2_000  # so often nobody sleeps for no time at all
-_LONGEST_S = 9 * 3_600.0  # the slowest bridge that is drawn takes more than an hour, and a machine sleeps for some
+_LONGEST_S = 24 * 3_600.0  # a bridge that takes hours, a machine that sleeps, and both sites slow for six hours each
 
 
 class Killed(BaseException):
