@@ -88,7 +88,8 @@ class Position:
 @dataclass(slots=True)
 class _End:
     """One site, as far as is known. ``wanted``: it was told to serve, or not to, and was not read since; ``was``: what it
-    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving."""
+    was before. ``idle_at`` and ``served_at``: when it was last read as not serving, and as serving. ``in_doubt``: it was
+    told that, and up to ``doubt_until`` the command may still be on its way."""
 
     serves: bool | None = None
     role: Role | None = None  # None for what has no roles, too
@@ -98,6 +99,8 @@ class _End:
     was: tuple[bool | None, Role | None] = (None, None)
     idle_at: float | None = None
     served_at: float = float("-inf")
+    in_doubt: bool | None = None
+    doubt_until: float = float("-inf")
     is_silent: bool = False
 
     @property
@@ -109,14 +112,16 @@ class _End:
 @dataclass(slots=True)
 class Course:
     """The position of one service through a run, as a fold of its events. ``queued``: by side, the newest reading of its
-    replication queue; ``found``: the same right before the target was told to serve."""
+    replication queue; ``found``: the same right before the target was told to serve. ``settle``: by step, how long a
+    command in doubt may still take effect, seconds."""
 
+    settle: Mapping[str, float] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
     overlaps: list[Overlap] = field(default_factory=list)
     queued: dict[Side, Queued] = field(default_factory=dict)
     found: dict[Side, Queued] | None = None
     _ends: dict[Side, _End] = field(default_factory=lambda: {side: _End() for side in _SIDES})
-    _orders: dict[int, Side] = field(default_factory=dict)
+    _orders: dict[int, ev.ActionIntended] = field(default_factory=dict)
     _since: float | None = None
     _had_begun: bool = False
     _is_seen: bool = False  # was it read since ``_since`` that sites do not serve? Silence shows nothing.
@@ -158,10 +163,10 @@ class Course:
             case ev.ActionIntended():
                 wanted = _wanted(event)
                 if wanted is not None:
-                    self._orders[event.intent] = event.on
+                    self._orders[event.intent] = event
                     self._tell(event.on, wanted, at)
             case ev.ActionEnded() if event.intent in self._orders:
-                self._answered(self._orders[event.intent], event.effect)
+                self._answered(self._orders[event.intent], event.effect, at)
 
     def see(self, seen: ev.Seen, at: float) -> None:
         """One reading, known at ``at``. What was asked before the site was told to change says nothing of it now."""
@@ -172,6 +177,8 @@ class Course:
         serves = is_open if role is None else role is Role.ACTIVE
         if seen.asked_at < max(end.read_at, end.told_at):
             return
+        if serves is not None and serves is not end.in_doubt and seen.asked_at < end.doubt_until:
+            return  # it may be otherwise as soon as this is read
         if serves is None:
             if isinstance(seen.value, Reachability) and not seen.value.answers and end.serves is None:
                 end.is_silent = True
@@ -203,8 +210,10 @@ class Course:
         end.was, end.told_at = (end.serves, end.role), at
         end.serves, end.role, end.wanted = None, None, wanted
 
-    def _answered(self, side: Side, effect: Effect) -> None:
-        end = self._ends[side]
+    def _answered(self, order: ev.ActionIntended, effect: Effect, at: float) -> None:
+        end = self._ends[order.on]
+        if effect is Effect.DOUBTFUL:
+            end.in_doubt, end.doubt_until = _wanted(order), at + self.settle.get(order.step, 0.0)
         did_not = effect not in (Effect.ACCEPTED, Effect.DOUBTFUL)
         if did_not and end.wanted is not None and end.was[0] is not None:
             end.serves, end.role = end.was
@@ -292,7 +301,8 @@ class Positions:
 
 def courses_of(plan: ev.Plan) -> dict[str, Course]:
     """By service, the course at the beginning of a run: with what was read for its plan."""
-    courses = {service: Course() for service in plan.services}
+    settle = {step.id: step.settle for step in plan.runbook.steps}
+    courses = {service: Course(settle) for service in plan.services}
     for one in plan.read_before:
         if one.service in courses:
             courses[one.service].see(one.seen, one.seen.asked_at)

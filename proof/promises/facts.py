@@ -183,7 +183,7 @@ def _nothing(lane: LaneFacts, event: Plain, number: int) -> None:
 
 
 def _step_started(lane: LaneFacts, event: Plain, number: int) -> None:
-    lane.step = event["step"]
+    lane.step, lane.has_gauge = event["step"], False
 
 
 def _observed(lane: LaneFacts, event: Plain, number: int) -> None:

@@ -129,6 +129,7 @@ class Night:
             if led.run is not None:
                 led.judge.lasting(self.look())
         self.absence.until = 0.0
+        self._striking.keep_journal()
         if self.secret_forms and not self.first.is_lost:
             self._bugs += secrets_told(self.store, self.secret_forms)
         for led in self.leds:
@@ -202,7 +203,12 @@ class Night:
     def let_go(self, led: Led) -> None:
         """Runs that have ended, and still have services of this one, are resumed."""
         for other in self.leds:
-            if other is not led and other.is_over and set(other.part.services) & set(led.part.services):
+            if (
+                other is not led
+                and other.is_over
+                and not other.is_lost
+                and set(other.part.services) & set(led.part.services)
+            ):
                 other.let_go()
 
     def key_of(self, led: Led) -> str | None:

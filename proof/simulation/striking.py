@@ -32,6 +32,10 @@ class Striking:
         self._near: Counter[str] = Counter()
         self._tearing: Strike | None = None
 
+    def keep_journal(self) -> None:
+        """From now on nobody replaces the journal: what was recorded is looked at."""
+        self._strikes = {key: one for key, one in self._strikes.items() if one.kind != "journal replaced"}
+
     def instant(self, led: Led, process: Process, place: str, number: int) -> None:
         """The ``number``-th of all instants: before or after a write of the journal or a call of a device."""
         if process.lives is not None:

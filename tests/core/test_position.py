@@ -288,6 +288,24 @@ def test_no_role_that_was_not_read(drawn: Sequence[tuple[str, str, bool]]) -> No
         assert (made.position.serves == "none") == (set(roles.values()) == {S})
 
 
+@pytest.mark.parametrize(
+    ("at", "shown", "known"),
+    [(16, A, None), (16.9, A, None), (16, S, S), (17, A, A)],
+    ids=["early", "late", "done", "not"],
+)
+def test_a_command_in_doubt_may_still_take_effect(at: float, shown: Role, known: Role | None) -> None:
+    """Promise 17: until a doubtful command has settled, a reading without its effect says nothing of the next moment."""
+    made = Course({"s": 2.0})
+    for moment, event in (
+        HEALTHY,
+        order(10, 1, "source", "standby"),
+        answered(15, 1, Effect.DOUBTFUL),
+        read(at, source=shown),
+    ):
+        made.take(event, moment)
+    assert made.role("source") is known
+
+
 def test_no_gap_begins_before_the_other_site_was_read_active() -> None:
     """Both were active, then neither: the gap begins no earlier than the last reading of either as active."""
     read: list[tuple[str, str, bool]] = [
