@@ -244,6 +244,14 @@ def test_a_doubtful_item_is_left_alone_until_settle() -> None:
     assert (again.item, again.attempt, again.intent) == (A.xid, 2, 2)
 
 
+def test_after_a_resume_a_doubtful_item_has_its_settle_again() -> None:
+    """Promise 4: the clock of the bastion that takes the run may be ahead of the one that sent the command."""
+    lane = after(acted(Effect.DOUBTFUL), Next(events=(ev.LaneResumed(by="ann"),)), T0 + 600)
+    early = next_of(lane, A, at=T0 + 600)
+    assert (kinds(early), wait_of(early, T0 + 600)) == ([], 2.0)
+    assert kinds(next_of(lane, A, at=T0 + 602)) == ["doubt.resolved"]
+
+
 @pytest.mark.parametrize("settle", ["100ms", "300ms", "700ms", "1100ms"])
 @pytest.mark.parametrize("start", [T0 + 0.1, T0 + 0.7, T0 + 1 / 3])
 def test_the_settle_time_ends_on_any_clock(settle: str, start: float) -> None:
