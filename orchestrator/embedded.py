@@ -109,8 +109,15 @@ class _Known:
     size: int
 
     def is_left(self, found: os.stat_result) -> bool:
-        """Is it the same, and no smaller?"""
-        return (found.st_dev, found.st_ino) == self.inode and found.st_size >= self.size
+        """Is it the same, and no smaller than it was seen last?"""
+        return (found.st_dev, found.st_ino) == self.inode and self.has_kept(found.st_size)
+
+    def has_kept(self, size: int) -> bool:
+        """Is it no smaller than it was seen last?"""
+        if size < self.size:
+            return False
+        self.size = size
+        return True
 
 
 class _Log:
@@ -160,16 +167,19 @@ class Files:
             raise JournalLost(f"{self._lost} while a run was recorded in it")
 
     def _is_as_left(self) -> bool:
-        """Nothing has changed but what may grow. A device waits for this: few questions, in the order of their cost."""
+        """Has nothing changed, but what may grow? A device waits for this, so it asks little of the system."""
         database, log, index = self._files
         try:
+            if (
+                os.pread(self._log.number, _LOG_HEADER, 0) != self._log_header
+                or os.pread(self._handle.number, len(_MAGIC), 0) != _MAGIC
+                or not self._log.is_in_place()
+            ):
+                return False
             return (
-                os.pread(self._log.number, _LOG_HEADER, 0) == self._log_header
-                and os.pread(self._handle.number, len(_MAGIC), 0) == _MAGIC
-                and os.lseek(self._log.number, 0, os.SEEK_END) >= log.size
-                and database.is_left(os.lstat(database.path))
+                database.is_left(os.lstat(database.path))
                 and index.is_left(os.lstat(index.path))
-                and self._log.is_in_place()
+                and log.has_kept(os.lseek(self._log.number, 0, os.SEEK_END))
             )
         except OSError:
             return False

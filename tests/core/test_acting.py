@@ -56,6 +56,7 @@ def test_a_lane_without_room_is_let_in_later(pair: ScriptedPair) -> None:
 
 
 def test_an_event_that_sends_nothing_needs_no_room(pair: ScriptedPair) -> None:
+    """Law: a lane that only reads, asks or ends is never kept out."""
     acting = narrow(pair)
     assert acting.admit("A", [intent(1), intent(2), intent(3)])
     assert acting.admit("A", [ev.StepDone(step="x")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import closing
@@ -11,6 +12,8 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.errors import JournalLost
+from orchestrator.journal import Journal
 from orchestrator.lease import create_run
 from tests.cli.shell import Shell
 from tests.core.builders import created
@@ -48,3 +51,16 @@ def test_a_second_journal_of_one_process_lets_go_of_nothing(shell: Shell, clock:
         with closing(tools.journal()) as another:
             assert len(list(another.records("run-1"))) == 2
         assert path.with_name("journal.sqlite-wal").exists()
+
+
+def test_a_log_that_has_grown_and_is_cut_a_little_is_noticed(tmp_path: Path, clock: VirtualClock) -> None:
+    """Promise 4: each look remembers how long the log is by then, not only how long it was when the run began."""
+    with closing(Journal.at(tmp_path / "journal.sqlite")) as journal:
+        _, writer = create_run(journal, clock, "run-1", created())
+        for _ in range(20):
+            writer = journal.append(writer, clock.now(), PAUSED)
+        log = tmp_path / "journal.sqlite-wal"
+        journal.database.check_files()
+        os.truncate(log, log.stat().st_size - 4096)
+        with pytest.raises(JournalLost, match=r"log .* was cut off"):
+            journal.append(writer, clock.now(), PAUSED)
