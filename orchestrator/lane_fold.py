@@ -88,9 +88,16 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         outcome=None,
         reason="",
         attempts_from=len(lane.intents) if failed or lane.ended else lane.attempts_from,
+        intents=tuple(_in_doubt_from(intent, at) for intent in lane.intents),
         **{**_NEW_ATTEMPT, **kept},
     )
     return _prove_doubts_first(resumed)
+
+
+def _in_doubt_from(intent: Intent, at: float) -> Intent:
+    """An intent as the process that resumes the run has it: its clock may be ahead of the one before it, so what is in
+    doubt has its whole time again."""
+    return replace(intent, ended_at=at) if intent.effect is Effect.DOUBTFUL and not intent.disproved else intent
 
 
 def _prove_doubts_first(lane: Lane) -> Lane:

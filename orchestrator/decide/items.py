@@ -198,8 +198,7 @@ def _stand(lane: Lane, task: Task, item: Transaction, now: float) -> ev.StepFail
     if last.effect is Effect.REJECTED:
         return None if retried else failed(why=f"{item.key} was refused: {last.detail}")
     limit = task.limits.within if last.effect is Effect.ACCEPTED else task.limits.settle
-    # A process that takes the run has a clock of its own: what the one before it waited does not count.
-    due = max(last.ended_at, lane.step_at) + limit
+    due = last.ended_at + limit
     if lane.seen_at < due:
         return due if last.effect is Effect.DOUBTFUL else min(lane.seen_at + 0.5, due)
     if last.effect is Effect.ACCEPTED:
