@@ -32,6 +32,7 @@ _NETWORK_FUSE = re.compile(
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)  # checksums of little-endian and of big-endian words
 _LOG_HEADER = 32
+# Reading leaves the time of the last access as it is (open(2)); not every system has this.
 _QUIETLY = getattr(os, "O_NOATIME", 0)
 # What a file that is held open is called now, as the system tells it (proc_pid_fd(5)).
 _NAME_NOW = "/proc/self/fd/{}"
@@ -121,9 +122,9 @@ class _Known:
 
 
 class _Log:
-    """The write-ahead log, held open. Whoever asks a file for its times makes the next write to it slower, by a third of
-    a commit on the kernels that then note the exact moment (multigrain timestamps). So it is asked by what name the file
-    is known now."""
+    """The write-ahead log, held open. It is not examined with ``lstat``, which also asks for the file's times: on kernels
+    with multigrain timestamps the next write then takes longer, by a third of a commit. Its name shows whether it was
+    deleted or replaced."""
 
     def __init__(self, known: _Known) -> None:
         """Raises ``JournalUnavailable``."""

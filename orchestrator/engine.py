@@ -38,8 +38,8 @@ INBOX_EVERY = 1.0
 _DECISIONS_MAX = 200
 # A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
 _SLOWEST_S = 120.0
-# Python looks for unreachable objects after so many new ones. What a thousand lanes remember makes each look long, and no
-# lane advances meanwhile; by default it looks after 700.
+# Python searches for unreachable objects after so many new ones (by default 700). With a thousand lanes each search is
+# long, and no lane advances during it.
 _NEW_OBJECTS = 100_000
 
 

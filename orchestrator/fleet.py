@@ -23,7 +23,7 @@ from orchestrator.runbook import Side
 
 # How long readings may have to wait behind acts that go out together, and an act behind others, seconds.
 _TURN_S = 5.0
-# So many acts may wait for a site of which nobody knows yet how long it takes for one.
+# So many acts may wait for a site until its first act shows how long one takes.
 _ROOM = 64
 
 

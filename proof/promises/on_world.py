@@ -28,7 +28,10 @@ def _unasked(rules: Rules, case: Case, lane: LaneFacts, service: Plain) -> Itera
     of_others = rules.outside | rules.shared
     had = sum(one[3] for one in case.begun["services"][lane.service]["effects"] if one[1] not in of_others)
     has = sum(one[3] for one in service["effects"] if one[1] not in of_others)
-    if has - had > sum(order["action"] not in of_others for order in lane.ordered):
+    begun = case.begun["moment"]
+    lanes = [lane, *(one.lanes[lane.service] for one in case.others if lane.service in one.lanes)]
+    ordered = [one for each in lanes for one in each.ordered if each is lane or one["moment"] >= begun]
+    if has - had > sum(order["action"] not in of_others for order in ordered):
         yield Broken(5, f"{lane.service}: something took effect, and no permit was asked for")
 
 

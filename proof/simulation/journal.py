@@ -65,7 +65,7 @@ class _Away:
         self._files = self._inner._files
 
     def forget_files(self) -> None:
-        """The process is gone: nobody looks at what it found."""
+        """The process is gone, and so is its guard."""
         if self._files is not None:
             self._files.close()
         self._files = self._inner._files = None
@@ -108,7 +108,7 @@ class NightJournal(Journal):
             self.database.forget_files()
 
     def forget_connections(self) -> None:
-        """Whoever opens the store from now on opens its files anew."""
+        """A process that opens the store from now on opens its files again."""
         while self.database._idle:
             self.database._idle.pop().invalidate()
         self.engine.dispose()

@@ -33,7 +33,7 @@ class Striking:
         self._tearing: Strike | None = None
 
     def keep_journal(self) -> None:
-        """From now on nobody replaces the journal: what was recorded is looked at."""
+        """The journal is not replaced any more: the night ends with checks of what it recorded."""
         self._strikes = {key: one for key, one in self._strikes.items() if one.kind != "journal replaced"}
 
     def instant(self, led: Led, process: Process, place: str, number: int) -> None:

@@ -383,3 +383,14 @@ class ScriptedSite:
 
     def close(self) -> None:
         self.pair.closed.append(self.side)
+
+
+class Free:
+    """A permit that never refuses, or always does."""
+
+    def __init__(self, why: str = "") -> None:
+        self.why = why
+
+    def check(self) -> None:
+        if self.why:
+            raise Forbidden(self.why)

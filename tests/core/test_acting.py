@@ -6,8 +6,7 @@ from orchestrator import events as ev
 from orchestrator.acting import Acting
 from orchestrator.fleet import InlineFleet
 from orchestrator.runbook import Side
-from tests.core.scripted import ScriptedPair
-from tests.core.test_engine_fresh import Free
+from tests.core.scripted import Free, ScriptedPair
 
 
 def intent(number: int, on: Side = "source") -> ev.ActionIntended:

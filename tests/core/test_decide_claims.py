@@ -124,7 +124,7 @@ def test_a_door_that_may_have_been_shut_before_is_not_opened() -> None:
 
 
 def given_up_in_doubt(before: ev.Seen) -> Lane:
-    """Nobody knows whether the door was shut, and the run is aborted."""
+    """The command that shuts the door is in doubt, and the run is aborted."""
     abort = ev.AbortAsked(by="ann", reason="no")
     return proving(
         Effect.DOUBTFUL, before=(before,), stage=Stage.FAILED, changed=True, failure="no answer", abort=abort

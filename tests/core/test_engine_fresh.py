@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -10,14 +11,13 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
-from orchestrator.errors import Forbidden
 from orchestrator.events import Outcome
 from orchestrator.fleet import Act, Ended, SiteDesk
 from orchestrator.lease import LEASE_SECONDS
 from orchestrator.readings import Reading, Role
 from tests.core.builders import T0
 from tests.core.leading import Lead, folded
-from tests.core.scripted import ScriptedPair, ScriptedSite
+from tests.core.scripted import Free, ScriptedPair, ScriptedSite
 
 HAPPY = ["source set_role standby", "target set_role active"]
 NIGHT = 8 * 3600.0
@@ -109,17 +109,6 @@ def test_what_was_read_before_the_sleep_is_read_again(lead: Lead) -> None:
 # --- the permit of an act ------------------------------------------------------------------------------------------
 
 
-class Free:
-    """A permit that never refuses, or always does."""
-
-    def __init__(self, why: str = "") -> None:
-        self.why = why
-
-    def check(self) -> None:
-        if self.why:
-            raise Forbidden(self.why)
-
-
 def ended(pair: ScriptedPair, *good_until: float, permit: Permit | None = None) -> list[Ended]:
     desk = SiteDesk("source", pair.site("source"), permit or Free(), pair.clock)
     acts = [
@@ -189,6 +178,21 @@ def test_many_lanes_take_turns_at_a_slow_site(lead: Lead) -> None:
     assert (folded(lead).outcome, len(ages), max(ages) <= 31.0) == (Outcome.DONE, len(MANY), True)
     intended = [record for record in lead.journal.records("run-1") if isinstance(record.event, ev.ActionIntended)]
     assert max(sum(other.at == one.at for other in intended) for one in intended) <= 64
+
+
+def test_python_looks_for_garbage_rarely_while_a_run_is_led(lead: Lead) -> None:
+    """Law: no lane waits for that; whoever leads the run finds the limits again as they were."""
+    before, during = gc.get_threshold(), []
+
+    class Looking(Wrapped):
+        def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+            during.append(gc.get_threshold()[0])
+            return super().probe(reading, services)
+
+    lead.wrap = Looking
+    lead.start()
+    assert min(during) > 10 * before[0]
+    assert gc.get_threshold() == before
 
 
 def test_more_may_wait_for_a_site_that_is_quick(pair: ScriptedPair) -> None:

@@ -64,3 +64,20 @@ def test_a_log_that_has_grown_and_is_cut_a_little_is_noticed(tmp_path: Path, clo
         os.truncate(log, log.stat().st_size - 4096)
         with pytest.raises(JournalLost, match=r"log .* was cut off"):
             journal.append(writer, clock.now(), PAUSED)
+
+
+@pytest.mark.parametrize("names", ["/proc/self/fd/{}", "/nowhere/{}"], ids=["told", "not told"])
+def test_a_log_that_is_replaced_is_noticed_on_every_system(
+    tmp_path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    """Promise 4: a system that does not tell by what name an open file is known is asked in another way."""
+    monkeypatch.setattr("orchestrator.embedded._NAME_NOW", names)
+    with closing(Journal.at(tmp_path / "journal.sqlite")) as journal:
+        _, writer = create_run(journal, clock, "run-1", created())
+        writer = journal.append(writer, clock.now(), PAUSED)
+        log = tmp_path / "journal.sqlite-wal"
+        copy = tmp_path / "copy"
+        copy.write_bytes(log.read_bytes())
+        copy.replace(log)
+        with pytest.raises(JournalLost, match="replaced by another file"):
+            journal.append(writer, clock.now(), PAUSED)
