@@ -35,7 +35,7 @@ _LOG_HEADER = 32
 # Reading leaves the time of the last access as it is (open(2)); not every system has this.
 _QUIETLY = getattr(os, "O_NOATIME", 0)
 # What a file that is held open is called now, as the system tells it (proc_pid_fd(5)).
-_NAME_NOW = "/proc/self/fd/{}"
+NAMES = "/proc/self/fd/{}"
 # What SQLite keeps beside a database that is open, and the database itself.
 _EACH = (("", "the journal"), ("-wal", "the journal's log"), ("-shm", "the journal's index"))
 
@@ -126,10 +126,10 @@ class _Log:
     with multigrain timestamps the next write then takes longer, by a third of a commit. Its name shows whether it was
     deleted or replaced."""
 
-    def __init__(self, known: _Known) -> None:
+    def __init__(self, known: _Known, names: str) -> None:
         """Raises ``JournalUnavailable``."""
         self.number = _open(known.path)
-        self._link = _NAME_NOW.format(self.number)
+        self._link = names.format(self.number)
         self._name = ""
         with suppress(OSError):  # a system that does not tell
             self._name = self._name_now() if known.is_left(os.fstat(self.number)) else ""
@@ -145,12 +145,12 @@ class _Log:
 class Files:
     """The database, its log and its index as they were when a run began to write to them. Any thread may ask."""
 
-    def __init__(self, path: Path, handle: Handle) -> None:
+    def __init__(self, path: Path, handle: Handle, names: str = NAMES) -> None:
         """While a connection is open, which keeps log and index in place. Raises ``JournalLost``."""
         self._handle = handle
         self._files = [_known(f"{path}{end}", what) for end, what in _EACH]
         self._index = self._files[2]
-        self._log = _Log(self._files[1])
+        self._log = _Log(self._files[1], names)
         self._log_header = b""
         self._lost = ""
 

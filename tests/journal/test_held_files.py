@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.embedded import NAMES, Files, Handle
 from orchestrator.errors import JournalLost
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run
@@ -66,18 +67,19 @@ def test_a_log_that_has_grown_and_is_cut_a_little_is_noticed(tmp_path: Path, clo
             journal.append(writer, clock.now(), PAUSED)
 
 
-@pytest.mark.parametrize("names", ["/proc/self/fd/{}", "/nowhere/{}"], ids=["told", "not told"])
-def test_a_log_that_is_replaced_is_noticed_on_every_system(
-    tmp_path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, names: str
-) -> None:
+@pytest.mark.parametrize("names", [NAMES, "/nowhere/{}"], ids=["told", "not told"])
+def test_a_log_that_is_replaced_is_noticed_on_every_system(tmp_path: Path, clock: VirtualClock, names: str) -> None:
     """Promise 4: a system that does not tell by what name an open file is known is asked in another way."""
-    monkeypatch.setattr("orchestrator.embedded._NAME_NOW", names)
-    with closing(Journal.at(tmp_path / "journal.sqlite")) as journal:
-        _, writer = create_run(journal, clock, "run-1", created())
-        writer = journal.append(writer, clock.now(), PAUSED)
-        log = tmp_path / "journal.sqlite-wal"
-        copy = tmp_path / "copy"
-        copy.write_bytes(log.read_bytes())
-        copy.replace(log)
-        with pytest.raises(JournalLost, match="replaced by another file"):
-            journal.append(writer, clock.now(), PAUSED)
+    path = tmp_path / "journal.sqlite"
+    with closing(Journal.at(path)) as journal:
+        create_run(journal, clock, "run-1", created())
+        handle = Handle.hold(path)
+        with closing(Files(path, handle, names)) as files:
+            files.check()
+            log = tmp_path / "journal.sqlite-wal"
+            copy = tmp_path / "copy"
+            copy.write_bytes(log.read_bytes())
+            copy.replace(log)
+            with pytest.raises(JournalLost, match="replaced by another file"):
+                files.check()
+        handle.let_go()
