@@ -48,7 +48,7 @@ test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
-	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist loadgroup)
+	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist worksteal)
 
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start
@@ -76,6 +76,8 @@ pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo 'make pins needs uv on the PATH' >&2; exit 1; }
 	$(COMPILE) --group build pyproject.toml -o requirements/run.txt
 	$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --group pyproject.toml:apart --constraints requirements/dev.txt \
+		--no-emit-package pyspark --no-emit-package py4j --no-emit-package pyarrow -o requirements/apart.txt
 
 .PHONY: clean
 clean: ## Remove what make and the tools made, .venv too
@@ -93,8 +95,10 @@ $(HAS_RUN): requirements/run.txt pyproject.toml | $(BIN)/pip
 	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
-# dev.txt holds all that run.txt holds, in the same versions.
-$(HAS_DEV): requirements/dev.txt requirements/run.txt pyproject.toml | $(BIN)/pip
+# dev.txt holds all that run.txt holds, in the same versions. Two tests have a process with apart.txt on its path.
+$(HAS_DEV): requirements/dev.txt requirements/run.txt requirements/apart.txt pyproject.toml | $(BIN)/pip
 	$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	rm -rf $(VENV)/apart
+	$(PIP_INSTALL) --require-hashes --no-deps --target $(VENV)/apart -r requirements/apart.txt
 	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(HAS_RUN) $@

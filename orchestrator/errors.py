@@ -31,7 +31,7 @@ process exit code it leads to. Foreign exceptions are mapped to these at the bou
     ├── NotStarted                    3   a run could not begin; nothing was changed
     ├── HookFailed                    6   somebody who is to be told of an event was not
     ├── ComputationFailed             6   a computation over exports broke off: memory, disk, a cluster that is away
-    ├── OutputLost                    6   what was to be printed could not be
+    ├── OutputLost                    6   what was to be printed or written could not be
     └── IllegalTransition            70   the lifecycle table forbids the event: a bug, or a forged journal
 """
 

@@ -93,9 +93,17 @@ def run_sow(
 
 
 def run_history(
-    names: Sequence[str], settings: Settings, out: str | None, clock: Clock, say: Say
+    names: Sequence[str],
+    settings: Settings,
+    out: str | None,
+    clock: Clock,
+    say: Say,
+    check: Callable[[Forecast], None] = lambda _: None,
 ) -> tuple[HistoryReport, Forecast]:
-    """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above."""
+    """The history of exported runs and kept checks; with ``out`` also page, forecast and facts. Errors as above.
+
+    ``check`` raises where the forecast is not wanted, before anything is written.
+    """
     from orchestrator.reports.forecast import NAME as FORECAST
     from orchestrator.reports.forecast import encoded as encoded_forecast
     from pipeline.history.history import files_of, history_of
@@ -104,6 +112,7 @@ def run_history(
     files = files_of(names)
     with _engine(settings, files, len(files), out, say) as engine:
         outcome = history_of(engine, files, clock, say)
+        check(outcome.forecast)
         if out is not None:
             say(f"writing {out}")
             with result_at(out) as result:

@@ -43,9 +43,16 @@ def fault_of(error: Exception) -> FailoverError:
         which = f"column {column[1]} cannot be read" if column else "not a whole Parquet file"
         return DefinitionError(which, file=(file[1] or file[2]) if file else None, hint="collect or copy it again")
     if "No space left on device" in text:
-        return OutputLost("the disk for results or scratch space is full", hint="give another one with --scratch")
+        return OutputLost(
+            "the disk for results or scratch space is full", hint="make room, or name others with --out and --scratch"
+        )
     if "OutOfMemoryError" in text or "Not enough memory" in text:
         return ComputationFailed("Spark ran out of memory", hint="give it more with --memory, or more partitions")
+    if "FileSystem not found" in text or "UnsupportedFileSystemException" in text:
+        return ComputationFailed(
+            "Spark has no file system for this kind of URI",
+            hint="for s3a:// add hadoop-aws: --conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION",
+        )
     if isinstance(error, Py4JNetworkError):
         return ComputationFailed("Spark's JVM went away", hint="it may have run out of memory: try --memory")
     if isinstance(error, PythonException):

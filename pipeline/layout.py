@@ -101,12 +101,13 @@ def day_of(spooled_at: float) -> str:
 @dataclass(frozen=True, slots=True)
 class Footer:
     """What the footer of a file tells: how many rows have no digest, lowest and highest number in ``sequence``, whether
-    any row may be of a message that is not replicated, and which columns it does not have, all of which may be empty.
-    """
+    any row may be of a message that is not replicated, or tell a priority, and which columns it does not have, all of
+    which may be empty."""
 
     undigested: int
     numbers: tuple[int, int]
     has_local: bool
+    has_priorities: bool
     absent: frozenset[str]
 
 
@@ -165,7 +166,7 @@ def _checked(place: Place, file: DataFile) -> Footer:
         )
     absent = frozenset(SCHEMA.names) - {*found.names}
     undigested = metadata.num_rows if "digest" in absent else empty.get("digest", 0)
-    return Footer(undigested, _numbers(metadata), _has_local(metadata), absent)
+    return Footer(undigested, _numbers(metadata), _has_local(metadata), _has_priorities(metadata), absent)
 
 
 def damaged_file(place: Place, files: Sequence[DataFile]) -> DefinitionError | None:
@@ -194,7 +195,10 @@ def _wrong_column(found: pa.Schema) -> str | None:
             return f"column {name} is missing"
         if not _fits(found.field(index).type, wanted):
             return f"column {name} is {found.field(index).type}, and must be {wanted}"
-    return None
+    # To DuckDB a name is the same in capitals, and it reads the first of both.
+    names = {name.lower(): name for name in SCHEMA.names}
+    odd = next((one for one in found.names if names.get(one.lower(), one) != one), None)
+    return None if odd is None else f"column {odd} is called like {names[odd.lower()]} but for capital letters"
 
 
 def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
@@ -239,6 +243,12 @@ def _numbers(metadata: pq.FileMetaData) -> tuple[int, int]:
 def _has_local(metadata: pq.FileMetaData) -> bool:
     """May ``replicated`` say of any row that it is not? A group without statistics may have any value."""
     return any(_may_have(chunk, NOT_REPLICATED) for chunk in _chunks(metadata, "replicated"))
+
+
+def _has_priorities(metadata: pq.FileMetaData) -> bool:
+    """May any row tell its priority?"""
+    chunks = [(chunk.statistics, chunk.num_values) for chunk in _chunks(metadata, "priority")]
+    return any(told is None or not told.has_null_count or told.null_count < rows for told, rows in chunks)
 
 
 def _may_have(chunk: pq.ColumnChunkMetaData, value: str) -> bool:

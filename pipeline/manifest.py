@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection
-from typing import Literal, Self
+from posixpath import normpath
+from typing import Annotated, Literal, Self
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from orchestrator.errors import DefinitionError
+from pipeline.moments import BEGIN_S, END_S, Moment
 from pipeline.rows import Census, EndpointKey, Kind
 
 FORMAT = 1
@@ -32,7 +34,7 @@ class _Strict(BaseModel):
 class CensusModel(_Strict):
     """``Census`` as it is written down."""
 
-    at: float
+    at: Moment
     messages: int | None = None
     spooled_total: int | None = None
     deleted_total: int | None = None
@@ -59,10 +61,10 @@ class EndpointSnapshot(_Strict):
     name: str
     kind: Kind = "queue"
     messages: int = Field(ge=0)
-    taken_from: float
-    taken_to: float
+    taken_from: Moment
+    taken_to: Moment
     censuses: tuple[CensusModel, ...] = ()
-    begins_at: float | None = None
+    begins_at: Annotated[float, Field(ge=BEGIN_S, lt=END_S, allow_inf_nan=False)] | None = None
     unread: int = 0
 
     @property
@@ -156,9 +158,9 @@ class Manifest(_Strict):
     site: str = Field(min_length=1)
     simulated: bool = False
     run: str | None = None
-    failover_at: float | None = None
-    started_at: float
-    finished_at: float
+    failover_at: Moment | None = None
+    started_at: Moment
+    finished_at: Moment
     services: tuple[ServiceSnapshot, ...]
     endpoints: tuple[EndpointSnapshot, ...]
     files: tuple[DataFile, ...]
@@ -173,6 +175,8 @@ class Manifest(_Strict):
         for file in self.files:
             if file.path.startswith("/") or ".." in file.path.split("/"):
                 raise ValueError(f"{file.path} is not inside of the export")
+            if file.path == "." or file.path != normpath(file.path):  # under two names a file would be read twice
+                raise ValueError(f"{file.path or 'nothing'} is not the plain name of a file")
         return self
 
     @property

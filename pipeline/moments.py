@@ -1,10 +1,18 @@
-"""Moments as people type them."""
+"""Moments as people type them, and as documents tell them."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
 
 from orchestrator.errors import DefinitionError
+
+BEGIN_S, END_S = -62_135_596_800, 253_402_300_800
+"""The years 1 and 10,000: before and from then on a moment cannot be written down."""
+Moment = Annotated[float, Field(ge=0, lt=END_S, allow_inf_nan=False)]
+"""Seconds since the epoch, as a document from outside tells them."""
 
 
 def moment(text: str, option: str) -> float:
@@ -15,4 +23,6 @@ def moment(text: str, option: str) -> float:
         raise DefinitionError(f"{option}: {text!r} is no moment", hint="write 2026-11-20T03:00:00Z") from error
     if parsed.tzinfo is None:
         raise DefinitionError(f"{option}: {text!r} has no time zone", hint="write 2026-11-20T03:00:00Z")
+    if not 0 <= parsed.timestamp() < END_S:
+        raise DefinitionError(f"{option}: {text!r} is not between the years 1970 and 9999")
     return parsed.timestamp()

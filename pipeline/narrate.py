@@ -104,7 +104,7 @@ def _work(report: Report) -> Iterator[str]:
     work = report.work
     looked = f"{work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer"
     yield f"compared on {work.engine} by {_PLANS[work.plan]}; {looked}"
-    yield f"a difference was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
+    yield f"a message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e}"
     used = {why for one in report.endpoints for side in (one.missing, one.extra) for why in side.by_why}
     if any(why in WHYS and why.startswith("consumed") for why in used):
         yield "assumed: consumers take messages from the head of an endpoint; selectors would make fewer explainable"

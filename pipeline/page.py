@@ -52,7 +52,7 @@ def page_of(report: Report) -> bytes:
     _note(
         body,
         f"compared by {work.engine}; {work.rows_drilled:,} of {counted(work.rows, 'message')} looked at closer; a"
-        f" difference was overlooked with a probability of at most {work.overlooked_at_most:.1e};"
+        f" message that differs was overlooked with a probability of at most {work.overlooked_at_most:.1e};"
         f" made {iso(report.created_at)}; run {report.run or 'none'}; sha256 {report.checksum}",
     )
     return f"<!DOCTYPE html>\n{tostring(html, encoding='unicode', method='html')}\n".encode()

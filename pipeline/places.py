@@ -25,6 +25,7 @@ MAKE_ROOM = (
 )
 """What to do where an export could not be written."""
 
+_REACH = "check its name, and that this machine may read it"
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
 
 
@@ -41,6 +42,11 @@ class Place:
         """The place called ``name``. Raises ``DefinitionError`` for a URI that PyArrow does not know."""
         if not _SCHEME.match(name):
             return cls(name, fs.LocalFileSystem(), os.path.abspath(name))  # noqa: PTH100 - what is not there, too
+        if "?" in name:
+            raise DefinitionError(
+                f"{name} has settings behind its question mark, which Spark would take for a part of the name",
+                hint="give PyArrow its settings by the environment (AWS_ENDPOINT_URL), and Spark its own by --conf",
+            )
         try:
             system, path = fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", name))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError) as error:
@@ -75,12 +81,27 @@ class Place:
 
     def exists(self) -> bool:
         """Is there anything of this name?"""
-        found: bool = self.system.get_file_info(self.path).type != fs.FileType.NotFound
+        found: bool = self._info().type != fs.FileType.NotFound
+        return found
+
+    def _info(self) -> fs.FileInfo:
+        try:
+            return self.system.get_file_info(self.path)
+        except OSError as error:  # the server of a URI is away, or refuses
+            why = error.strerror or str(error).splitlines()[0]
+            raise DefinitionError(f"cannot be reached: {why}"[:300], file=self.name, hint=_REACH) from error
+
+    def _listed(self) -> list[fs.FileInfo]:
+        try:
+            found: list[fs.FileInfo] = self.system.get_file_info(fs.FileSelector(self.path))
+        except OSError as error:
+            why = error.strerror or str(error).splitlines()[0]
+            raise DefinitionError(f"cannot be listed: {why}"[:300], file=self.name, hint=_REACH) from error
         return found
 
     def is_directory(self) -> bool:
         """Does it hold others?"""
-        found: bool = self.system.get_file_info(self.path).type == fs.FileType.Directory
+        found: bool = self._info().type == fs.FileType.Directory
         return found
 
     def check_can_be_made(self) -> None:
@@ -91,16 +112,13 @@ class Place:
 
     def files(self) -> list[Place]:
         """The files in this directory, by name, but for hidden ones and those that begin with an underscore."""
-        found = self.system.get_file_info(fs.FileSelector(self.path))
-        names = sorted(one.base_name for one in found if one.type == fs.FileType.File)
+        names = sorted(one.base_name for one in self._listed() if one.type == fs.FileType.File)
         return [self.child(name) for name in names if not name.startswith((".", "_"))]
 
     def directories(self) -> list[Place]:
         """The directories in this directory, by name."""
-        found = self.system.get_file_info(fs.FileSelector(self.path))
-        return [
-            self.child(name) for name in sorted(one.base_name for one in found if one.type == fs.FileType.Directory)
-        ]
+        names = sorted(one.base_name for one in self._listed() if one.type == fs.FileType.Directory)
+        return [self.child(name) for name in names]
 
     @property
     def base_name(self) -> str:
@@ -109,12 +127,12 @@ class Place:
 
     def modified_at(self) -> float:
         """When the file was written last, in seconds since the epoch; 0 where that is not known."""
-        nanoseconds: int | None = self.system.get_file_info(self.path).mtime_ns
-        return (nanoseconds or 0) / 1e9
+        nanoseconds: int | None = self._info().mtime_ns
+        return max(nanoseconds or 0, 0) / 1e9
 
     def size(self) -> int:
         """How many bytes the file has."""
-        return int(self.system.get_file_info(self.path).size or 0)
+        return int(self._info().size or 0)
 
     def open_input(self) -> pa.NativeFile:
         """For reading at any offset. Raises ``OSError``."""
@@ -142,7 +160,8 @@ class Place:
             with self.system.open_output_stream(self.path) as stream:
                 stream.write(data)
         except OSError as error:
-            raise OutputLost(f"{self.name} could not be written: {str(error).splitlines()[0]}") from error
+            why = error.strerror or str(error).splitlines()[0]
+            raise OutputLost(f"{self.name} could not be written: {why}") from error
 
 
 def write_whole(path: Path, data: bytes) -> None:

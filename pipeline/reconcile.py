@@ -109,6 +109,7 @@ class _Reconciliation:
         script, sides = self._script, (self._left, self._right)
         has_digests = all(side.has_digests for side in sides)
         has_local = any(side.has_local for side in sides)
+        has_priorities = any(side.has_priorities for side in sides)
         self._engine.open_sides(*sides, self._services)
         for letter in "lr":
             script.view("keyed", f"keyed_{letter}", rows=f"rows_{letter}", bits=self._bits)
@@ -118,6 +119,8 @@ class _Reconciliation:
                 side=letter,
                 digest=", digest" if has_digests else "",
                 is_local=f"coalesce(replicated = '{NOT_REPLICATED}', FALSE)" if has_local else "FALSE",
+                priority="min(priority)" if has_priorities else "CAST(NULL AS INT)",
+                priorities="max(priority)" if has_priorities else "CAST(NULL AS INT)",
                 numbers=script.text("numbers") if self._has_logs else "",
             )
         script.hold("buckets", numbers=script.text("numbers_of_both") if self._has_logs else "")
@@ -163,6 +166,7 @@ class _Reconciliation:
         rows = sum(one.rows for one in tallies.values())
         is_question = any(one.is_in_question for one in tallies.values())
         if is_question:
+            self._engine.expect(sum(one.buckets for one in tallies.values()))
             self._decide(tallies)
         to_drill = sum(one.rows_drilled for one in tallies.values())
         number = sum(one.buckets for one in tallies.values())
@@ -190,6 +194,7 @@ class _Reconciliation:
     def _drill(self, tallies: dict[EndpointKey, Tally], work: Work) -> None:
         """What differs, message by message; what is counted by endpoint goes into ``tallies``."""
         script, everything = self._script, work.plan == "everything"
+        self._engine.expect(work.rows_drilled)
         self._engine.narrow(None if everything else self._near(work))
         script.view("keyed", "near_keyed", rows="near", bits=self._bits)
         if not everything:
@@ -221,14 +226,6 @@ class _Reconciliation:
             return None
         names = {self._names[row["endpoint_id"]].name for row in rows}
         return Near(names if len(names) <= _NAMED_MAX else None, ranges)
-
-    def _give_settings(self, tallies: Mapping[EndpointKey, Tally]) -> None:
-        settings = settings_of(self._left, self._right, self._ask, tallies)
-        self._engine.given("settings", as_table(settings))
-        spelled = self._engine.dialect.spelled(
-            "SELECT *, hash64(service, endpoint, kind) AS endpoint_id FROM settings"
-        )
-        self._engine.view("endpoint_settings", spelled)
 
     def _explain(self, tallies: Mapping[EndpointKey, Tally]) -> None:
         """Says of each difference why it is there."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding
+from pipeline.moments import Moment
 from pipeline.rows import SOW, EndpointKey, Kind
 
 FORMAT: Literal["failover.reconcile/1"] = "failover.reconcile/1"
@@ -34,6 +35,7 @@ WHYS = {
     "after-snapshot": "spooled after the other site was read",
     "aged-out": "below every number of its publisher in the other site's log: it may have been there",
     "undecided": "about as old as the other site's log, which has nothing of its publisher: it may have been there",
+    "topic-absent": "the other site's log has nothing of the topic: is it logged there?",
     "not-dumped": "the other site's SOW of this topic was not dumped",
     "consumed-between": "at the head of its endpoint, which the other site gave to be read later: may be consumed",
     "consumed-unpropagated": "at the head of its endpoint: may be consumed at the active site, which has not said so yet",
@@ -41,7 +43,7 @@ WHYS = {
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Holding(_Strict):
@@ -82,10 +84,10 @@ class EndpointReport(_Strict):
     """One endpoint, both sides compared.
 
     ``duplicates_*`` are copies that this side has more of than the other; ``duplicates_at_both`` copies that both have,
-    None when they were not sought. ``changed``: the same id with other content; ``unverified``: at least one side's
-    content could not be read. ``order_breaks``: how often right steps back along left's order; ``order_by_priority``: how
-    often besides, at a message of another priority. ``unresolved``: runs of numbers whose fingerprints differ, though no
-    message in them does.
+    None when they were not sought. ``changed``: the same id with other content; ``unverified``: copies whose content
+    could not be read at one side at least. ``order_breaks``: how often right steps back along left's order;
+    ``order_by_priority``: how often besides, at a message of another priority. ``unresolved``: runs of numbers whose
+    fingerprints differ, though no message in them does.
     """
 
     service: str
@@ -173,7 +175,7 @@ class ServiceReport(_Strict):
 
     name: str
     active: SideName | None
-    failover_at: float | None
+    failover_at: Moment | None
     verdict: Verdict
     reasons: tuple[str, ...]
     rpo: Rpo
@@ -186,8 +188,8 @@ class SideReport(_Strict):
 
     site: str
     manifest: str
-    taken_from: float
-    taken_to: float
+    taken_from: Moment
+    taken_to: Moment
     messages: int
 
 
@@ -221,7 +223,7 @@ class Report(_Strict):
     format: Literal["failover.reconcile/1"] = FORMAT
     simulated: bool = False
     run: str | None = None
-    created_at: float
+    created_at: Moment
     clock_skew_s: float
     left: SideReport
     right: SideReport

@@ -8,17 +8,21 @@ can be moved at once, the report is written last: a directory without one is no 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import DefinitionError, OutputLost
+from orchestrator.errors import ComputationFailed, DefinitionError, FailoverError, OutputLost
 from pipeline.jvm import jvm_pid
 from pipeline.leavings import make, remove, sweep
 from pipeline.places import Place
 
 REPORT = "report.json"
+_ELSEWHERE = "make room on its disk, or give another directory with --out"
+# How the system says that a file cannot grow.
+_FULL = re.compile("No space left on device|File too large|Disk quota exceeded", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ def result_at(name: str) -> Iterator[Result]:
         _make(growing)
         yield Result(Place.of(str(growing)))
         _move(growing, target)
+    except (OutputLost, ComputationFailed) as error:
+        lost = _of_target(error, growing, target)
+        if lost is None:
+            raise
+        raise lost from error
     finally:
         remove(beside)
 
@@ -78,11 +87,22 @@ def _make(growing: Path) -> None:
         make(growing.parent, jvm_pid())
         growing.mkdir()
     except OSError as error:
-        raise OutputLost(f"{growing} could not be made: {error.strerror}") from error
+        raise OutputLost(f"{growing} could not be made: {error.strerror}", hint=_ELSEWHERE) from error
 
 
 def _move(growing: Path, target: Path) -> None:
     try:
         growing.replace(target)
     except OSError as error:
-        raise OutputLost(f"{target} could not be written: {error.strerror}") from error
+        raise OutputLost(f"{target} could not be written: {error.strerror}", hint=_ELSEWHERE) from error
+
+
+def _of_target(error: FailoverError, growing: Path, target: Path) -> OutputLost | None:
+    """``error`` as one of the result, None where it is none: nobody knows the hidden directory in which it grew, and
+    what an engine says of a full disk there names no remedy, or that of the scratch space."""
+    if str(growing) in str(error) and isinstance(error, OutputLost):
+        return OutputLost(str(error).replace(str(growing), str(target)), hint=error.hint or _ELSEWHERE)
+    full = _FULL.search(f"{error} {error.__cause__}")
+    if full is not None and str(growing) in f"{error} {error.__cause__}":
+        return OutputLost(f"{target} could not be written: {full[0]}", hint=_ELSEWHERE)
+    return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import IO
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
@@ -35,6 +37,8 @@ NAME = "failover pipeline"
 # Below so many messages of both sides the JVM's compilers take longer than what they make faster.
 SMALL = 1_000_000
 _SCRATCH = "failover-spark-"
+# Where a Spark Connect server listens unless it is told otherwise, and how long it may take to answer.
+_CONNECT_PORT, _CONNECT_S = 15002, 10.0
 
 # What the computations rely on, on any cluster. Sums of hashes are meant to wrap around, which ANSI mode forbids.
 _RELIED_ON = {
@@ -43,6 +47,10 @@ _RELIED_ON = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.adaptive.enabled": "true",
+    # What is held has as many pieces as it needs: a server's 200 would take longer than what is in them.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+    # As other writers of Parquet do, and not as Spark 1 did.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.execution.arrow.pyspark.enabled": "false",
     # The cause of a failure is in it.
     "spark.sql.pyspark.jvmStacktrace.enabled": "true",
@@ -146,7 +154,8 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         session = SparkSession.builder.appName(NAME).getOrCreate()
         _with_relied_on(session)
         session.sparkContext.environment.update(SAFE_PATH)  # of its workers: there is no asking for a flag
-        yield session
+        with spark_faults():
+            yield session
         return
     with (
         _scratch_in(Path(settings.scratch or tempfile.gettempdir())) as scratch,
@@ -177,7 +186,21 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         _stop(session)
 
 
+def _check_answers(url: str) -> None:
+    """Raises ``ComputationFailed`` when nothing listens there: Spark's own client asks again for many minutes."""
+    address = urlsplit(url)
+    try:
+        with socket.create_connection((address.hostname, address.port or _CONNECT_PORT), _CONNECT_S):
+            pass
+    except (OSError, ValueError) as error:
+        raise ComputationFailed(
+            f"no Spark Connect server answers at {url}: {getattr(error, 'strerror', None) or error}",
+            hint="is it started, and may this machine reach it?",
+        ) from error
+
+
 def _remote_session(url: str, settings: SparkSettings) -> Iterator[SparkSession]:
+    _check_answers(url)
     try:
         session = SparkSession.builder.remote(url).appName(NAME).getOrCreate()
         _with_relied_on(session)

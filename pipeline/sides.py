@@ -70,6 +70,11 @@ class Side:
         return any(footer.has_local for footer in self.footers)
 
     @property
+    def has_priorities(self) -> bool:
+        """May any message tell its priority?"""
+        return any(footer.has_priorities for footer in self.footers)
+
+    @property
     def has_logs(self) -> bool:
         """Is there a transaction log of AMPS in it?"""
         return any(endpoint.kind == LOG for endpoint in self.manifest.endpoints)
@@ -99,7 +104,7 @@ class Side:
 def _as_named(file: DataFile) -> str | None:
     """The service where its directory does not tell it: readers do not agree on letters beyond ASCII in a path."""
     name, told = file.of_service, DataFile(path=file.path, rows=0, bytes=0).of_service
-    is_plain = told == name and told != _HIVE_NULL and (told or "").isascii()
+    is_plain = told == name and told not in ("", _HIVE_NULL) and (told or "").isascii()
     return None if is_plain else name
 
 

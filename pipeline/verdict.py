@@ -22,6 +22,8 @@ from pipeline.report import NO_WHY, Clocks, EndpointReport, Rpo, SideName, Verdi
 from pipeline.rows import KEPT, SOW
 
 _NAMED_MAX = 3
+# Why messages of a whole log are at one site alone.
+_ABSENT = "topic-absent"
 # Replication takes a moment: so much is no sign of a wrong clock.
 _DELAY_S = 1.0
 # What explains a message, and may be wrong: with these the number of lost ones has bounds.
@@ -73,14 +75,14 @@ def judge(endpoints: Sequence[EndpointReport], known: Circumstances) -> tuple[Ve
     if known.failover_at is None:
         why = f"{_named(apart)} differ, and when the fail-over was is not known, so their age cannot be judged"
         return "unknown", (*unread, why)
+    if known.is_clock_off:
+        return "unknown", (*unread, f"{clocks_apart(known)}, so the age of messages proves nothing")
     threshold = known.failover_at + known.clock_skew_s
     old = [one for one in apart if _oldest(one) <= threshold]
     if old:
         return "not-safe", (*(_why_not(one, known) for one in old[:_NAMED_MAX]), *_more(old), *unread)
     if partial:
         return "unknown", unread
-    if known.is_clock_off:
-        return "unknown", (f"{clocks_apart(known)}, so the age of messages proves nothing",)
     reasons = [f"in every endpoint that differs the oldest message was spooled after {iso(threshold)}, the fail-over"]
     if known.was_interrupted is None:
         reasons.append("assumed: replication was never disabled or suspended")
@@ -100,6 +102,9 @@ def _judge_kept(apart: Sequence[EndpointReport]) -> tuple[Verdict, str]:
     worse = [one for one in apart if one.kind != SOW and _is_worse(one)]
     if worse:
         return "not-safe", f"{_named(worse)} differ, and neither time nor the age of the logs explains it"
+    absent = [one for one in apart if _ABSENT in one.missing.by_why or _ABSENT in one.extra.by_why]
+    if absent:
+        return "unknown", f"one site's log has nothing of {_named(absent)}: is it logged there?"
     return (
         "unknown",
         f"{_named(apart)} differ, which time or the age of the logs may explain; dump both at a calm moment",
@@ -174,6 +179,10 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     if partial:
         sure = low - sum(one.may_have_expired for one in only_there)
         return Rpo(how="unknown", low=sure, reasons=(_unread(partial),))
+    absent = sum(one.before_failover.get(_ABSENT, 0) for one in only_there)
+    if absent:
+        why = f"{absent:,} are of a topic of which the active site's log has nothing: is it logged there?"
+        return Rpo(how="unknown", low=low, reasons=(why,))
     gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
     threshold = known.failover_at + known.clock_skew_s
     if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):

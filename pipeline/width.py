@@ -41,7 +41,8 @@ def _gaps(side: Side) -> Iterator[int]:
     with side.place.child(largest.path).open_input() as stream:
         parquet = pq.ParquetFile(stream)
         batches = parquet.iter_batches(batch_size=_SAMPLE, columns=["endpoint", "kind", "stream", "sequence"])
-        rows = sorted(zip(*next(batches).to_pydict().values(), strict=True))
+        first = next(batches, None)  # a file without rows has none
+        rows = [] if first is None else sorted(zip(*first.to_pydict().values(), strict=True))
     for before, after in pairwise(rows):
         if before[:3] == after[:3] and after[2] != OPAQUE and after[3] > before[3]:
             yield after[3] - before[3]

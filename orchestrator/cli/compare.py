@@ -43,7 +43,8 @@ def compare(
 ) -> None:
     """Read what both sites hold, compare it, and say whether it is safe to fail back. Exit code 4: look at it.
 
-    It reads only. With --out it can be run again after it was stopped: what was read is not read again.
+    It reads only. With --out it can be run again within the hour after it was stopped: what was read is not read
+    again.
 
     \b
     Examples:

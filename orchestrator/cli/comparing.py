@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from orchestrator.cli.reconciling import code_for, engine_installed
 from orchestrator.cli.snapshotting import Wanted, collect_site
 from orchestrator.cli.spark_options import SparkWish
+from orchestrator.cli.taken_again import ended, readings_left
 from orchestrator.cli.terminal import presentable, say, say_unless, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError, OutputLost
@@ -52,7 +53,8 @@ def compare_pair(tools: Tools, inventory: Inventory, wish: CompareWish, spark: S
             try:
                 write_whole(wish.html, page_of(report))
             except OSError as error:
-                raise OutputLost(f"{wish.html} could not be written: {error.strerror}") from error
+                lost = f"{wish.html} could not be written: {error.strerror}"
+                raise OutputLost(lost, hint="make room on its disk, or give another file with --html") from error
             say_unless(as_json)(f"{wish.html} has the whole report")
     code = code_for(report.findings)
     if as_json:
@@ -74,27 +76,29 @@ def compared(
     as_json: bool,
 ) -> Report:
     """Read both sites into ``folder`` and compare them; ``folder/evidence`` then has the report. Raises
-    ``FailoverError``; the same call resumes where it stopped reading."""
+    ``FailoverError``; the same call resumes where it stopped reading, if that was not long ago."""
     from pipeline.ask import Ask
     from pipeline.commands import run_reconcile
+    from pipeline.results import check_free
 
     settings = spark.settings()
-    places = {site: folder / site for site in pair.sites}
-    finished = all((place / "manifest.json").exists() for place in places.values())
-    if not finished:
-        with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(places)) as pool:
+    say = say_unless(as_json)
+    evidence = str(folder / "evidence")
+    check_free(evidence)
+    wanted = [Wanted(site, tuple(services), run) for site in pair.sites]
+    to_read = readings_left(tools, inventory, wanted, folder, say)
+    if to_read:
+        with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(to_read)) as pool:
             readings = [
-                pool.submit(
-                    collect_site, tools, inventory, Wanted(site, tuple(services), run), places[site], observers[site]
-                )
-                for site in places
-                if not (places[site] / "manifest.json").exists()
+                pool.submit(collect_site, tools, inventory, one, folder / one.site, observers[one.site])
+                for one in to_read
             ]
             for reading in readings:
                 reading.result()
-    evidence = str(folder / "evidence")
-    left, right = (str(places[site]) for site in pair.sites)
-    return run_reconcile(left, right, Ask(run=None), settings, evidence, tools.clock, say_unless(as_json))
+    left, right = (str(folder / site) for site in pair.sites)
+    report = run_reconcile(left, right, Ask(run=None), settings, evidence, tools.clock, say)
+    ended(folder)
+    return report
 
 
 def pair_of(inventory: Inventory, name: str | None) -> Pair:

@@ -108,11 +108,9 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
             app(typed, prog_name="failover", obj=tools)
     except SystemExit as end:
         return _ended(end, as_json="--json" in typed)
-    except OutputLost as error:
-        if error.is_reader_gone:
-            return 0  # `| head` has seen enough
-        return _failed(error, as_json=False)
     except FailoverError as error:
+        if isinstance(error, OutputLost) and error.is_reader_gone:
+            return 0  # `| head` has seen enough
         return _failed(error, as_json="--json" in typed)
     except Exception as error:  # noqa: BLE001 - the other of the two doors: a bug must still end in a sentence
         bug = FailoverError(
@@ -155,7 +153,7 @@ def _failed(error: FailoverError, *, as_json: bool) -> int:
 
 
 def _show_error(sentence: str, hint: str, code: int, stands: Sequence[str] = ()) -> None:
-    """What a machine reads in place of a result."""
+    """What a machine reads in place of a result. Where stdout itself was lost, this goes nowhere."""
     left = {"stands": list(stands)} if stands else {}
     try:
         show_json({"result": {"exit_code": code, "error": sentence, "hint": hint, **left}})

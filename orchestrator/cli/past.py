@@ -24,10 +24,14 @@ def history(
         from pipeline.history.narrate import lines_of
         from pipeline.places import write_whole
 
-        report, forecast = run_history(names, spark.settings(), out, tools.clock, say)
+        path = tools.state / NAME
+
+        def check(found: Forecast) -> None:
+            if learn:
+                check_learns_more(path, found)
+
+        report, forecast = run_history(names, spark.settings(), out, tools.clock, say, check)
         if learn:
-            path = tools.state / NAME
-            check_learns_more(path, forecast)
             try:
                 write_whole(path, encoded(forecast))
             except OSError as error:

@@ -19,7 +19,11 @@ Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
 ]
-Skew = Annotated[float, typer.Option("--clock-skew", metavar="SECONDS", min=0, help="How far clocks may be apart.")]
+# What is longer, infinite too, is a slip of the keyboard.
+_YEAR_S = 366 * 86_400
+Skew = Annotated[
+    float, typer.Option("--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="How far clocks may be apart.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +50,8 @@ def reconcile(
     ] = None,
     skew: Skew = 1.0,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=0.001, help="Width of the intervals shown.")
+        float,
+        typer.Option("--interval", metavar="SECONDS", min=0.001, max=_YEAR_S, help="Width of the intervals shown."),
     ] = 60.0,
     equal_duplicates: Annotated[
         bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")

@@ -75,6 +75,9 @@ class Duck:
             parts = [_select(side.place, one) for one in files] or [_NOTHING]
             self.view(f"rows_{letter}", "\nUNION ALL\n".join(parts))
 
+    def expect(self, rows: int) -> None:
+        """See ``Executor``. It finds that out by itself."""
+
     def narrow(self, near: Near | None) -> None:
         """See ``Executor``."""
         self.view("near", "SELECT 0 AS side, * FROM rows_l UNION ALL SELECT 1 AS side, * FROM rows_r")
@@ -193,6 +196,11 @@ def _faults() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         raise _fault_of(error) from error
+    except RuntimeError as error:
+        # What a signal breaks into ends so, and what the signal's own handler raised is lost.
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _fault_of(error: duckdb.Error) -> FailoverError:
@@ -204,6 +212,4 @@ def _fault_of(error: duckdb.Error) -> FailoverError:
         return ComputationFailed(
             "DuckDB ran out of memory", hint="give it more with --memory, or room with --scratch"
         )
-    if isinstance(error, duckdb.InterruptException):
-        raise KeyboardInterrupt from error
     return ComputationFailed(f"DuckDB could not finish: {first}"[:500])

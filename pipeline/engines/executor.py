@@ -53,6 +53,10 @@ class Executor(Protocol):
         schema, ``micros`` for ``spooled_at`` and ``expires`` for ``expires_at``, both in microseconds."""
         ...
 
+    def expect(self, rows: int) -> None:
+        """So many rows are what the next queries begin with."""
+        ...
+
     def narrow(self, near: Near | None) -> None:
         """The view ``near``: the messages of both sides, with the column ``side``; at least those of ``near``, or all."""
         ...

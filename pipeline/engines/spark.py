@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from orchestrator.errors import DefinitionError
 from pipeline.engines.executor import Dialect, Near, Range, Row
 from pipeline.faults import spark_faults
 from pipeline.layout import SCHEMA
@@ -42,6 +43,9 @@ _TYPES: Mapping[pa.DataType, T.DataType] = {
 }
 # Spark looks for patterns in the names of what it shall read, and these characters would be some.
 _GLOB = re.compile(r"[\[\]{}*?\\]")
+# So many rows are over sooner than their plan is made anew, and how that is kept from Spark.
+_FEW = 500_000
+_BRIEFLY = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 _MOMENTS = {"spooled_at": "micros", "expires_at": "expires"}
 
 
@@ -55,6 +59,7 @@ class Spark:
     def __init__(self, session: SparkSession) -> None:
         self.name = f"spark {pyspark.__version__}"
         self.session = session
+        self._plans = {name: (session.conf.get(name) or "", brief) for name, brief in _BRIEFLY.items()}
         self._held: list[DataFrame] = []
         self._sides: Sequence[tuple[Side, Collection[str]]] = ()
 
@@ -63,6 +68,11 @@ class Spark:
         self._sides = [(left, services), (right, services)]
         for letter, (side, _) in zip("lr", self._sides, strict=True):
             self._rows(side, services).createOrReplaceTempView(f"rows_{letter}")
+
+    def expect(self, rows: int) -> None:
+        """See ``Executor``. Of few rows Spark plans a query once, not anew behind every exchange, in few pieces."""
+        for name, (usual, brief) in self._plans.items():
+            self.session.conf.set(name, brief if rows < _FEW else usual)
 
     def narrow(self, near: Near | None) -> None:
         """See ``Executor``. Both sides as one before anything is done to them: each step is planned once."""
@@ -114,6 +124,7 @@ class Spark:
 
     def release(self) -> None:
         """See ``Executor``."""
+        self.expect(_FEW)
         for table in self._held:
             table.unpersist()
         self._held.clear()
@@ -126,6 +137,7 @@ class Spark:
 
     def _read(self, place: Place, files: Files) -> DataFrame:
         base = place.for_spark
+        check_names(place, files.paths)
         paths = [_GLOB.sub(r"\\\g<0>", f"{base}/{path}") for path in files.paths]
         if files.service is None:
             read = self.session.read.schema(_schema(has_service=True)).option("basePath", base).parquet(*paths)
@@ -140,6 +152,17 @@ class Spark:
         found = readings({path: span for path, span in side.numbers.items() if path in paths}, ranges)
         parts = [in_numbers(self._rows(side, services, one.files), one.ranges) for one in found or [Reading([], [])]]
         return reduce(DataFrame.unionByName, parts)
+
+
+def check_names(place: Place, paths: Sequence[str]) -> None:
+    """Raises ``DefinitionError`` for a file that Spark passes over (hidden ones), or whose name Hadoop takes apart."""
+    for path in paths:
+        if any((part.startswith((".", "_")) and "=" not in part) or ":" in part for part in path.split("/")):
+            raise DefinitionError(
+                "Spark does not read a file of this name",
+                file=place.child(path).name,
+                hint="rename it, in the manifest as well, or --engine duckdb",
+            )
 
 
 def in_numbers(rows: DataFrame, ranges: Sequence[Range]) -> DataFrame:

@@ -108,11 +108,13 @@ SELECT topic, message_type, class, why, count(*) AS number FROM judged WHERE why
 GROUP BY topic, message_type, class, why
 
 --- own_order: a publisher's numbers along one log
-SELECT topic, message_type, client, txid AS along, sequence AS value, sequence AS to_value, CAST(NULL AS INT) AS priority
+SELECT topic, message_type, client, txid AS along, sequence AS value, sequence AS to_value,
+    CAST(NULL AS INT) AS lowest_priority, CAST(NULL AS INT) AS highest_priority
 FROM log_{side}
 
 --- order_across: where messages stand in the other log, along the one
-SELECT topic, message_type, client, txid_l AS along, txid_r AS value, txid_r AS to_value, CAST(NULL AS INT) AS priority
+SELECT topic, message_type, client, txid_l AS along, txid_r AS value, txid_r AS to_value,
+    CAST(NULL AS INT) AS lowest_priority, CAST(NULL AS INT) AS highest_priority
 FROM judged WHERE is_common
 
 --- remains: what was left behind for good, by publisher

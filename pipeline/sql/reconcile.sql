@@ -26,7 +26,9 @@ SELECT endpoint_id, stream_id, bucket,
     max(micros) AS newest,
     CAST(sum(size) AS BIGINT) AS bytes,
     count(CASE WHEN is_local THEN 1 END) AS local,
-    count(CASE WHEN digest IS NULL THEN 1 END) AS undigested{numbers}
+    count(CASE WHEN digest IS NULL THEN 1 END) AS undigested,
+    {priority} AS lowest_priority,
+    {priorities} AS highest_priority{numbers}
 FROM (SELECT *, hash64(stream, sequence{digest}) AS hash, {is_local} AS is_local FROM keyed_{side}) AS hashed
 GROUP BY endpoint_id, stream_id, bucket
 
@@ -58,7 +60,9 @@ SELECT endpoint_id, stream_id, bucket,
     coalesce(max(CASE WHEN side = 0 THEN local END), 0) AS local_l,
     coalesce(max(CASE WHEN side = 1 THEN local END), 0) AS local_r,
     coalesce(max(CASE WHEN side = 0 THEN undigested END), 0) AS undigested_l,
-    coalesce(max(CASE WHEN side = 1 THEN undigested END), 0) AS undigested_r{numbers}
+    coalesce(max(CASE WHEN side = 1 THEN undigested END), 0) AS undigested_r,
+    min(lowest_priority) AS lowest_priority,
+    max(highest_priority) AS highest_priority{numbers}
 FROM (SELECT 0 AS side, * FROM folded_l UNION ALL SELECT 1 AS side, * FROM folded_r) AS sides
 GROUP BY endpoint_id, stream_id, bucket
 
@@ -176,7 +180,8 @@ SELECT endpoint_id, stream_id, message_id,
     min(publisher) AS publisher,
     CAST(sum(n_l) AS BIGINT) AS n_l,
     CAST(sum(n_r) AS BIGINT) AS n_r,
-    CAST(sum(CASE WHEN content IS NULL THEN n_l + n_r ELSE 0 END) AS BIGINT) AS blind,
+    CAST(sum(CASE WHEN content IS NULL THEN n_l ELSE 0 END) AS BIGINT) AS blind_l,
+    CAST(sum(CASE WHEN content IS NULL THEN n_r ELSE 0 END) AS BIGINT) AS blind_r,
     count(CASE WHEN (n_l = 0) <> (n_r = 0) THEN 1 END) AS contents_at_one,
     count(CASE WHEN n_l <> n_r THEN 1 END) AS contents_uneven,
     min(place_l) AS place_l,
@@ -215,17 +220,18 @@ GROUP BY endpoint_id, stream_id, message_id
 
 --- judged: adds class, empty where nothing differs, and the numbers that are summed up
 SELECT *,
-    CASE WHEN is_alone AND coalesce(state_l, state_r) = 0 THEN 'local' WHEN n_l = 0 THEN 'extra'
-        WHEN n_r = 0 THEN 'missing' WHEN n_l <> n_r THEN 'duplicate' WHEN is_changed THEN 'changed' END AS class,
-    greatest(n_l - greatest(n_r, 1), 0) AS surplus_l,
-    greatest(n_r - greatest(n_l, 1), 0) AS surplus_r,
+    CASE WHEN is_local THEN 'local' WHEN n_l = 0 THEN 'extra' WHEN n_r = 0 THEN 'missing'
+        WHEN n_l <> n_r THEN 'duplicate' WHEN is_changed THEN 'changed' END AS class,
+    CASE WHEN is_local THEN 0 ELSE greatest(n_l - greatest(n_r, 1), 0) END AS surplus_l,
+    CASE WHEN is_local THEN 0 ELSE greatest(n_r - greatest(n_l, 1), 0) END AS surplus_r,
     greatest(least(n_l, n_r) - 1, 0) AS copies_at_both
 FROM (
     SELECT *,
         n_l = 0 OR n_r = 0 AS is_alone,
-        n_l > 0 AND n_r > 0 AND blind = 0
+        (n_l = 0 OR n_r = 0) AND coalesce(state_l, state_r) = 0 AS is_local,
+        n_l > 0 AND n_r > 0 AND blind_l + blind_r = 0
             AND (contents_at_one > 0 OR (n_l = n_r AND contents_uneven > 0)) AS is_changed,
-        n_l > 0 AND n_r > 0 AND blind > 0 AS is_unverified
+        CASE WHEN n_l > 0 AND n_r > 0 THEN greatest(blind_l, blind_r) ELSE 0 END AS unverified
     FROM messages
 ) AS told
 
@@ -262,7 +268,7 @@ FROM (
         sum(surplus_r) AS surplus_r,
         sum(copies_at_both) AS copies_at_both,
         count(CASE WHEN is_changed THEN 1 END) AS changed,
-        count(CASE WHEN is_unverified THEN 1 END) AS unverified,
+        sum(unverified) AS unverified,
         min(CASE WHEN NOT is_alone THEN place_l END) AS common_l,
         min(CASE WHEN NOT is_alone THEN place_r END) AS common_r,
         min(CASE WHEN class IS NOT NULL THEN coalesce(spooled_l, spooled_r) END) AS first_at,
@@ -275,12 +281,13 @@ FROM (
 GROUP BY endpoint_id
 
 --- along: what the order is judged by: the messages that both sides have
-SELECT endpoint_id, stream_id, place_l AS along, place_r AS value, place_r AS to_value, priority
+SELECT endpoint_id, stream_id, place_l AS along, place_r AS value, place_r AS to_value,
+    priority AS lowest_priority, priority AS highest_priority
 FROM judged WHERE NOT is_alone
 
 --- ends: and the two ends of every cluster that is not looked at closer
 SELECT endpoint_id, stream_id, min(lowest_l) AS along, min(lowest_r) AS value, max(highest_r) AS to_value,
-    CAST(NULL AS INT) AS priority
+    min(lowest_priority) AS lowest_priority, max(highest_priority) AS highest_priority
 FROM decided WHERE NOT is_drilled GROUP BY endpoint_id, stream_id, cluster
 
 --- publishers: of a publisher of AMPS, the lowest number in either site's log
@@ -331,6 +338,7 @@ FROM (
 --- why: why the site {own} may have a message that {other} has not. A comparison with an unknown is never true
 CASE WHEN state_{own} = 1 AND active = {number} THEN 'in-replication'
     WHEN kind = 'sow' AND to_{other} IS NULL THEN 'not-dumped'
+    WHEN kind = 'topic' AND to_{other} IS NULL THEN 'topic-absent'
     WHEN is_moved AND eligible_{own} = 1 THEN 'dead-lettered'
     WHEN is_moved THEN 'moved'
     WHEN spooled_{own} + {skew} >= from_{other} THEN 'after-snapshot'

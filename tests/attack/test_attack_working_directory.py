@@ -77,7 +77,6 @@ def test_a_run_in_the_background(make_bench: Callable[..., Bench]) -> None:
     assert (waited.code, waited.result["outcome"], imported(bench.folder)) == (0, "done", [])
 
 
-@pytest.mark.xdist_group("spark")
 def test_workers_of_spark(tmp_path: Path) -> None:
     """Law: a pipeline job whose own code runs in workers of PySpark imports nothing from the working directory, neither
     in its driver nor in a worker."""

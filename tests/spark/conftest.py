@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this folder, in one worker: a JVM costs seconds to start and memory to keep."""
+"""One Spark session for all tests of this folder that run in one process: a JVM costs seconds to start."""
 
 from __future__ import annotations
 
@@ -22,13 +22,6 @@ _BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
 }
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever needs the session runs in the worker that has it."""
-    for item in items:
-        if {"spark", "engine"} & {*getattr(item, "fixturenames", ())}:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

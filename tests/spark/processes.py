@@ -9,9 +9,16 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 PATIENCE_S = 240.0
 ROOT = Path(__file__).parents[2]
+# The second compiler of a JVM would take the cores for longer than these small jobs last.
+BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+BRIEF = (
+    *("--conf", f"spark.driver.extraJavaOptions={BRIEF_JVM}"),
+    *("--conf", "spark.sql.codegen.wholeStage=false", "--partitions", "1"),
+)
 
 
 def open_to_others(folder: Path) -> list[str]:
@@ -21,16 +28,18 @@ def open_to_others(folder: Path) -> list[str]:
 
 
 @contextmanager
-def begun(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+def begun(
+    command: Sequence[str], environment: Mapping[str, str], log: IO[str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """A process in a session of its own, with this besides the environment of the tests. It and all that it started
-    end with the block."""
+    end with the block. What it says is read from it, or goes to ``log``."""
     process = subprocess.Popen(
         command,
         cwd=ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=log or subprocess.PIPE,
+        stderr=log or subprocess.PIPE,
         text=True,
         start_new_session=True,
     )

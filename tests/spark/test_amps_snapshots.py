@@ -13,7 +13,7 @@ from pipeline.amps.collect import collect_dumps, dumps_of
 from pipeline.amps.instance import Instance
 from pipeline.ask import Ask
 from pipeline.collect import Job
-from pipeline.engines.executor import Executor
+from pipeline.engines.duck import Duck
 from pipeline.manifest import ServiceSnapshot
 from pipeline.moments import moment
 from pipeline.reconcile import reconcile
@@ -36,9 +36,9 @@ def export_of(dumps: Path, site: str, made_at: float) -> str:
     return str(out)
 
 
-def compared(engine: Executor, left: str, right: str, ask: Ask) -> tuple[Report, dict[str, set[str]]]:
+def compared(duck: Duck, left: str, right: str, ask: Ask) -> tuple[Report, dict[str, set[str]]]:
     """The report, and the ids of each class among the messages of logs."""
-    outcome = reconcile(engine, Side.open(left), Side.open(right), ask, VirtualClock(NOON))
+    outcome = reconcile(duck, Side.open(left), Side.open(right), ask, VirtualClock(NOON))
     found: dict[str, set[str]] = {}
     for row in tables_of(outcome, Path(left).parent).get("differences", []):
         if row["kind"] == "topic":
@@ -56,7 +56,7 @@ def endpoint(report: Report, kind: str, name: str) -> EndpointReport:
     return next(one for one in report.endpoints if (one.kind, one.name) == (kind, name))
 
 
-def test_a_loss_in_the_simulated_world(engine: Executor, tmp_path: Path) -> None:
+def test_a_loss_in_the_simulated_world(duck: Duck, tmp_path: Path) -> None:
     """What the link had not carried over when New York died is found, message by message, and its number is the
     recovery point; order and contents agree, since it is the same world."""
     clock = VirtualClock(NOON)
@@ -66,7 +66,7 @@ def test_a_loss_in_the_simulated_world(engine: Executor, tmp_path: Path) -> None
         write_dumps(world, INSTANCES[site], tmp_path / site)
         exports.append(export_of(tmp_path / site, site, clock.now()))
     ask = Ask(active="right", failover_at=moment(died_at, "here"), clock_skew_s=0.0)
-    report, found = compared(engine, exports[0], exports[1], ask)
+    report, found = compared(duck, exports[0], exports[1], ask)
     lost, newer = only_at(world, HOME), only_at(world, AWAY)
     assert lost
     assert found == {"missing": lost, "extra": newer}
@@ -87,13 +87,18 @@ def logs(folder: Path, numbers: range, records: range | None = None) -> Path:
     return folder
 
 
-def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(engine: Executor, tmp_path: Path) -> None:
+def of_other_ages(folder: Path) -> tuple[Path, Path]:
+    """Dumps of two instances: right's log begins later and ends earlier, and its SOW was not dumped."""
+    return logs(folder / "a", range(1, 101), range(3)), logs(folder / "b", range(31, 96))
+
+
+def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(duck: Duck, tmp_path: Path) -> None:
     """What is older than the other log may have been in it: it is said so, bounds the recovery point, and is neither
     a loss nor safe. So is what came after the other dump. A SOW that one side did not dump is no loss of its records."""
-    left = export_of(logs(tmp_path / "a", range(1, 101), range(3)), "ny", NOON + 110)
-    right = export_of(logs(tmp_path / "b", range(31, 96)), "nj", NOON + 95)
+    here, there = of_other_ages(tmp_path)
+    left, right = export_of(here, "ny", NOON + 110), export_of(there, "nj", NOON + 95)
     ask = Ask(active="right", failover_at=NOON + 94, clock_skew_s=0.0)
-    report, found = compared(engine, left, right, ask)
+    report, found = compared(duck, left, right, ask)
     assert found == {"missing": {f"77|{n}" for n in [*range(1, 31), *range(96, 101)]}}
     assert endpoint(report, "topic", "orders (json)").missing.by_why == {"aged-out": 30, "after-snapshot": 5}
     assert endpoint(report, "sow", "orders (json)").missing.by_why == {"not-dumped": 3}
@@ -102,17 +107,17 @@ def test_logs_of_other_ages_and_a_sow_that_was_not_dumped(engine: Executor, tmp_
     assert service.rpo.reasons == ("30 are older than the active site's log and may have been in it",)
 
 
-def test_equal_logs_are_safe_and_unread_pieces_are_not(engine: Executor, tmp_path: Path) -> None:
+def test_equal_logs_are_safe_and_unread_pieces_are_not(duck: Duck, tmp_path: Path) -> None:
     """Equal logs and records are safe to go back to; with a piece that could not be read nothing is."""
     left = export_of(logs(tmp_path / "a", range(1, 51), range(5)), "ny", NOON + 60)
     right = export_of(logs(tmp_path / "b", range(1, 51), range(5)), "nj", NOON + 60)
-    report, found = compared(engine, left, right, Ask(active="right", failover_at=NOON + 94))
+    report, found = compared(duck, left, right, Ask(active="right", failover_at=NOON + 94))
     assert (only_service(report).verdict, found) == ("safe", {})
     text = (tmp_path / "b" / "journal" / "0.txt").read_bytes()
     (tmp_path / "c" / "journal").mkdir(parents=True)
     (tmp_path / "c" / "journal" / "0.txt").write_bytes(text.replace(b"client seq ", b"client sex ", 1))
     worse = export_of(tmp_path / "c", "la", NOON + 60)
-    report, found = compared(engine, left, worse, Ask(active="right", failover_at=NOON + 94))
+    report, found = compared(duck, left, worse, Ask(active="right", failover_at=NOON + 94))
     service = only_service(report)
     assert (service.rpo.how, found) == ("unknown", {"missing": {"77|1"}})
     assert service.verdict != "safe"

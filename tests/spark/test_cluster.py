@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,13 +40,12 @@ from tests.spark.dumps import Logged, journal_text
 from tests.spark.fabric import some_pair
 from tests.spark.looking import NIGHT, WATCH_RULES, brief, night
 from tests.spark.past import Night, inline, typed
-from tests.spark.processes import PATIENCE_S, ROOT
+from tests.spark.processes import BRIEF_JVM, PATIENCE_S, ROOT
 from tests.spark.tables import tables_of
 
-# In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
-pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.realtime
 
-SHAPE = Shape(messages=6_000, endpoints=8, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
+SHAPE = Shape(messages=3_000, endpoints=4, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
 SPARK_HOME = Path(pyspark.__file__).parent
 
 
@@ -114,7 +113,7 @@ def environment() -> Mapping[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": BRIEF,
+        "SPARK_DAEMON_JAVA_OPTS": BRIEF_JVM,
     }
 
 
@@ -149,19 +148,19 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(left), str(right)
 
 
-# The second compiler of a JVM would take the cores for longer than these small jobs last.
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+BRIEF = BRIEF_JVM
 # Small executors, and pieces of work small enough for one to die between two of them.
 SETTINGS = (
     "spark.executor.memory=500m",
     "spark.executor.cores=1",
     "spark.sql.files.maxPartitionBytes=100000",
-    "spark.sql.shuffle.partitions=4",
+    "spark.sql.shuffle.partitions=2",
+    "spark.sql.codegen.wholeStage=false",  # to compile each small query would take longer than to run it
     "spark.driver.host=127.0.0.1",
     "spark.driver.bindAddress=127.0.0.1",
     "spark.ui.enabled=false",
-    f"spark.driver.extraJavaOptions={BRIEF}",
-    f"spark.executor.extraJavaOptions={BRIEF}",
+    f"spark.driver.extraJavaOptions={BRIEF_JVM}",
+    f"spark.executor.extraJavaOptions={BRIEF_JVM}",
 )
 CONF = [word for setting in SETTINGS for word in ("--conf", setting)]
 TRUTH = {name: getattr(SHAPE, name) for name in ("missing", "extra", "duplicate", "changed", "displaced")}
@@ -177,9 +176,9 @@ def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess
 EXAMPLE = ROOT / "pipeline" / "submit.py"
 
 
-def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE, more: Sequence[str] = ()) -> list[str]:
-    """A command of the pipeline, by spark-submit; ``more`` are words for that."""
-    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF, *more]
+def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE) -> list[str]:
+    """A command of the pipeline, by spark-submit."""
+    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
     return [*submit, str(script), *arguments]
 
 
@@ -199,14 +198,6 @@ def sums(folder: Path) -> dict[str, int]:
         "displaced": sum(one.order_breaks for one in ends),
     }
     return {**found, **order, "changed": sum(one.changed for one in ends)}
-
-
-def test_submitted(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
-    """Law: the same code by spark-submit, with the session that is given, finds the known truth."""
-    with begun(submitted(cluster, "reconcile", *exports, "--out", str(tmp_path / "found")), tmp_path) as process:
-        _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 4, err[-2000:]
-    assert sums(tmp_path / "found") == TRUTH
 
 
 def test_readings_are_followed(cluster: Cluster, tmp_path: Path) -> None:
@@ -234,8 +225,6 @@ import json, sys
 from orchestrator.cli.main import main
 print(json.dumps([main(["pipeline", *arguments]) for arguments in json.loads(sys.argv[1])]))
 """
-# Many small queries: to compile each would take longer than to run it.
-UNCOMPILED = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.shuffle.partitions=2")
 TOPICS = ("t0", "t1")
 
 
@@ -287,14 +276,21 @@ def locally(engine: Duck, left: str, right: str, folder: Path) -> dict[str, Foun
     return found
 
 
-def test_what_needs_python_on_the_workers(
-    cluster: Cluster, duck: Duck, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
+def test_submitted(
+    cluster: Cluster,
+    exports: tuple[str, str],
+    duck: Duck,
+    night_of_runs: Night,
+    outcome: HistoryOutcome,
+    tmp_path: Path,
 ) -> None:
-    """Law: journals, sow and history, whose workers read dumps and records in Python, say and write on a cluster what
-    they do on one machine, to the last row; and what history learns there, a dry run tells."""
+    """Law: by spark-submit, with the session that is given, reconcile finds the known truth. Journals, sow and history,
+    whose workers read dumps and records in Python, say and write on a cluster what they do on one machine, to the last
+    row; and what history learns there, a dry run tells."""
     left, right = dumped(tmp_path)
     keys = [word for topic in TOPICS for word in ("--keys", f"{topic}.json=/id")]
     asked = {
+        "reconcile": exports,
         "journals": (left, right),
         "sow": (left, right, *keys),
         "history": (str(night_of_runs.records), "--learn"),
@@ -303,9 +299,10 @@ def test_what_needs_python_on_the_workers(
     script = tmp_path / "several.py"
     script.write_text(SEVERAL, encoding="utf-8")
     (tmp_path / "found").mkdir()
-    with begun(submitted(cluster, json.dumps(commands), script=script, more=UNCOMPILED), tmp_path) as process:
+    with begun(submitted(cluster, json.dumps(commands), script=script), tmp_path) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
-    assert out.splitlines()[-1:] == ["[4, 4, 0]"], err[-2000:]
+    assert out.splitlines()[-1:] == ["[4, 4, 4, 0]"], err[-2000:]
+    assert sums(tmp_path / "found" / "reconcile") == TRUTH
     for name, known in locally(duck, left, right, tmp_path).items():
         assert Found.at(tmp_path / "found" / name) == known, name
         assert len(known.tables["differences"]) > 10 and known.tables["quarantine"]

@@ -23,6 +23,7 @@ from orchestrator.errors import DefinitionError
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.reports.forecast import Range
+from pipeline.engines.duck import Duck
 from pipeline.engines.executor import Executor, Script
 from pipeline.history.facts import Fact, facts_of_text
 from pipeline.history.history import HistoryOutcome, files_of, history_of
@@ -66,14 +67,14 @@ def test_figures_are_those_of_the_runs(outcome: HistoryOutcome, night_of_runs: N
     assert [one.step for one in report.phases] == [step["id"] for step in runs[0]["lanes"][0]["steps"]]
 
 
-def test_a_trend_needs_a_week(engine: Executor) -> None:
+def test_a_trend_needs_a_week(duck: Duck) -> None:
     """Law: a line through half a day says nothing of a month; through ten days it has the slope of the figures."""
 
     def grown(days: float) -> float | None:
         rows = [
             Fact("lane", day * days / 9 * 86_400, False, "r", "a/b", "V", seconds=float(day)) for day in range(10)
         ]
-        [row] = tables_of_facts(engine, rows)("outages")
+        [row] = tables_of_facts(duck, rows)("outages")
         return None if row["trend"] is None else float(row["trend"])
 
     assert grown(0.5) is None
@@ -119,10 +120,9 @@ def test_predictions_are_judged_by_earlier_runs_alone(outcome: HistoryOutcome, n
         assert median == pytest.approx(statistics.median(expected), abs=2e-3)
 
 
-def test_what_cannot_be_read_is_counted(engine: Executor, night_of_runs: Night, tmp_path: Path) -> None:
-    """Law: an edited, a cut and an empty export are named with a reason, and do not stop the others."""
-    records = tmp_path / "records"
-    copytree(night_of_runs.records, records)
+def damage(night: Night, records: Path) -> list[Path]:
+    """The exports of the night, of which three and two more cannot be read; the three."""
+    copytree(night.records, records)
     first, second, third, *_ = sorted(records.iterdir())
     (records / "run=cut").mkdir()
     (records / "run=cut" / "records.parquet").write_bytes(b"PAR1")
@@ -130,7 +130,14 @@ def test_what_cannot_be_read_is_counted(engine: Executor, night_of_runs: Night, 
     second.write_text("".join(second.read_text("utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
     third.write_bytes(b"")
     (records / "noise.json").write_bytes(b"\xff\xfe")
-    report = history_of(engine, files_of([str(records)]), VirtualClock()).report
+    return [first, second, third]
+
+
+def test_what_cannot_be_read_is_counted(duck: Duck, night_of_runs: Night, tmp_path: Path) -> None:
+    """Law: an edited, a cut and an empty export are named with a reason, and do not stop the others."""
+    records = tmp_path / "records"
+    first, second, third = damage(night_of_runs, records)
+    report = history_of(duck, files_of([str(records)]), VirtualClock()).report
     assert (report.runs, report.unread_files) == (3, 5)
     why = {Path(one.file).name: one.why for one in report.unread}
     assert "not what was written" in why[first.name]
@@ -141,7 +148,7 @@ def test_what_cannot_be_read_is_counted(engine: Executor, night_of_runs: Night, 
     assert set(why) == {first.name, second.name, third.name, "noise.json", "records.parquet"}
 
 
-def test_checks_show_drift(engine: Executor, shell: Shell, tmp_path: Path) -> None:
+def test_checks_show_drift(duck: Duck, shell: Shell, tmp_path: Path) -> None:
     """Law: a check that changed between two looks is told with its first and last state, and when."""
     kept = tmp_path / "checks.jsonl"
     for number in range(3):
@@ -150,21 +157,19 @@ def test_checks_show_drift(engine: Executor, shell: Shell, tmp_path: Path) -> No
         pause(shell.tools(), 60.0)
         with kept.open("a", encoding="utf-8") as file:
             file.write(shell("check", "--json").out)
-    report = history_of(engine, files_of([str(kept)]), VirtualClock()).report
+    report = history_of(duck, files_of([str(kept)]), VirtualClock()).report
     assert (report.runs, report.checks) == (0, 3)
     bridge = next(one for one in report.drift if (one.service, one.check) == (VPN, "bridge"))
     assert (bridge.first, bridge.last, bridge.changes, bridge.n) == ("ok", "error", 1, 3)
     assert bridge.changed_at == json.loads(kept.read_text("utf-8").splitlines()[-1])["at"]
 
 
-def test_parquet_tells_the_same(
-    engine: Executor, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
-) -> None:
+def test_parquet_tells_the_same(duck: Duck, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
     """Law: what `runs export --all --parquet` wrote proves itself, and gives the very figures of the JSON Lines."""
     tools = Tools(night_of_runs.folder, VirtualClock(), SecretStore(None), Registry(), inline)
     typed(tools, "runs", "export", "--all", "--parquet", str(tmp_path / "exported"))
-    found = history_of(engine, files_of([str(tmp_path / "exported")]), VirtualClock())
-    expected = outcome.report.model_copy(update={"engine": engine.name})
+    found = history_of(duck, files_of([str(tmp_path / "exported")]), VirtualClock())
+    expected = outcome.report.model_copy(update={"engine": duck.name})
     assert (found.report, found.forecast) == (expected, outcome.forecast)
     found.close()
     [file, *_] = sorted((tmp_path / "exported").rglob("*.parquet"))
@@ -176,22 +181,24 @@ def test_parquet_tells_the_same(
         (table.set_column(3, "stored_at", table["seq"]), "column stored_at is int64, and must be double"),
     ):
         pq.write_table(changed, file)
-        [one] = history_of(engine, files_of([str(file)]), VirtualClock()).report.unread
+        [one] = history_of(duck, files_of([str(file)]), VirtualClock()).report.unread
         assert one.file == str(file) and words in one.why
 
 
-def test_each_run_counts_once(
-    engine: Executor, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path
-) -> None:
+def test_each_run_counts_once(duck: Duck, night_of_runs: Night, outcome: HistoryOutcome, tmp_path: Path) -> None:
     """Law: copies of exports change no figure, and are told; a run that is in one file as far as its question, and in
     another to its end, counts as it ended. Looks that are kept twice count once."""
     records = tmp_path / "records"
     copytree(night_of_runs.records, records)
     for file in sorted(records.iterdir())[:2]:
         (records / f"copy-{file.name}").write_bytes(file.read_bytes())
-    report = history_of(engine, files_of([str(records)]), VirtualClock()).report
-    assert report == outcome.report.model_copy(update={"repeated_files": 2, "engine": engine.name})
+    report = history_of(duck, files_of([str(records)]), VirtualClock()).report
+    assert report == outcome.report.model_copy(update={"repeated_files": 2, "engine": duck.name})
+    check_once(duck)
 
+
+def check_once(engine: Executor) -> None:
+    """A run in two files counts as it ended; steps and looks that are there twice count once."""
     facts = [
         *[
             Fact("run", 1.0, False, "r", "a/b", state=s, amount=n, file=f)

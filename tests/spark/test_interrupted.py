@@ -16,16 +16,11 @@ import pytest
 
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.leavings import claim
-from tests.spark.processes import PATIENCE_S, begun
+from tests.spark.processes import BRIEF, PATIENCE_S, begun
 
-# In the worker of the other Spark tests: two JVMs at a time are enough for one machine.
-pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.realtime
 
-SHAPE = Shape(messages=2_000, endpoints=4, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
-_BRIEF = (
-    *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
-    *("--conf", "spark.sql.codegen.wholeStage=false", "--partitions", "1"),
-)
+SHAPE = Shape(messages=400, endpoints=4, missing=12, extra=9, duplicate=7, changed=5, displaced=3)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +73,7 @@ def comparing(exports: tuple[str, str], folder: Path) -> Iterator[Under]:
     for name in ("tmp", "scratch space"):
         (folder / name).mkdir(exist_ok=True)
     command = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *exports, "--engine", "spark"]
-    options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *_BRIEF]
+    options = ["--master", "local[1]", "--memory", "600m", "--scratch", str(folder / "scratch space"), *BRIEF]
     environment = {
         "FAILOVER_STATE": str(folder / "state"),
         "TMPDIR": str(folder / "tmp"),
@@ -93,34 +88,37 @@ def has_spark(others: list[str]) -> bool:
     return any("org.apache.spark" in one for one in others)
 
 
-@pytest.mark.parametrize(
-    ("words", "number"),
-    [("starting Spark", signal.SIGINT), ("comparing", signal.SIGTERM), ("writing", signal.SIGINT)],
-)
+def stop(under: Under, words: str, number: signal.Signals) -> None:
+    """Stop it when it has said these words. Ctrl-C goes to all processes at the terminal, SIGTERM to one."""
+    under.reach(words)
+    under.until(has_spark)
+    if number is signal.SIGINT:
+        os.killpg(under.process.pid, number)
+    else:
+        under.process.send_signal(number)
+    out, err = under.process.communicate(timeout=PATIENCE_S)
+    assert (under.process.returncode, out) == (128 + number, ""), err
+    said = [line for line in err.splitlines() if not line.startswith("  ")]  # the others tell how far it was
+    assert said[-1] == f"failover: stopped by {number.name}; a result that was not finished does not count"
+    assert "Traceback" not in err
+    assert under.others() == []
+
+
+@pytest.mark.parametrize(("words", "number"), [("starting Spark", signal.SIGINT), ("comparing", signal.SIGTERM)])
 def test_stopped_by_a_signal(
     java: None, exports: tuple[str, str], tmp_path: Path, words: str, number: signal.Signals
 ) -> None:
-    """While the JVM starts, while it works and while it writes: one sentence, the exit code of the signal, no result, no
-    temporary file and no JVM. Ctrl-C goes to all processes at the terminal, SIGTERM to one."""
+    """While the JVM starts and while it works: one sentence, the exit code of the signal, no result, no temporary file
+    and no JVM."""
     with comparing(exports, tmp_path) as under:
-        under.reach(words)
-        under.until(has_spark)
-        if number is signal.SIGINT:
-            os.killpg(under.process.pid, number)
-        else:
-            under.process.send_signal(number)
-        out, err = under.process.communicate(timeout=PATIENCE_S)
-        assert (under.process.returncode, out) == (128 + number, ""), err
-        said = [line for line in err.splitlines() if not line.startswith("  ")]  # the others tell how far it was
-        assert said[-1] == f"failover: stopped by {number.name}; a result that was not finished does not count"
-        assert "Traceback" not in err
-        assert under.others() == []
+        stop(under, words, number)
         assert under.left() == {"tmp", "scratch space"}
 
 
 def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
     """With the process killed while it writes its JVM ends by itself, and nobody finds a result. What is left names its
-    dead owners, and the next start removes it, and nothing that is another's or may be alive."""
+    dead owners, and the next start removes it, and nothing that is another's or may be alive. Stopped by Ctrl-C while it
+    writes, that one says so, and leaves no result, no temporary file and no JVM."""
     with comparing(exports, tmp_path) as under:
         under.until(lambda _: any(tmp_path.glob(".found.*.unfinished/found/*")))
         under.process.kill()
@@ -133,9 +131,10 @@ def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
     for folder in alive:
         folder.mkdir()
         claim(folder)
+    before = {*(tmp_path / "tmp").iterdir()}
     with comparing(exports, tmp_path) as under:
-        _, err = under.process.communicate(timeout=PATIENCE_S)
-        assert under.process.returncode == 4, err
-    assert (tmp_path / "found" / "report.json").exists()
+        stop(under, "writing", signal.SIGINT)
     assert [path for path in left if path.exists()] == []
     assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}
+    assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("state", "tmp", "scratch space"))}
+    assert {*(tmp_path / "tmp").iterdir()} <= before

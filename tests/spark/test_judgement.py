@@ -5,77 +5,25 @@ The oracle looks at messages; what it is held against looked at what was counted
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from math import floor
 
 import pytest
 
 from orchestrator.clock import VirtualClock
 from pipeline.ask import Ask
-from pipeline.collect import Job, collect
-from pipeline.engines.executor import Executor
-from pipeline.manifest import ServiceSnapshot
+from pipeline.engines.duck import Duck
 from pipeline.reconcile import reconcile
-from pipeline.report import Holding, Interval, ServiceReport
-from pipeline.rows import Census, Cursor, EndpointKey, Message
+from pipeline.report import Holding, Interval, Report, ServiceReport
+from pipeline.rows import Message
 from pipeline.sides import Side
-from tests.spark.oracle import NOON, Case, Endpoint, Expected, compare, some_case
+from tests.spark.oracle import NOON, Case, Endpoint, Expected, compare
+from tests.spark.services import FAILOVER, Service, some_service, write_services
 
 SEEDS = range(7_000, 7_120)
 SKEW = 1.0
-FAILOVER = NOON - 500
 WIDTH = 60.0
-ROLES = {
-    "left": ("active", "standby"),
-    "right": ("standby", "active"),
-    "both": ("active", "active"),
-    "": (None, None),
-}
-
-
-@dataclass(frozen=True)
-class Service:
-    """One service at both sites. ``serving`` as its sites say it; ``interrupted``: was replication, as each site's
-    record says; ``beyond``: by endpoint and site, how much it tells to have beyond what was read (None: nothing)."""
-
-    name: str
-    cases: tuple[Case, ...]
-    serving: str
-    interrupted: tuple[bool | None, bool | None]
-    beyond: tuple[tuple[int | None, int | None], ...]
-
-    @property
-    def active(self) -> str | None:
-        return self.serving if self.serving in ("left", "right") else None
-
-    @property
-    def is_read_in_full(self) -> bool:
-        return all(one == 0 for ends in self.beyond for one in ends)
-
-
-def some_service(seed: int) -> Service:
-    """One that chance puts together: its messages older than the fail-over, younger or both, its sites often alike,
-    sometimes one has lost its spool."""
-    chance = random.Random(seed)
-    serving = chance.choice(["right"] * 5 + ["left", "left", "both", ""])
-    later, is_emptied = chance.choice([0, 0, 450, 600]), chance.random() < 0.15
-    cases = []
-    for _ in range(chance.randrange(1, 4)):
-        case = some_case(chance.randrange(2**32))
-        left, right = (_later(side, later) for side in (case.left, case.right))
-        left = replace(left, messages=right.messages) if chance.random() < 0.3 else left
-        left = replace(left, messages=()) if is_emptied else left
-        cases.append(Case(left, right, serving if serving in ("left", "right") else None, FAILOVER))
-    interrupted = chance.choice([(False, False), (False, False), (None, False), (True, None), (None, None)])
-    beyond = tuple((chance.choice([0] * 40 + [1, None]), chance.choice([0] * 40 + [1, None])) for _ in cases)
-    return Service(f"s{seed}", tuple(cases), serving, interrupted, beyond)
-
-
-def _later(side: Endpoint, seconds: float) -> Endpoint:
-    return replace(side, messages=tuple(replace(one, spooled_at=one.spooled_at + seconds) for one in side.messages))
 
 
 def is_local(message: Message) -> bool:
@@ -167,30 +115,6 @@ def _classes(case: Case) -> Iterator[tuple[str, float]]:
             yield "changed", spooled
 
 
-class _Held:
-    """One site's side of all services, as a ``Source``."""
-
-    def __init__(self, services: list[Service], side: int) -> None:
-        self._ends = {
-            EndpointKey(service.name, f"q{number}"): ((case.left, case.right)[side], service.beyond[number][side])
-            for service in services
-            for number, case in enumerate(service.cases)
-        }
-        self._asked: set[EndpointKey] = set()
-
-    def endpoints(self) -> list[EndpointKey]:
-        return list(self._ends)
-
-    def census(self, key: EndpointKey) -> Census:
-        one, beyond = self._ends[key]
-        at = one.taken_to if key in self._asked else one.taken_from
-        self._asked.add(key)
-        return Census(at, None if beyond is None else len(one.messages) + beyond)
-
-    def messages(self, key: EndpointKey, after: Cursor | None) -> Iterator[Message]:
-        yield from self._ends[key][0].messages[0 if after is None else after.position + 1 :]
-
-
 @pytest.fixture(scope="module")
 def services() -> list[Service]:
     return [some_service(seed) for seed in SEEDS]
@@ -199,25 +123,26 @@ def services() -> list[Service]:
 @pytest.fixture(scope="module")
 def exports(services: list[Service], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Both sites' exports of all of them."""
-    folder = tmp_path_factory.mktemp("services")
-    for number, site in enumerate(("ny", "nj")):
-        told = [
-            ServiceSnapshot(name=one.name, role=ROLES[one.serving][number], was_interrupted=one.interrupted[number])
-            for one in services
-        ]
-        collect(_Held(services, number), folder / site, Job(site, told), VirtualClock(NOON))
-    return str(folder / "ny"), str(folder / "nj")
+    return write_services(services, tmp_path_factory.mktemp("services"))
 
 
 @pytest.mark.parametrize("failover", [FAILOVER, None])
 def test_as_the_oracle_says(
-    engine: Executor, services: list[Service], exports: tuple[str, str], failover: float | None
+    duck: Duck, services: list[Service], exports: tuple[str, str], failover: float | None
 ) -> None:
     """Law: verdict and recovery point of every service, and every number of its endpoints' holdings, are the oracle's."""
     ask = Ask(failover_at=failover, interval_s=WIDTH, clock_skew_s=SKEW)
-    outcome = reconcile(engine, Side.open(exports[0]), Side.open(exports[1]), ask, VirtualClock(NOON))
+    outcome = reconcile(duck, Side.open(exports[0]), Side.open(exports[1]), ask, VirtualClock(NOON))
     outcome.close()
     report = outcome.report
+    seen = check(report, services, failover)
+    if failover is not None:
+        assert list(report.intervals) == [one for service in services for one in intervals(service)]
+        assert min(seen[word] for word in ("safe", "not-safe", "unknown", "proven", "bounded")) > 2, seen
+
+
+def check(report: Report, services: Sequence[Service], failover: float | None) -> Counter[str]:
+    """Verdicts, recovery points and holdings of ``services`` are the oracle's; which words were said, and how often."""
     told = {one.name: one for one in report.services}
     seen: Counter[str] = Counter()
     for service in services:
@@ -231,9 +156,7 @@ def test_as_the_oracle_says(
             [endpoint] = [one for one in found.endpoints if one.name == f"q{number}"]
             expected = [holding(s, b) for s, b in zip((case.left, case.right), service.beyond[number], strict=True)]
             assert [endpoint.left, endpoint.right] == expected, (service.name, number)
-    if failover is not None:
-        assert list(report.intervals) == [one for service in services for one in intervals(service)]
-        assert min(seen[word] for word in ("safe", "not-safe", "unknown", "proven", "bounded")) > 2, seen
+    return seen
 
 
 def _check_reasons(service: Service, found: ServiceReport) -> None:

@@ -260,7 +260,7 @@ def test_bad_parquet_is_named(tmp_path: Path) -> None:
     the file and the column, before anything runs."""
     good = empty_row()
     place = Place.of(str(tmp_path))
-    footer = Footer(undigested=1, numbers=(1, 1), has_local=False, absent=frozenset())
+    footer = Footer(undigested=1, numbers=(1, 1), has_local=False, has_priorities=False, absent=frozenset())
     assert check_files(place, [parquet(tmp_path / "good.parquet", good)]) == [footer]
     index = SCHEMA.get_field_index("sequence")
     wrong = {

@@ -17,16 +17,16 @@ import pytest
 from orchestrator.cli.main import main
 from tests.spark import processes
 from tests.spark.looking import NIGHT, WATCH_RULES, brief, by_id, fold_all, night
-from tests.spark.processes import PATIENCE_S, open_to_others
+from tests.spark.processes import BRIEF, PATIENCE_S, open_to_others
 from tests.ssh.sshd import until
 
-pytestmark = [pytest.mark.realtime, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.realtime
 
 
 def arguments(folder: Path, *more: str) -> list[str]:
     """The command with the rules of the known night."""
     places = (str(folder / "readings"), "--checkpoint", str(folder / "followed"))
-    return ["pipeline", "watch", *places, *WATCH_RULES, "--memory", "600m", "--master", "local[1]", *more]
+    return ["pipeline", "watch", *places, *WATCH_RULES, "--memory", "600m", "--master", "local[1]", *BRIEF, *more]
 
 
 def begun(folder: Path, *more: str) -> AbstractContextManager[subprocess.Popen[str]]:

@@ -35,10 +35,12 @@ from tests.spark.looking import (
 
 # So much text that a batch has about ten looks of the night, and the whole night about ten batches.
 SMALL = 16_000
+# So much that the night is two batches or three.
+LARGE = 60_000
 
 
 class Killed(Exception):
-    """Stands for the end of the process: nothing that it had in memory is used again."""
+    """The end of the process: nothing that it had in memory is used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,12 @@ class Watch:
     folder: Path
     dies_at: int = 0
     is_after: bool = False
+    batch_bytes: int = LARGE
+    shared: Path | None = None
 
     @property
     def readings(self) -> Path:
-        return self.folder / "readings"
+        return self.shared or self.folder / "readings"
 
     @property
     def checkpoint(self) -> Path:
@@ -96,7 +100,7 @@ class Watch:
                     clock=VirtualClock(),
                     stop=stop or threading.Event(),
                     say=print,
-                    batch_bytes=SMALL,
+                    batch_bytes=self.batch_bytes,
                 )
             )
 
@@ -114,6 +118,22 @@ def watch(spark: SparkSession, tmp_path: Path) -> Watch:
     return Watch(spark, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def first(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Watch, list[Batch]]:
+    """The night, followed once in many batches; and these. Nothing is changed here."""
+    watch = Watch(spark, tmp_path_factory.mktemp("night"), batch_bytes=SMALL)
+    watch.bring(night())
+    return watch, watch.run()
+
+
+@pytest.fixture
+def again(first: tuple[Watch, list[Batch]], tmp_path: Path) -> Watch:
+    """The same readings, followed before, with a checkpoint that is this test's own."""
+    watch = Watch(first[0].spark, tmp_path, shared=first[0].readings)
+    shutil.copytree(first[0].checkpoint, watch.checkpoint)
+    return watch
+
+
 def disturbed() -> list[File]:
     """The night with a look that comes late, one that comes far too late, one twice, and one that is not whole."""
     files = night()
@@ -124,10 +144,9 @@ def disturbed() -> list[File]:
     return files
 
 
-def test_the_night_that_is_known(watch: Watch) -> None:
+def test_the_night_that_is_known(first: tuple[Watch, list[Batch]]) -> None:
     """Law: on Spark, in several batches, the alerts are the known ones and what is remembered is the plain fold's."""
-    watch.bring(night())
-    batches = watch.run()
+    watch, batches = first
     assert len(batches) > 10  # so that Spark has put its lists of files together once
     assert brief(watch.alerts()) == NIGHT
     assert watch.state().courses == fold_all(night()).courses
@@ -164,24 +183,39 @@ def test_what_comes_late_or_broken(watch: Watch) -> None:
 
 
 def test_it_goes_on_where_it_stopped(watch: Watch) -> None:
-    """Law: read in three sittings, the night has the alerts of one; a sitting with nothing new changes nothing."""
+    """Law: read in three sittings, the night has the alerts of one; a sitting with nothing new changes nothing. One that
+    is stopped before everything was read says so, and the next one has the rest. Half files of a killed process are
+    replaced, and another's left alone."""
     files = night()
-    for part in (files[:31], files[31:35], files[35:]):
+    watch.bring(files[:31])
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(ComputationFailed, match="stopped before everything was read"):
+        watch.run(stop=stop)
+    watch.run()
+    for folder, name in (("state", "0000000001.json"), ("alerts", "alerts-x.jsonl")):
+        (watch.checkpoint / folder).mkdir(exist_ok=True)
+        (watch.checkpoint / folder / f".{name}.unfinished").write_text("half")
+    for part in (files[31:35], files[35:]):
         watch.bring(part)
         watch.run()
     before = (watch.alerts(), watch.state())
     assert [batch.lines for batch in watch.run()] == [0]
     assert (watch.alerts(), watch.state()) == before
     assert brief(watch.alerts()) == NIGHT
+    assert [path.name for path in watch.checkpoint.rglob("*.unfinished")] == [".alerts-x.jsonl.unfinished"]
 
 
-# Writes of the batches of `disturbed`, alerts and states: the first ones, some in the middle, and one of the last.
-@pytest.mark.parametrize(("dies_at", "is_after"), [(1, False), (2, True), (3, False), (7, True), (12, False)])
-def test_killed_while_it_writes(watch: Watch, dies_at: int, is_after: bool) -> None:
-    """Law: killed before or after any of its writes, and started again, it has written every alert exactly once."""
+# Writes: the alerts of a batch, then the state after it. `test_a_file_that_is_gone` has the moment before the first.
+@pytest.mark.parametrize(
+    ("dies_at", "is_after", "name"), [(1, True, "alerts-"), (2, True, "0000000000"), (4, False, "0000000001")]
+)
+def test_killed_while_it_writes(watch: Watch, dies_at: int, is_after: bool, name: str) -> None:
+    """Law: killed after the alerts of a batch, and before or after the state of one, and started again, it has written
+    every alert exactly once."""
     watch.bring(disturbed())
     watch.dies_at, watch.is_after = dies_at, is_after
-    with pytest.raises(Killed):
+    with pytest.raises(Killed, match=f"^{name}"):
         watch.run()
     watch.dies_at = 0
     watch.run()
@@ -190,31 +224,14 @@ def test_killed_while_it_writes(watch: Watch, dies_at: int, is_after: bool) -> N
     assert watch.state().courses == known.courses
 
 
-def test_killed_before_spark_heard_of_it(watch: Watch) -> None:
-    """Law: a batch that was written, and that Spark does not know of as done, is not made again."""
-    watch.bring(night())
-    watch.run()
-    before = watch.alerts()
-    last = max((watch.checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+def test_killed_before_spark_heard_of_it(again: Watch) -> None:
+    """Law: a batch that was written, its state as well, and that Spark does not know of as done, is not made again."""
+    before = again.alerts()
+    last = max((again.checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
     last.unlink()
     last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
-    assert [batch.lines for batch in watch.run()] == [0]
-    assert watch.alerts() == before
-
-
-def test_a_leftover_of_a_kill_is_no_hindrance(watch: Watch) -> None:
-    """Law: half files of a killed process are replaced."""
-    watch.bring(night()[:5])
-    watch.run()
-    for folder, name in (("state", "0000000001.json"), ("alerts", "alerts-x.jsonl")):
-        (watch.checkpoint / folder).mkdir(exist_ok=True)
-        (watch.checkpoint / folder / f".{name}.unfinished").write_text("half")
-    watch.bring(night()[5:])
-    watch.run()
-    assert brief(watch.alerts()) == NIGHT
-    assert [path.name for path in watch.checkpoint.rglob("*.unfinished")] == [".alerts-x.jsonl.unfinished"], (
-        "another's"
-    )
+    assert [batch.lines for batch in again.run()] == [0]
+    assert again.alerts() == before
 
 
 def test_it_goes_on_until_it_is_stopped(watch: Watch) -> None:
@@ -251,17 +268,10 @@ def test_a_file_that_is_gone(watch: Watch) -> None:
     (watch.folder / gone.name).rename(gone)
     watch.run()
     assert brief(watch.alerts()) == NIGHT
-
-
-def test_stopped_before_everything_was_read(watch: Watch) -> None:
-    """Law: asked for what is there, and stopped, it says that this was not all; the next one has the rest."""
-    watch.bring(night())
-    stop = threading.Event()
-    stop.set()
-    with pytest.raises(ComputationFailed, match="stopped before everything was read"):
-        watch.run(stop=stop)
-    watch.run()
-    assert brief(watch.alerts()) == NIGHT
+    assert (by_id(watch.alerts()), watch.state().courses) == (
+        by_id(fold_all(night()).alerts),
+        fold_all(night()).courses,
+    )
 
 
 def test_silence_is_told(watch: Watch) -> None:
@@ -289,32 +299,28 @@ def test_silence_is_told(watch: Watch) -> None:
     assert words.startswith(f"no new readings in {watch.readings} for 120s")
 
 
-def test_a_checkpoint_that_is_not_whole(watch: Watch) -> None:
+def test_a_checkpoint_that_is_not_whole(again: Watch) -> None:
     """Law: where Spark's part of a checkpoint is gone and ours is not, nothing is counted twice: it is refused."""
-    watch.bring(night())
-    watch.run()
-    before = watch.alerts()
-    shutil.rmtree(watch.checkpoint / "spark")
+    before = again.alerts()
+    shutil.rmtree(again.checkpoint / "spark")
     with pytest.raises(DefinitionError, match="is not whole: batch 0 after"):
-        watch.run()
-    assert watch.alerts() == before
+        again.run()
+    assert again.alerts() == before
 
 
 @pytest.mark.parametrize("damaged", ["metadata", "commits", "offsets"])
-def test_what_spark_keeps_is_damaged(watch: Watch, damaged: str) -> None:
+def test_what_spark_keeps_is_damaged(again: Watch, damaged: str) -> None:
     """Law: whichever of Spark's own files is torn, it is said what to do, and no alert is written twice or lost."""
-    watch.bring(night())
-    watch.run()
-    before = watch.alerts()
-    place = watch.checkpoint / "spark" / damaged
+    before = again.alerts()
+    place = again.checkpoint / "spark" / damaged
     numbered = list(place.glob("[0-9]*")) if place.is_dir() else [place]
     for file in numbered:
         file.write_text("torn")
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     with pytest.raises(ComputationFailed) as caught:
-        watch.run()
-    assert f"{watch.checkpoint / 'spark'} is damaged: take another directory" in caught.value.hint
-    assert watch.alerts() == before
+        again.run()
+    assert f"{again.checkpoint / 'spark'} is damaged: take another directory" in caught.value.hint
+    assert again.alerts() == before
 
 
 # The checkpoint itself: nothing of this needs Spark
