@@ -9,6 +9,9 @@ from defusedxml.ElementTree import fromstring
 
 _SVG = "http://www.w3.org/2000/svg"
 _WIDTH, _HEIGHT = 860, 220
+# How wide a name may be. What is simulated stands at its beginning, what tells rows apart at its end.
+_LABEL = 380
+_SHORTENED = "length(datum.label) > 60 ? slice(datum.label, 0, 25) + '…' + slice(datum.label, -34) : datum.label"
 
 
 def stacked_bars(rows: Sequence[Mapping[str, object]], *, x: str, y: str, colour: str) -> Element | None:
@@ -33,6 +36,27 @@ def stacked_bars(rows: Sequence[Mapping[str, object]], *, x: str, y: str, colour
     return _element(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
+def ranges(rows: Sequence[Mapping[str, object]], *, x: str) -> Element | None:
+    """A bar for each of ``rows``, in their order: under its ``name``, from ``low`` to ``high``, with a stroke at
+    ``middle`` and one at ``longest``, which may be None. None without rows, or without the libraries."""
+    if not rows:
+        return None
+    try:
+        import altair
+        import vl_convert
+    except ModuleNotFoundError:
+        return None
+    name = altair.Axis(labelExpr=_SHORTENED, labelLimit=_LABEL)
+    y = altair.Y("name:N", sort=None, title=None, axis=name)
+    plain = altair.Chart(altair.InlineData(values=list(rows)), width=_WIDTH - _LABEL, height=altair.Step(24))
+    chart = altair.layer(
+        plain.mark_bar(height=14, color="#c9dcf2").encode(x=altair.X("low:Q", title=x), x2="high:Q", y=y),
+        plain.mark_tick(height=18, thickness=3, color="#1f5fa8").encode(x="middle:Q", y=y),
+        plain.mark_tick(height=10, thickness=2, color="#b3542c").encode(x="longest:Q", y=y),
+    )
+    return _element(vl_convert.vegalite_to_svg(chart.to_dict()))
+
+
 def _element(text: str) -> Element | None:
     register_namespace("", _SVG)
     try:
@@ -42,4 +66,7 @@ def _element(text: str) -> Element | None:
     # A page in HTML knows the element without its namespace.
     for one in found.iter():
         one.tag = str(one.tag).removeprefix(f"{{{_SVG}}}")
+        # Names of rows stand in these, too, and Python leaves "<" in an attribute as it is.
+        for name in [name for name in one.attrib if name.startswith("aria-")]:
+            del one.attrib[name]
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import statistics
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from html.parser import HTMLParser
@@ -33,6 +35,7 @@ from pipeline.history.reader import as_batch
 from pipeline.history.report import Drain, Durations, HistoryReport, Retry
 from tests.cli.shell import VPN, Shell
 from tests.spark.past import Night, inline, pause, typed
+from tests.spark.processes import ROOT
 from tests.spark.tables import tables_of_facts
 
 
@@ -277,24 +280,50 @@ def test_the_page_is_one_file_without_scripts() -> None:
     report = report_of(outages=(span,), phases=(span.model_copy(update={"step": name}),), retries=(retry,))
     page, reader = page_of(report).decode(), _Tags()
     reader.feed(page)
-    assert "script" not in reader.tags and {"svg", "rect", "table"} <= reader.tags
+    assert "script" not in reader.tags and {"svg", "path", "table"} <= reader.tags
     assert "<script" not in page and "SIMULATED" in page
 
 
 def test_long_names_are_told_apart_on_the_page(outcome: HistoryOutcome) -> None:
-    """Law: however long a name is, its row says that it is simulated, and its hour and backlog; what might be wider than
-    its place is drawn narrower, as what stands outside of a drawing is cut off."""
+    """Law: however long a name is, the picture says that it is simulated, and its hour and backlog; the table has it
+    whole, with every figure of the picture."""
     name = "TRADING_AND_SETTLEMENT_EMEA_WEST" * 2
     slow, fast = (
-        Drain(simulated=True, service=name, hour=hour, backlog=10**7, n=3, p05=1, p50=2, p95=3) for hour in (3, 14)
+        Drain(simulated=True, service=name, hour=hour, backlog=10**7, n=3, p05=1, p50=2, p95=4_000)
+        for hour in (3, 14)
     )
     page = page_of(outcome.report.model_copy(update={"drains": (slow, fast)})).decode()
-    found = re.findall(r'<text x="372"[^>]*text-anchor="end"([^>]*)>([^<]*)<', page)
-    shown = {text: more for more, text in found if "from" in text}
-    for hour, (text, more) in zip(("03h", "14h"), shown.items(), strict=True):
-        assert text.startswith("SIMULATED TRADING") and text.endswith(f"WEST, {hour}, from 10,000,000")
-        assert 'textLength="364"' in more
-    assert any("textLength" not in more for more, _ in found)
+    shown = [text for text in re.findall(r"<text[^>]*>([^<]*)<", page) if "from" in text]
+    for hour, text in zip(("03h", "14h"), shown, strict=True):
+        assert text.startswith("SIMULATED TRADING") and "…" in text and text.endswith(f"{hour}, from 10,000,000")
+        whole = f"<td>SIMULATED {name}, {hour}, from 10,000,000</td><td>1</td><td>2</td><td>4,000</td><td>3</td>"
+        assert whole in page
+
+
+# A process to which the library is not installed.
+_BARE = """
+import sys
+sys.modules["altair"] = None
+from pipeline.history.page import page_of
+from pipeline.history.report import HistoryReport
+sys.stdout.buffer.write(page_of(HistoryReport.model_validate_json(sys.stdin.read())))
+"""
+
+
+@pytest.mark.realtime
+def test_the_page_is_whole_without_pictures(outcome: HistoryOutcome) -> None:
+    """Law: without the extra ``charts`` every figure is there, in tables."""
+    told = outcome.report.model_dump_json()
+    command = [sys.executable, "-P", "-c", _BARE]
+    done = subprocess.run(
+        command, input=told, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    page = done.stdout
+    assert "<svg" not in page and "<svg" in page_of(outcome.report).decode()
+    report = outcome.report
+    middles = [f"{one.p50:.1f}" for one in (*report.outages, *report.phases)]
+    assert middles and all(f"<td>{one}</td>" in page for one in middles)
+    assert report.drains and all(f"<td>{one.p50:,.0f}</td>" in page for one in report.drains)
 
 
 def test_a_file_that_is_neither(tmp_path: Path) -> None:
