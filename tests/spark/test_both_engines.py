@@ -155,6 +155,18 @@ def test_equal_sides_need_one_query(spark: SparkSession, duck: Duck, tmp_path: P
     assert count.jobs <= JOBS["equal"] and count.stages <= STAGES["equal"], count
 
 
+def test_what_is_held_has_few_pieces(spark: SparkSession, tmp_path: Path) -> None:
+    """Law: where a server cuts everything into many pieces, what is held of few messages has few of them all the same."""
+    usual = spark.conf.get("spark.sql.shuffle.partitions") or ""
+    spark.conf.set("spark.sql.shuffle.partitions", "64")
+    try:
+        found = ask(Spark(spark), exports(tmp_path, emptied("none")))
+        assert spark.table("buckets").rdd.getNumPartitions() < 8
+        found.close()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", usual)
+
+
 def test_a_closer_look_needs_so_many_queries(spark: SparkSession, duck: Duck, tmp_path: Path) -> None:
     """Law: of what Spark wrote, both engines find what was broken, to the last row, by reading little; and Spark takes
     so many jobs and stages for it as are counted here, and no more."""
@@ -163,9 +175,11 @@ def test_a_closer_look_needs_so_many_queries(spark: SparkSession, duck: Duck, tm
     sides = str(left), str(right)
     with counting(spark, "drill") as count:
         found = ask(Spark(spark), sides, numbers_log2=4)
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "false"  # few rows are planned once
     known = ask(duck, sides, numbers_log2=4)
     for outcome in (found, known):
         check_truth(outcome, two, tmp_path)
         outcome.close()
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     assert told(found.report) == told(known.report)
     assert count.jobs <= JOBS["drill"] and count.stages <= STAGES["drill"], count

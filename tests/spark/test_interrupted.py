@@ -118,7 +118,7 @@ def test_stopped_by_a_signal(
 def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
     """With the process killed while it writes its JVM ends by itself, and nobody finds a result. What is left names its
     dead owners, and the next start removes it, and nothing that is another's or may be alive. Stopped by Ctrl-C while it
-    writes, that one says so, and leaves no result, no temporary file and no JVM."""
+    writes, that one says so, and leaves no result, no temporary file and no JVM. The one after it has its result."""
     with comparing(exports, tmp_path) as under:
         under.until(lambda _: any(tmp_path.glob(".found.*.unfinished/found/*")))
         under.process.kill()
@@ -138,3 +138,7 @@ def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
     assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}
     assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("state", "tmp", "scratch space"))}
     assert {*(tmp_path / "tmp").iterdir()} <= before
+    with comparing(exports, tmp_path) as under:
+        _, err = under.process.communicate(timeout=PATIENCE_S)
+        assert under.process.returncode == 4, err
+    assert (tmp_path / "found" / "report.json").exists()

@@ -341,3 +341,10 @@ def test_a_fault_of_the_jvm_is_said_in_its_own_words() -> None:
     text = f"An error occurred while calling o3631.collectToPython.\n: {thrown}\n\tat org.apache.spark.X.y(X.scala:1)"
     told = str(fault_of(Py4JError(text)))
     assert told == "Spark could not finish: Job aborted: Total size of serialized results is bigger than allowed"
+
+
+def test_a_kind_of_uri_that_spark_does_not_know() -> None:
+    """Law: without Hadoop's half of S3 the error names what to add."""
+    text = "An error.\n: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+    error = fault_of(Py4JError(text))
+    assert str(error) == "Spark has no file system for this kind of URI" and "hadoop-aws" in (error.hint or "")
