@@ -6,6 +6,7 @@ import os
 import select
 import sys
 import termios
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
@@ -35,6 +36,9 @@ MEANING: dict[Answer, str] = {
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2
+# How long the end of a run waits for its question to leave the screen, seconds. A terminal that was stopped (Ctrl-S)
+# holds up no report.
+_CLOSE_WITHIN = 2.0
 _LINE_MAX = 4096
 
 _Key = tuple[str, str, str | None]  # lane, gate, item
@@ -62,6 +66,7 @@ class TerminalDesk:
             (lane.service, gate.gate, gate.item): gate for lane in run.lanes.values() for gate in lane.gates
         }
         self._closed: dict[_Key, str] = {}  # by whom, or why, those that are not asked any more
+        self._asking = threading.Lock()  # held while a question is on the screen
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         lane = record.lane or ""
@@ -70,25 +75,34 @@ class TerminalDesk:
                 self._open[(lane, record.event.gate, record.event.item)] = record.event
             case ev.GateDecided() | ev.GateWithdrawn():
                 key = lane, record.event.gate, record.event.item
+                self._closed[key] = _closed(record.event)  # first: the other thread looks at any instant
                 self._open.pop(key, None)
-                self._closed[key] = _closed(record.event)
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
                 self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
 
     def ask(self, lane: str, gate: ev.GateOpened) -> ev.Ruling | None:
         """Put the question; None when it became moot, perhaps before its turn came, or nobody answers any more."""
-        if not self._is_open(lane, gate):
-            return None
-        self._quiet(True)
-        try:
-            self._put(lane, gate)
-            chosen = self._choice(lane, gate)
-            reason = None if chosen is None else self._reason(chosen, lane, gate)
-            if chosen is None or reason is None:
+        with self._asking:
+            if not self._is_open(lane, gate):
                 return None
-            return ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
-        finally:
-            self._quiet(False)
+            self._quiet(True)
+            try:
+                self._put(lane, gate)
+                chosen = self._choice(lane, gate)
+                reason = None if chosen is None else self._reason(chosen, lane, gate)
+                if chosen is None or reason is None:
+                    return None
+                return ev.Ruling(choice=chosen, reason=reason, **self._who._asdict())
+            finally:
+                self._quiet(False)
+
+    def close(self) -> None:
+        """This process leads no more: the question on the screen is withdrawn, with its reason, before this returns."""
+        for key in list(self._open):
+            self._closed[key] = "this question stays open; `failover resume` asks it again"
+        self._open = {}
+        if self._asking.acquire(timeout=_CLOSE_WITHIN):
+            self._asking.release()
 
     def _choice(self, lane: str, gate: ev.GateOpened) -> Answer | None:
         while (typed := self._answer("decision", lane, gate)) is not None:

@@ -158,6 +158,7 @@ class _Leader:
         if caveat and not as_json:
             say(caveat)
         desk = TerminalDesk(tools.who(), self._screen.quiet, run, outage=self._outage) if attended else None
+        self._desk = desk
         self._hooks = hooks_of(tools, plan, lease.run)
         # The positions first: the others show them.
         observers: list[Observer] = [lambda record, _: self._positions.take(record)]
@@ -215,11 +216,11 @@ class _Leader:
         except FailoverError as error:
             error.stands = self._stands()
             if not isinstance(error, (LeaseLost, JournalLost, JournalCorrupt)) and self._tools.keeps_records:
-                self._screen.close()
+                self._leave_screen()
                 say(f"run {name} stopped; resume it when the cause is fixed: failover resume {name}")
             raise
         finally:
-            self._screen.close()
+            self._leave_screen()
             if not has_ended:
                 for line in self._stands():
                     say(line)
@@ -239,6 +240,12 @@ class _Leader:
             if not error.is_reader_gone:
                 say(str(error))
         return report.exit_code if verdict is None else verdict.exit_code
+
+    def _leave_screen(self) -> None:
+        """Nothing is asked and nothing is redrawn from now on; what was held back is shown."""
+        if self._desk is not None:
+            self._desk.close()
+        self._screen.close()
 
     def _stands(self) -> tuple[str, ...]:
         """What a run that breaks off leaves behind: services that no site is known to serve, or both sites do."""

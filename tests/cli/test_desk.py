@@ -116,3 +116,38 @@ def test_a_question_answers_itself_while_somebody_thinks(person: Person, capsys:
     threading.Timer(0.3, told, (desk, withdrawn)).start()
     assert desk.ask("Trading", gate) is None
     assert "this question has answered itself" in capsys.readouterr().err
+
+
+def test_the_end_of_a_run_takes_its_question_off_the_screen(
+    person: Person, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Law: a run that ends at once after an answer from elsewhere has shown whose answer it was before its report."""
+    desk, gate = a_desk(person), question("the bridge is down")
+    told(desk, gate)
+    asking = threading.Thread(target=desk.ask, args=("Trading", gate))
+    asking.start()
+    shown = ""
+    while "decision> " not in shown:
+        shown += capsys.readouterr().err
+    ruling = ev.Ruling(choice="revert", reason="the link is gone", by="bob")
+    told(desk, ev.GateDecided(gate="bridge-lost", step="drain", ruling=ruling))
+    desk.close()
+    assert "bob has answered: revert (the link is gone)" in capsys.readouterr().err
+    asking.join()
+
+
+def test_a_pause_leaves_the_question_open(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: a question that nobody has answered says at the end that it stays open; the next one is not asked here."""
+    desk, gate, other = a_desk(person), question("the bridge is down"), question("it is in doubt", "doubt")
+    told(desk, gate)
+    told(desk, other)
+    asking = threading.Thread(target=desk.ask, args=("Trading", gate))
+    asking.start()
+    shown = ""
+    while "decision> " not in shown:
+        shown += capsys.readouterr().err
+    desk.close()
+    assert "this question stays open; `failover resume` asks it again" in capsys.readouterr().err
+    asking.join()
+    assert desk.ask("Trading", other) is None
+    assert capsys.readouterr().err == ""
