@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import ClassVar, cast
 
-from adapters.solace.actions import ACTIONS, interface_plan, perform
+from adapters.solace.actions import ACTIONS, Plan, interface_plan, perform
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
+from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.nodes import Node
 from adapters.solace.readings import (
@@ -34,6 +35,7 @@ from orchestrator.errors import (
     Forbidden,
     HostKeyRejected,
     NotObeyed,
+    NotServing,
     Unreachable,
 )
 from orchestrator.readings import Reading
@@ -118,7 +120,12 @@ class SolaceCliAdapter:
         if reading == "health":
             health = self._nodes.health()
             return answers | dict.fromkeys(asked, health)
-        node = self._nodes.serving(thorough=False)
+        try:
+            node = self._nodes.serving(thorough=False)
+        except NotServing:
+            if reading != "replication":
+                raise
+            return answers | configured_roles(self._nodes, asked, read_replication)
         read = _READERS[reading](node, asked)
         if reading in ONLY_WHILE_SERVING:
             self._nodes.confirm(node)
@@ -140,7 +147,15 @@ class SolaceCliAdapter:
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         if not calls:
             return
-        shell = self._serving_shell()
+        try:
+            shell = self._serving_shell()
+        except NotServing:
+            if not gives_up_activity(action, calls):
+                raise
+            yield from make_standby(
+                self._nodes, calls, permit, lambda node, call, p: self._attempt(node, action, call, p)
+            )
+            return
         for number, call in enumerate(calls, start=1):
             yield perform(shell, action, call, permit)
             if number < len(calls) and not shell.is_connected:
@@ -163,11 +178,14 @@ class SolaceCliAdapter:
         return shell
 
     def _shut_or_open(self, node: Node, call: Call, permit: Permit) -> Result:
-        if node.shell is None:
-            raise Forbidden("this session only reads", device=node.device.name)
         interface = self._site.shut_interface
         plan = None if interface is None else interface_plan(interface, call)
-        return perform(node.shell, SET_BACKBONE, call, permit, plan=plan)
+        return self._attempt(node, SET_BACKBONE, call, permit, plan)
+
+    def _attempt(self, node: Node, action: str, call: Call, permit: Permit, plan: Plan | None = None) -> Result:
+        if node.shell is None:
+            raise Forbidden("this session only reads", device=node.device.name)
+        return perform(node.shell, action, call, permit, plan=plan)
 
     def close(self) -> None:
         """End every session."""

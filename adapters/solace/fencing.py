@@ -35,7 +35,8 @@ def backbone_spec(commands: Callable[[Call], Sequence[str]]) -> ActionSpec:
 
 def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, attempt: Attempt[N]) -> Iterator[Result]:
     """A result for each call. The backbone belongs to the nodes, not to a message VPN: calls that want the same share
-    one attempt at each node.
+    one attempt at each node. The order is that of the appliances' maintenance procedure (section 3.8): the primary,
+    which the inventory lists first, is opened first and closed last.
 
     Raises ``Forbidden`` when ``permit`` refuses and nothing has been sent for a call yet.
     """
@@ -43,15 +44,16 @@ def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, att
     for call in calls:
         wanted = tuple(sorted(call.args.items()))
         if wanted not in done:
-            done[wanted] = _set_backbone(nodes, call, permit, attempt)
+            opens = call.args.get("state") == "up"
+            done[wanted] = on_every_node(nodes if opens else nodes[::-1], call, permit, attempt)
         yield replace(done[wanted], call=call)
 
 
-def _set_backbone(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attempt[N]) -> Result:
-    """The order is that of the appliances' maintenance procedure (section 3.8): the primary, which the inventory
-    lists first, is opened first and closed last."""
+def on_every_node(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attempt[N]) -> Result:
+    """One attempt at each node, one after the other, and one result for the site. Raises ``Forbidden`` when ``permit``
+    refuses and nothing has been sent yet."""
     results: list[Result] = []
-    for node in nodes if call.args.get("state") == "up" else reversed(nodes):
+    for node in nodes:
         try:
             results.append(attempt(node, call, permit))
         except Forbidden as error:

@@ -31,6 +31,17 @@ class Told:
             return self.spool is Spool.ACTIVE
         return self.redundancy.spool_active if self.redundancy is not None else None
 
+    @property
+    def is_idle(self) -> bool:
+        """Is its spool known not to be ready, so that this node does not serve and is not about to?"""
+        routers = () if self.redundancy is None else (self.redundancy.primary, self.redundancy.backup)
+        spools = {self.spool, *(router.spool for router in routers)} - {None}
+        return not self.serving and bool(spools) and spools <= _IDLE
+
+
+# States of a message spool in which no node takes over by itself (seed 003, step 4.2; facts/solace.md section 3.5).
+_IDLE: frozenset[Spool | None] = frozenset({Spool.NOT_READY, Spool.DISABLED})
+
 
 class Askable(Protocol):
     """One node of a site, with its session."""
@@ -96,6 +107,20 @@ class Nodes(Generic[N]):
             raise seen.error
         if not seen.serving:
             raise NotServing(f"{node.device.name} stopped serving while it was read", device=node.device.name)
+
+    def idle(self) -> tuple[N, ...]:
+        """All nodes of a site that is idle: each of them answers, and none has a spool that is ready or about to be.
+
+        Raises ``NotServing`` otherwise, or the error of a node that could not be asked.
+        """
+        seen = self._survey(thorough=True, tell_spool=True)
+        for one in seen:
+            if one.error is not None:
+                raise one.error
+        if all(one.told is not None and one.told.is_idle for one in seen):
+            return self._nodes
+        self._choose(seen)  # says what keeps the site from serving
+        raise NotServing(f"a node of {self._site.name or 'the site'} serves again", device=self._site.name)
 
     def health(self) -> DeviceHealth:
         """Which node serves, as a reading. Raises what keeps this from being known."""

@@ -87,7 +87,7 @@ def test_a_site_of_one_device_is_asked_whether_it_serves_too() -> None:
         adapter_of(node(answers={"show redundancy": STANDING_BY})).probe("replication", ["a"])
     with pytest.raises(NotServing):
         adapter_of(node(answers={"show redundancy": layouts.fixture("redundancy_not_ready")})).probe(
-            "replication", ["a"]
+            "transactions", ["a"]
         )
     assert "a" in adapter_of(node(answers={"show redundancy": STANDALONE})).probe("replication", ["a"])
 
@@ -103,7 +103,7 @@ def test_a_member_without_redundancy_does_not_serve_by_that_alone() -> None:
 def test_a_spool_that_the_redundancy_does_not_tell_is_asked_for() -> None:
     """A blank cell is not an active spool."""
     told = redundancy("Local Active", "")
-    for state, serves in [("AD-Active", True), ("AD-NotReady", False)]:
+    for state, serves in [("AD-Active", True), ("AD-Standby", False)]:
         device = node(answers={"show redundancy": told, "show message-spool": message_spool(state)})
         if serves:
             assert "a" in adapter_of(device).probe("replication", ["a"])

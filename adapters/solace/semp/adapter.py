@@ -15,10 +15,11 @@ from typing import ClassVar, TypeVar, cast
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
 from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, backbone_spec, set_backbones
+from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.semp.actions import ACTIONS, interface_change, perform
 from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
-from adapters.solace.semp.client import SempReader, SempWriter, only_reads
+from adapters.solace.semp.client import ChangeV1, SempReader, SempWriter, only_reads
 from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
@@ -61,6 +62,7 @@ from orchestrator.errors import (
     CommandTimedOut,
     ConnectionLost,
     Forbidden,
+    NotServing,
     PerhapsObeyed,
     Unreachable,
     UnreadableReply,
@@ -197,7 +199,12 @@ class SolaceSempAdapter:
             case "platform":
                 node = self._nodes.serving(thorough=False)
                 return dict.fromkeys(services, read_platform(node, is_pair=len(self._site.devices) > 1))
-        node = self._nodes.serving(thorough=False)
+        try:
+            node = self._nodes.serving(thorough=False)
+        except NotServing:
+            if reading != "replication":
+                raise
+            return configured_roles(self._nodes, services, lambda one, asked: read_replication(one.reader, asked))
         read = _READERS[reading](node.reader, services)
         if reading in _ONLY_WHILE_SERVING:
             self._nodes.confirm(node)
@@ -239,7 +246,15 @@ class SolaceSempAdapter:
     def _apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         if not calls:
             return
-        writer = self._serving_writer()
+        try:
+            writer = self._serving_writer()
+        except NotServing:
+            if not gives_up_activity(action, calls):
+                raise
+            yield from make_standby(
+                self._nodes, calls, permit, lambda node, call, p: self._attempt(node, action, call, p)
+            )
+            return
         for number, call in enumerate(calls, start=1):
             result = perform(writer, action, call, permit)
             yield result
@@ -261,11 +276,14 @@ class SolaceSempAdapter:
         return writer
 
     def _shut_or_open(self, node: Node, call: Call, permit: Permit) -> Result:
-        if node.writer is None:
-            raise Forbidden("this session only reads", device=node.device.name)
         interface = self._site.shut_interface
         change = None if interface is None else interface_change(interface, call)
-        return perform(node.writer, SET_BACKBONE, call, permit, change=change)
+        return self._attempt(node, SET_BACKBONE, call, permit, change)
+
+    def _attempt(self, node: Node, action: str, call: Call, permit: Permit, change: ChangeV1 | None = None) -> Result:
+        if node.writer is None:
+            raise Forbidden("this session only reads", device=node.device.name)
+        return perform(node.writer, action, call, permit, change=change)
 
     def close(self) -> None:
         """End every session."""

@@ -1,0 +1,67 @@
+"""Roles of a site whose message spool is not ready: read and set on nodes that answer, though none of them serves.
+
+Seed 003 makes all message VPNs of a failed site standby first ("Recovering from Uncontrolled Fail-Overs", step 4.1),
+and looks at its message spool after that (step 4.2: "Local Inactive", "AD-NotReady"). A role is configuration, so every
+node can show it. Assumption: a node without a spool takes ``replication state standby``; no public source says so. One
+that refuses has its answer shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from adapters.solace.fencing import Attempt, on_every_node
+from adapters.solace.serving import Askable, Nodes
+from orchestrator.contract import Call, Effect, Failure, Permit, Result
+from orchestrator.errors import NotServing
+from orchestrator.readings import Reading, ReplicationStatus, Role
+
+N = TypeVar("N", bound=Askable)
+Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]
+
+
+def configured_roles(nodes: Nodes[N], services: Sequence[str], read: Read[N]) -> dict[str, Reading | Failure]:
+    """``replication`` of each of ``services``, of a site that is idle: what every node agrees on.
+
+    Only standby is a role then. A message VPN that is configured active does not serve, and would serve as soon as a
+    spool is ready: its answer is a failure that says so. Raises ``NotServing`` when the site is not idle.
+    """
+    members = nodes.idle()
+    told = [read(node, services) for node in members]
+    names = " and ".join(node.device.name for node in members)
+    return {service: _agreed(names, [one[service] for one in told]) for service in services}
+
+
+def _agreed(names: str, told: Sequence[Reading | Failure]) -> Reading | Failure:
+    for one in told:
+        if not isinstance(one, ReplicationStatus):
+            return one
+    states = [one for one in told if isinstance(one, ReplicationStatus)]
+    if all(one.role is Role.STANDBY for one in states):
+        enabled = {one.enabled for one in states}
+        return ReplicationStatus(enabled=enabled.pop() if len(enabled) == 1 else None, role=Role.STANDBY)
+    roles = ", ".join(dict.fromkeys(one.role or "unknown" for one in states))
+    return Failure.of(
+        NotServing(
+            f"no message spool of the site is ready (asked: {names}), and the configured role is {roles}",
+            hint="an active one serves as soon as a spool is ready: `failover restore` makes it standby first",
+        )
+    )
+
+
+def gives_up_activity(action: str, calls: Sequence[Call]) -> bool:
+    """Is it the one change that a site needs, and that does no harm, before its spool is ready?"""
+    return action == "set_role" and all(call.args.get("role") == Role.STANDBY for call in calls)
+
+
+def make_standby(nodes: Nodes[N], calls: Sequence[Call], permit: Permit, attempt: Attempt[N]) -> Iterator[Result]:
+    """A result for each call, sent to every node. Raises ``NotServing`` when the site is not idle."""
+    members = nodes.idle()
+    for call in calls:
+        result = on_every_node(members, call, permit, attempt)
+        if result.effect is Effect.REJECTED:
+            hint = "no message spool of the site is ready: make one ready (`show redundancy`), then try again"
+            result = replace(result, detail=f"{result.detail}; {hint}")
+        yield result
