@@ -69,6 +69,12 @@ class ReplicationStatus(ReadingModel):
     reject_when_ineligible: bool | None = None
     transaction_mode: Literal["sync", "async"] | None = None
 
+    @property
+    def sync_told(self) -> bool:
+        """Does the device tell whether this service is eligible for synchronous replication? Seed 003 prints ``-`` for a
+        healthy active message VPN, twice."""
+        return self.sync_eligible is not None
+
 
 class QueueDepth(ReadingModel):
     """``replication_queue``: what the site holds for its mate.

@@ -74,6 +74,12 @@ AcceptLoss = Annotated[
     str | None,
     typer.Option("--accept-loss", metavar="TEXT", help="AMPS across an async link: why messages may be given up."),
 ]
+AcceptSync = Annotated[
+    str | None,
+    typer.Option(
+        "--accept-sync", metavar="TEXT", help="Solace: why it is enough where a site does not tell sync eligibility."
+    ),
+]
 FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]
 
 
@@ -149,6 +155,7 @@ def restore(
         str | None,
         typer.Option("--attest", metavar="TEXT", help="AMPS: who looked at what it comes back with; recorded."),
     ] = None,
+    accept_sync: AcceptSync = None,
     xa: Xa = None,
     *,
     begin: Beginning,
@@ -170,6 +177,9 @@ def restore(
     if attest is not None:
         only_for(family, AMPS, "--attest")
         policy = accepting(policy, {"stale-tail": "accept", "bootstrap": "attest"}, attest)
+    if accept_sync is not None:
+        only_for(family, SOLACE, "--accept-sync")
+        policy = accepting(policy, {"sync-untold": "accept"}, accept_sync)
     chosen = fitting(tools, "restore-bootstrap" if bootstrap else "restore", when_restored)
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, site, policy))
     if begin.yes and not begin.dry_run:
@@ -205,6 +215,7 @@ def failback(
     evidence_age: Annotated[
         str, typer.Option("--evidence-age", metavar="TIME", help="How old its snapshots may be.")
     ] = "15m",
+    accept_sync: AcceptSync = None,
     xa: Xa = None,
     on_bridge_loss: OnBridgeLoss = None,
     on_stall: OnStall = None,
@@ -225,6 +236,8 @@ def failback(
     )
     if accept_risk is not None:
         policy = accepting(policy, {"unsafe-return": "accept"}, accept_risk)
+    if accept_sync is not None:
+        policy = accepting(policy, {"sync-untold": "accept"}, accept_sync)
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)
     chosen = fitting(tools, "failback")
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))

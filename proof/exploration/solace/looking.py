@@ -25,7 +25,9 @@ from proof.exploration.family import SOURCE
 from proof.exploration.solace.pair import XID, Held, Pair
 
 FIELDS: Mapping[str, frozenset[str]] = {
-    "replication": frozenset({"enabled", "role", "bridge", "remote_bridge_up", "queue_bound", "sync_eligible"}),
+    "replication": frozenset(
+        {"enabled", "role", "bridge", "remote_bridge_up", "queue_bound", "sync_eligible", "sync_told"}
+    ),
     "replication_queue": frozenset({"messages", "drained", "rejects_on_discard"}),
     "health": frozenset({"serving", "spool_active"}),
     "fence": frozenset({"closed", "open", "idle"}),
@@ -97,7 +99,7 @@ def _replication(pair: Pair, side: int) -> ReplicationStatus:
         role=role,
         remote_bridge_up=mate_bound,
         queue_bound=mate_bound,
-        sync_eligible=mate_bound and pair.depth[side] == 0,
+        sync_eligible=None if pair.untold else mate_bound and pair.depth[side] == 0,
     )
 
 

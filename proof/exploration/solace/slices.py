@@ -29,6 +29,7 @@ class Live(NamedTuple):
     reverts: bool
     compared: bool
     rejects: bool
+    sync: bool
 
     def pair(self, pair: Pair) -> Pair:
         """``pair`` without what cannot matter any more."""
@@ -44,6 +45,7 @@ class Live(NamedTuple):
             others=pair.others and self.doors,
             neighbour=pair.neighbour if self.doors else "none",
             opening=pair.opening and self.doors,
+            untold=pair.untold and self.sync,
             unequal=pair.unequal and self.compared,
             rejects=pair.rejects or not self.rejects,
         )
@@ -85,6 +87,7 @@ def live(runbook: Runbook, lane: Lane) -> Live:
         reverts=reverts and not lane.settled,
         compared=any(step.compare for step in steps),
         rejects="rejects_on_discard" in fields or any(do.action == "set_reject_on_discard" for do in dos),
+        sync=bool(fields & {"sync_eligible", "sync_told"}),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from orchestrator.runbook import Runbook
 from proof.exploration.family import TARGET
 from proof.exploration.solace.pair import BACKLOG, Pair
-from proof.exploration.vocabulary import dos_of, readings_of
+from proof.exploration.vocabulary import conditions, dos_of, readings_of
 
 _DOORS = {"set_backbone": "fence", "set_external_fence": "external_fence"}
 
@@ -43,6 +43,11 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         yield "the source came back active behind the fence of the plan", back._replace(outside=(True, False))
     if not words & {"fence", "external_fence"}:
         yield "the source came back active while the target is active", back
+    if any("sync_told" in check.where for step in runbook.steps for check in conditions(step)):
+        yield "the source is active, and does not tell whether it is synchronised", base._replace(untold=True)
+        yield "the source came back active, and the target does not tell whether it is synchronised", back._replace(
+            untold=True
+        )
     if "endpoints" in words:
         yield "endpoints hold messages from before a fail-over", base._replace(unequal=True)
 

@@ -34,6 +34,7 @@ class SolaceDraw:
         "bridge-lost": ("revert", "escalate", "wait"),
         "drain-stalled": ("revert", "escalate", "wait"),
         "sync-stalled": ("stop", "wait"),
+        "sync-untold": ("accept", "stop"),
         "step-failed": ("revert", "stop", "retry", "waive"),
         "undo-failed": ("stop", "retry"),
         "unfenced": ("attest", "waive", "stop"),
