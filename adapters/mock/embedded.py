@@ -29,7 +29,9 @@ def embedded_inventory(world: Path | str = "memory:embedded") -> Inventory:
         for name in (HOME, AWAY)
     }
     services = tuple(vpn.name for vpn in embedded_layout().vpns)
-    return Inventory(sites=sites, pairs=(Pair(name="trading", sites=(HOME, AWAY), services=services),))
+    # The simulated transaction managers recover within 3 s.
+    pair = Pair(name="trading", sites=(HOME, AWAY), services=services, transaction_wait=5.0)
+    return Inventory(sites=sites, pairs=(pair,))
 
 
 def embedded_world(path: Path, clock: Clock) -> World:

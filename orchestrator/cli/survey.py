@@ -22,6 +22,7 @@ from orchestrator.cli.terminal import presentable, show_document, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure, Setting
+from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.probing import probe
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
@@ -173,9 +174,10 @@ def _standing(ends: Sequence[Mapping[str, object]]) -> str:
         return "unknown: a role was not told"
     active = next(end for end in ends if end["role"] == "active")
     standby = next(end for end in ends if end["role"] == "standby")
-    if standby["bridge"] == "bound" and active["queue_bound"] is True:
-        return "ok"
-    return "bridge not bound"
+    if standby["bridge"] != "bound" or active["queue_bound"] is not True:
+        return "bridge not bound"
+    left = standby["messages"]  # the active site never got them (seed 003, uncontrolled, step 1)
+    return f"{counted(left, 'message')} left at the standby" if isinstance(left, int) and left else "ok"
 
 
 class _Paper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
@@ -153,10 +153,11 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if verdict.holds is None:
         if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
             return again(lane, request, now, task.limits.settle - age if verdict.final else None)
+        if last.effect is Effect.REJECTED:  # its own answer explains more than a reading that cannot be had
+            verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
         return patience(lane, task.limits, verdict, request, now, task.undo)
     if last.effect is Effect.REJECTED:
-        why = f"{plan.site_name(task.do.on)} refused: {last.detail}"
-        return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
+        return say(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
     if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
         partly = _is_partly_done(plan, lane, task)
         return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
@@ -164,6 +165,10 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
         why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
         return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
     return again(lane, request, now)
+
+
+def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
+    return f"{plan.site_name(task.do.on)} refused: {last.detail}"
 
 
 def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator import events as ev
+from orchestrator.contract import Effect
 from orchestrator.decide.act import Task, act
 from orchestrator.decide.claims import may_leave, may_undo
 from orchestrator.decide.moves import IDLE, Ask, Next, say
@@ -100,6 +101,10 @@ def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
     """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
     if lane.status == "running" and not _may_have_changed(lane):
+        # A device that refuses may want something else first, as a message spool that is ready: an operator sees to it.
+        is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
+        if is_refused and (attended or lane.open_gate(FAILURE_GATE) is not None):
+            return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
         return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
     if lane.status == "running" and not _perhaps_past(plan, lane):
         return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)

@@ -27,6 +27,11 @@ from orchestrator.readings import Transaction, Transactions, describe, matches
 from orchestrator.runbook import Check, Decide, Do, ForEach, Step
 from orchestrator.state import Lane
 
+# Seconds between two listings while items are left to others.
+_SLOWEST_LISTING = 10.0
+# So many items that are left alone are named.
+_NAMED = 5
+
 
 def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, attended: bool) -> Next:
     """List; leave the items to others for a while if asked to; get a decision for each; act; list again.
@@ -46,9 +51,10 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
             return say(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
         return patience(lane, step, items, request, now, undo=False)
     if not items:
-        return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane)))
-    if now - lane.step_at < step.delay:
-        return again(lane, request, now, min(1.0, step.delay / 5))
+        return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
+    left = lane.step_at + step.delay - lane.seen_at  # of the listing: it is listed again when the time is over
+    if left > 0:
+        return again(lane, request, now, min(_SLOWEST_LISTING, step.delay / 5, left))
     if step.decide is not None:
         waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
         if waiting is not None:
@@ -81,9 +87,25 @@ def _concerns(lane: Lane, each: ForEach, item: Transaction) -> bool:
     return each.decided_in is None or (each.decided_in, item.key) in lane.rulings
 
 
-def _count(lane: Lane) -> str:
+def _count(lane: Lane, each: ForEach) -> str:
     done = len({intent.item for intent in lane.intents})
-    return f"{done} of them" if done else "there are none"
+    words = f"{done} of them" if done else "there are none"
+    left = passed_over(lane, each)
+    if not left:
+        return words
+    named = ", ".join(left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return f"{words}; {len(left)} in the same state left as it was: {named}{more}"
+
+
+def passed_over(lane: Lane, each: ForEach) -> list[str]:
+    """The keys of items in the wanted state that the step leaves alone: by another condition, such as one that is not
+    replicated, or because this run did not decide on them."""
+    seen, state = lane.reading(each.on, each.reading), each.where.get("state")
+    if seen is None or not isinstance(seen.value, Transactions) or state is None:
+        return []
+    alike = [item for item in seen.value.items if matches(item, {"state": state})]
+    return [item.key for item in alike if not (_concerns(lane, each, item) and matches(item, each.where))]
 
 
 def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:

@@ -82,7 +82,7 @@ def test_past_the_point_of_no_return_it_stops(status: str) -> None:
 def test_refused_means_that_nothing_was_changed(effect: Effect, disproved: bool, refused: bool) -> None:
     """``refused`` is said only if no action can have been obeyed: a doubt that is not resolved is a change."""
     intent = Intent(1, "set_role", 1, None, T0, effect=effect, disproved=disproved)
-    move = decide(PLAN, failed(step=1, intents=(intent,)), T0, attended=True)
+    move = decide(PLAN, failed(step=1, intents=(intent,)), T0, attended=False)
     assert kinds(move) == (["lane.ended"] if refused else ["gate.opened"])
 
 
@@ -298,3 +298,22 @@ def test_a_disproved_activation_can_be_called_off() -> None:
     intent = Intent(1, "set_role", 1, None, T0, effect=Effect.DOUBTFUL, ended_at=T0, disproved=True)
     lane = failed(**{**DOUBT_AT_THE_POINT, "intents": (intent,)}, abort=ABORT)
     assert kinds(decide(PLAN, lane, T0, attended=False)) == ["revert.started"]
+
+
+def test_a_refused_first_change_is_a_question_where_an_operator_is() -> None:
+    """Law: a device that refuses may want something else first, such as a message spool that is ready. Its answer is
+    shown, and the operator says when to try again; without one, and after `stop`, the lane is refused as before."""
+    refused = Intent(1, "set_role", 1, None, T0, effect=Effect.REJECTED, ended_at=T0, detail="not now")
+    lane = failed(step=1, intents=(refused,), intended=1, failure="ny refused: not now")
+    gate, asked_lane = gate_of(PLAN, lane)
+    assert (gate.gate, gate.choices, gate.unattended, gate.why) == (
+        "step-failed",
+        ("retry", "stop"),
+        "stop",
+        "ny refused: not now",
+    )
+    assert kinds(decide(PLAN, lane, T0, attended=False)) == ["lane.ended"]
+    *_, ended = decide(PLAN, asked_lane, T0, attended=False).events  # the terminal is gone
+    assert ended == ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason="ny refused: not now")
+    again = follow(PLAN, asked_lane, gate, ev.Ruling(choice="retry", **ANN))
+    assert again[-1] == ev.StepRetried(step="demote")

@@ -346,3 +346,25 @@ def test_after_a_stop_an_accepted_item_still_has_its_time() -> None:
     lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), T0 + 1)
     assert kinds(next_of(lane, A, at=T0 + 1, attended=True)) == []
     assert kinds(next_of(lane, A, at=T0 + 20, attended=True)) == ["action.intended"]
+
+
+def test_it_is_listed_again_before_it_is_deleted() -> None:
+    """Law: what the transaction manager did at the end of its time counts: nothing stands on a listing from before."""
+    left = a_transaction("1-a-a", "complete")
+    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), step_at=T0)
+    seen = see(lane, listing(left, on="target", at=T0 + 4), at=T0 + 4)
+    assert asked(decide(PLAN, seen, T0 + 7, attended=False)) == [("target", "transactions")]
+    assert kinds(decide(PLAN, seen, T0 + 7, attended=False)) == []
+
+
+def test_what_is_passed_over_is_named_and_counted() -> None:
+    """Law: a prepared transaction that the step leaves alone is in its note, and so is a completed one of others."""
+    stays = a_transaction("1-z-z", replicated=False)
+    assert next_of(working(), stays).events == (
+        ev.StepDone(step="transactions", note="there are none; 1 in the same state left as it was: 1-z-z"),
+    )
+    others = [a_transaction(f"1-z-{number}", "complete") for number in range(7)]
+    (done,) = next_of(working(step=1), *others).events
+    assert isinstance(done, ev.StepDone)
+    assert done.note.startswith("there are none; 7 in the same state left as it was: 1-z-0, ")
+    assert done.note.endswith("1-z-4 and 2 more")

@@ -141,6 +141,8 @@ CASES: dict[str, tuple[Level, dict[str, Any]]] = {
     "queue-unknown": (Level.UNKNOWN, {"ny": {"replication_queue": {"quota_mb": None}}}),
     "transactions-prepared": (Level.NOTE, {"ny": {"transactions": prepared()}}),
     "transactions-unknown": (Level.UNKNOWN, {"ny": {"transactions": Failure(kind="UnreadableReply", text="?")}}),
+    "transactions-completed": (Level.NOTE, {"nj": {"transactions": prepared(state=TransactionState.COMPLETE)}}),
+    "sync-rejects": (Level.NOTE, {"ny": {"replication": {"reject_when_ineligible": True}}}),
     "site-unreachable": (Level.ERROR, {"nj": away()}),
     "login-refused": (Level.ERROR, {"nj": away("AuthenticationFailed")}),
     "host-key-rejected": (Level.ERROR, {"nj": away("HostKeyRejected")}),

@@ -69,6 +69,7 @@ def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: st
         "pairs:",
         f"  - name: {_quoted(PAIR)}",
         f"    sites: [{', '.join(_quoted(site) for site in first.sites)}]",
+        "    transaction_wait: 5s  # the simulated transaction managers are fast; real ones get 3m",
         "    services:",
         *(f"      - {_quoted(service)}" for service in services),
     ]

@@ -98,7 +98,15 @@ def _bound(bound: bool | None) -> str:
 def _sync(service: str, active: str | None, told: Mapping[str, ReplicationStatus]) -> Checked:
     eligible = None if active is None else told[active].sync_eligible
     finding: Finding | None = None
-    if eligible is False:
+    if active is not None and eligible is True and told[active].reject_when_ineligible:
+        finding = _found(
+            Level.NOTE,
+            "sync-rejects",
+            f"{service} refuses synchronous messages while its mate is away: after an uncontrolled fail-over its "
+            "publishers wait until the failed site is restored",
+            "no reject-msg-when-sync-ineligible, at the message VPN, serves them without the mate",
+        )
+    elif eligible is False:
         finding = _found(
             Level.WARNING,
             "sync-ineligible",
@@ -166,15 +174,31 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
     if None in states:
         finding = _unknown("transactions", _of("transactions", service, f"{active} does not tell the state of each"))
         return Checked("transactions", "unknown", service=service, finding=finding)
-    prepared = states.count(TransactionState.PREPARED)
-    note = _found(
-        Level.NOTE,
-        "transactions-prepared",
-        f"{service} has {counted(prepared, 'prepared transaction')} at {active}; each needs a decision while nobody "
-        "serves",
-        "have the decisions ready: `--xa FILE`",
-    )
-    return Checked("transactions", f"{prepared} prepared", service=service, finding=note if prepared else None)
+    prepared, completed = states.count(TransactionState.PREPARED), _completed(service, sites)
+    words = f"{prepared} prepared" + (f", {completed} completed" if completed else "")
+    note: Finding | None = None
+    if prepared:
+        note = _found(
+            Level.NOTE,
+            "transactions-prepared",
+            f"{service} has {counted(prepared, 'prepared transaction')} at {active}; each needs a decision while "
+            "neither site is active",
+            "have the decisions ready: `--xa FILE`",
+        )
+    elif completed:
+        note = _found(
+            Level.NOTE,
+            "transactions-completed",
+            f"{service} has {counted(completed, 'completed transaction')}, of both sites together, that nothing deleted",
+            "a run deletes those that it decided on; look who completed these: `show transaction`, at both sites",
+        )
+    return Checked("transactions", words, service=service, finding=note)
+
+
+def _completed(service: str, sites: tuple[SiteRead, SiteRead]) -> int:
+    """Of both sites: seed 003, controlled, step 6, has both looked at."""
+    listed = [found for site in sites if isinstance(found := site.of("transactions", service), Transactions)]
+    return sum(item.state is TransactionState.COMPLETE for found in listed for item in found.items)
 
 
 def _of(what: str, service: str, why: str) -> str:

@@ -45,8 +45,9 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
         yield "the source came back active while the target is active", back
     if any("sync_told" in check.where for step in runbook.steps for check in conditions(step)):
         yield "the source is active, and does not tell whether it is synchronised", base._replace(untold=True)
-        yield "the source came back active, and the target does not tell whether it is synchronised", back._replace(
-            untold=True
+        yield (
+            "the source came back active, and the target does not tell whether it is synchronised",
+            back._replace(untold=True),
         )
     if "endpoints" in words:
         yield "endpoints hold messages from before a fail-over", base._replace(unequal=True)
