@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
+from pipeline.bounds import beyond
 from pipeline.manifest import DataFile
 from pipeline.places import Place
 from pipeline.rows import DIGEST_BYTES, NOT_REPLICATED
@@ -153,6 +154,7 @@ def _checked(place: Place, file: DataFile) -> Footer:
             found, metadata = parquet.schema_arrow, parquet.metadata
             column = _wrong_column(found)
             empty = _empty_values(parquet, () if column else _REQUIRED)
+            strange = None if column else beyond(parquet)
     except FileNotFoundError as error:
         raise DefinitionError("the manifest names this file, and it is not there", file=name) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
@@ -160,6 +162,10 @@ def _checked(place: Place, file: DataFile) -> Footer:
     column = column or next((f"column {one} has empty values" for one in sorted(empty) if one in _REQUIRED), None)
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
+    if strange is not None:
+        raise DefinitionError(
+            f"column {strange.column} holds {strange.value}, which no message has", file=name, hint=strange.allowed
+        )
     if metadata.num_rows != file.rows:
         raise DefinitionError(
             f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name, hint=_AGAIN
