@@ -42,7 +42,7 @@ COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("sequence", pa.int64(), False, "the id's number in its stream; for stream `#` a hash of the id"),
     ("position", pa.int64(), False, "grows in the order in which the endpoint delivers; gaps are allowed"),
     ("spooled_at", pa.timestamp("us", tz="UTC"), False, "when the message was spooled, by this site's broker"),
-    ("size", pa.int64(), True, "bytes of content and attachment"),
+    ("size", pa.int64(), True, "bytes of content and attachment: 0 to 4,294,967,295"),
     ("digest", pa.binary(DIGEST_BYTES), True, "BLAKE2b of the content, 16 bytes; empty when it could not be read"),
     ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty is unknown"),
     ("redeliveries", pa.int32(), True, "how often it was delivered again"),
