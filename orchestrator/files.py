@@ -1,4 +1,5 @@
-"""Reads documents from files, and never more than a limit. It must not know what any of them says."""
+"""Reads documents from files, never more than a limit, and writes files of ours whole. It must not know what any of them
+says."""
 
 from __future__ import annotations
 
@@ -25,6 +26,31 @@ def read_own(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
         return _read(handle, bytes_max)
     finally:
         os.close(handle)
+
+
+def write_private(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file of ours alone that is there whole or not at all, also after a power cut. Raises ``OSError``.
+
+    Only one process at a time may write one name.
+    """
+    beside, target = folder / f".{name}.unfinished", folder / name
+    beside.unlink(missing_ok=True)  # of a killed process
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return target
 
 
 def _read(handle: int, bytes_max: int) -> bytes:

@@ -23,6 +23,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Va
 from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
+from orchestrator.files import write_private
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus
 from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 
@@ -184,31 +185,6 @@ class LookFolder:
 def _compact(at: float) -> str:
     """``20261120T030000.123Z``: in the order of time, and a name on every file system. Before 1970 is 1970."""
     return iso(max(0.0, at)).replace("-", "").replace(":", "")
-
-
-def write_private(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file of ours alone that is there whole or not at all, also after a power cut. Raises ``OSError``.
-
-    Only one process at a time may write one name.
-    """
-    beside, target = folder / f".{name}.unfinished", folder / name
-    beside.unlink(missing_ok=True)  # of a killed process
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-    return target
 
 
 def _prune(folder: Path, oldest: str) -> None:

@@ -130,6 +130,9 @@ def _engine(settings: Settings, places: Sequence[Place], rows: int, out: str | N
     written = [] if out is None else [check_free(out)]
     name = chosen(settings, [*places, *written], rows)
     with engine_for(settings, name, rows, say) as engine:
+        for place in written:
+            if not place.is_local:
+                engine.check_output(place)
         yield engine
 
 

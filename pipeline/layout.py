@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
+from pipeline.bounds import beyond
 from pipeline.manifest import DataFile
 from pipeline.places import Place
 from pipeline.rows import DIGEST_BYTES, NOT_REPLICATED
@@ -41,7 +42,7 @@ COLUMNS: tuple[tuple[str, pa.DataType, bool, str], ...] = (
     ("sequence", pa.int64(), False, "the id's number in its stream; for stream `#` a hash of the id"),
     ("position", pa.int64(), False, "grows in the order in which the endpoint delivers; gaps are allowed"),
     ("spooled_at", pa.timestamp("us", tz="UTC"), False, "when the message was spooled, by this site's broker"),
-    ("size", pa.int64(), True, "bytes of content and attachment"),
+    ("size", pa.int64(), True, "bytes of content and attachment: 0 to 4,294,967,295"),
     ("digest", pa.binary(DIGEST_BYTES), True, "BLAKE2b of the content, 16 bytes; empty when it could not be read"),
     ("replicated", pa.string(), True, "`replicated`, `not-replicated`, `pending-replication`; empty is unknown"),
     ("redeliveries", pa.int32(), True, "how often it was delivered again"),
@@ -153,6 +154,7 @@ def _checked(place: Place, file: DataFile) -> Footer:
             found, metadata = parquet.schema_arrow, parquet.metadata
             column = _wrong_column(found)
             empty = _empty_values(parquet, () if column else _REQUIRED)
+            strange = None if column else beyond(parquet)
     except FileNotFoundError as error:
         raise DefinitionError("the manifest names this file, and it is not there", file=name) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, EOFError) as error:
@@ -160,6 +162,10 @@ def _checked(place: Place, file: DataFile) -> Footer:
     column = column or next((f"column {one} has empty values" for one in sorted(empty) if one in _REQUIRED), None)
     if column is not None:
         raise DefinitionError(column, file=name, hint="docs/pipeline.md has the schema")
+    if strange is not None:
+        raise DefinitionError(
+            f"column {strange.column} holds {strange.value}, which no message has", file=name, hint=strange.allowed
+        )
     if metadata.num_rows != file.rows:
         raise DefinitionError(
             f"holds {counted(metadata.num_rows, 'row')}, the manifest says {file.rows:,}", file=name, hint=_AGAIN

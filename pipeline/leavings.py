@@ -17,8 +17,8 @@ from typing import IO
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
+from orchestrator.files import write_private
 from orchestrator.holder import holder_is_dead, holder_name
-from orchestrator.looks import write_private
 
 OWNER = "owner"
 LOG = "spark.log"

@@ -26,6 +26,7 @@ MAKE_ROOM = (
 """What to do where an export could not be written."""
 
 _REACH = "check its name, and that this machine may read it"
+_WRITE = "check the name and that this account may write there, then run the command again with another --out"
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+)://")
 
 
@@ -161,7 +162,8 @@ class Place:
                 stream.write(data)
         except OSError as error:
             why = error.strerror or str(error).splitlines()[0]
-            raise OutputLost(f"{self.name} could not be written: {why}") from error
+            hint = "" if self.is_local else _WRITE
+            raise OutputLost(f"{self.name} could not be written: {why}", hint=hint) from error
 
 
 def write_whole(path: Path, data: bytes) -> None:

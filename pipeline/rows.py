@@ -15,6 +15,9 @@ Kind = Literal["queue", "topic-endpoint", "topic", "sow"]
 Replicated = Literal["replicated", "not-replicated", "pending-replication"]
 
 DIGEST_BYTES = 16
+# Assumed: no broker holds a larger message. Solace takes up to 30 MB, AMPS tells the length of a message in 32 bits. The
+# sum of two thousand million of these fits into 64 bits.
+SIZE_MAX = 2**32 - 1
 # The moment at which a message expires that never does: SEMP's `expiryTime` is 0 then.
 NEVER = 0.0
 NOT_REPLICATED: Replicated = "not-replicated"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.reconciling import code_for, engine_installed
-from orchestrator.cli.snapshotting import Wanted, collect_site
+from orchestrator.cli.snapshotting import Wanted, collect_site, folder_here
 from orchestrator.cli.spark_options import SparkWish
 from orchestrator.cli.taken_again import ended, readings_left
 from orchestrator.cli.terminal import presentable, say, say_unless, show_document, show_json
@@ -85,7 +85,7 @@ def compared(
     say = say_unless(as_json)
     evidence = str(folder / "evidence")
     check_free(evidence)
-    wanted = [Wanted(site, tuple(services), run) for site in pair.sites]
+    wanted = [Wanted(site, _services_of(pair, services), run) for site in pair.sites]
     to_read = readings_left(tools, inventory, wanted, folder, say)
     if to_read:
         with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(to_read)) as pool:
@@ -99,6 +99,16 @@ def compared(
     report = run_reconcile(left, right, Ask(run=None), settings, evidence, tools.clock, say)
     ended(folder)
     return report
+
+
+def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
+    """The services that are compared: those that are named, or all of the pair. Raises ``DefinitionError``."""
+    for service in named:
+        if service not in pair.services:
+            raise DefinitionError(
+                f"{service} is not a service of pair {pair.name}", hint=f"it has: {', '.join(sorted(pair.services))}"
+            )
+    return tuple(named or pair.services)
 
 
 def pair_of(inventory: Inventory, name: str | None) -> Pair:
@@ -118,7 +128,7 @@ def pair_of(inventory: Inventory, name: str | None) -> Pair:
 def _folder(out: str | None) -> Iterator[Path]:
     """Where the exports go: kept in ``out``, or gone with the block."""
     if out is not None:
-        yield Path(out)
+        yield folder_here(out)
         return
     with tempfile.TemporaryDirectory(prefix="failover-compare-") as folder:
         yield Path(folder)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.families import AMPS, family_of, only_for
 from orchestrator.cli.reconciling import FINDINGS, parquet_installed
-from orchestrator.cli.snapshotting import Wanted, every_few_seconds, job_of, services_of, site_of, summary_of
+from orchestrator.cli.snapshotting import (
+    Wanted,
+    every_few_seconds,
+    folder_here,
+    job_of,
+    services_of,
+    site_of,
+    summary_of,
+)
 from orchestrator.cli.terminal import presentable, say_unless, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock
@@ -45,7 +52,7 @@ def take_snapshot_of_dumps(
         found = dumps_of({service: Instance.of_dumps(place) for service, place in places.items()}, made_at)
         job = job_of(tools, site, sorted(places), wanted.run, roles={})
         manifest = collect_dumps(
-            found, Path(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
+            found, folder_here(out), job, tools.clock, observe=_say_progress(tools.clock, say_unless(as_json))
         )
     assert manifest.dumps is not None  # it was made of dumps
     _show(manifest, manifest.dumps, out, as_json=as_json)

@@ -66,11 +66,11 @@ def reconcile(
     Example:
       failover pipeline reconcile exports/ny exports/nj --failover-at 2026-11-20T03:00:00Z --out evidence
     """
+    from orchestrator.cli.context import clock_of
     from orchestrator.cli.reconciling import AskWish, reconcile_exports
-    from orchestrator.cli.wiring import tools as tools_of
 
     ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
-    raise typer.Exit(reconcile_exports(tools_of(context).clock, left, right, ask, spark, out, as_json=as_json))
+    raise typer.Exit(reconcile_exports(clock_of(context), left, right, ask, spark, out, as_json=as_json))
 
 
 @_APP.command("journals")
@@ -92,10 +92,10 @@ def journals(
       amps_journal_dump AMPS.0000000000.journal > dumps/ny/journal/0.txt
       failover pipeline journals dumps/ny dumps/nj --out evidence
     """
+    from orchestrator.cli.context import clock_of
     from orchestrator.cli.instances import journals_of
-    from orchestrator.cli.wiring import tools as tools_of
 
-    raise typer.Exit(journals_of(tools_of(context).clock, left, right, skew, spark, out, as_json=as_json))
+    raise typer.Exit(journals_of(clock_of(context), left, right, skew, spark, out, as_json=as_json))
 
 
 @_APP.command("sow")
@@ -125,10 +125,10 @@ def sow(
       amps_sow_dump -v orders.sow > dumps/ny/sow/orders.json.txt
       failover pipeline sow dumps/ny dumps/nj --keys orders.json=/orderId
     """
+    from orchestrator.cli.context import clock_of
     from orchestrator.cli.instances import sows_of
-    from orchestrator.cli.wiring import tools as tools_of
 
-    raise typer.Exit(sows_of(tools_of(context).clock, left, right, keys or [], skew, spark, out, as_json=as_json))
+    raise typer.Exit(sows_of(clock_of(context), left, right, keys or [], skew, spark, out, as_json=as_json))
 
 
 @_APP.command("history")

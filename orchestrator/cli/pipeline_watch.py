@@ -54,9 +54,9 @@ def watch(
       failover pipeline watch readings --checkpoint followed
       failover pipeline watch readings --checkpoint followed --available-now --json --out alerts
     """
+    from orchestrator.cli.context import clock_of
     from orchestrator.cli.following import FollowWish, follow_readings
     from orchestrator.cli.watch import seconds_of
-    from orchestrator.cli.wiring import tools as tools_of
 
     wish = FollowWish(
         readings=readings,
@@ -68,4 +68,4 @@ def watch(
         late_s=seconds_of("--late", late, least=0.0),
         full_within_s=seconds_of("--full-within", full_within),
     )
-    raise typer.Exit(follow_readings(tools_of(context).clock, wish, spark, as_json=as_json))
+    raise typer.Exit(follow_readings(clock_of(context), wish, spark, as_json=as_json))

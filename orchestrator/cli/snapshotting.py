@@ -43,9 +43,19 @@ def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, 
     goes on where it stopped."""
     with parquet_installed():
         observe = _say_progress(tools.clock, say_unless(as_json))
-        manifest = collect_site(tools, inventory, wanted, Path(out), observe)
+        manifest = collect_site(tools, inventory, wanted, folder_here(out), observe)
     show_manifest(manifest, out, as_json=as_json)
     return manifest
+
+
+def folder_here(out: str) -> Path:
+    """The directory ``out``, which a site is read into. Raises ``DefinitionError`` for a URI: a reading grows by pieces,
+    and is resumed, which a bucket does not offer."""
+    if "://" in out:
+        raise DefinitionError(
+            f"{out} is no directory of this machine", hint="read into one, then copy the export there"
+        )
+    return Path(out)
 
 
 def collect_site(

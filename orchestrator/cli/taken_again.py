@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pipeline.manifest import Manifest
 
 RECORD = "_compare.json"
-# A reading that is older is not compared with one of now: the services went on meanwhile.
+# A reading that ended earlier is not compared with one of now, and one that started earlier is not resumed: the services
+# are in use meanwhile.
 FRESH_S = 3_600.0
 _MANIFEST = "manifest.json"
 # What each part of the question is called where it differs.
@@ -91,6 +92,7 @@ def readings_left(
                 span = f"{iso(manifest.started_at)} to {iso(manifest.finished_at)}"
                 say(f"{one.site}: nothing is read again, it was read from {span}")
             else:
+                _check_resumed(place, at, now)
                 say(f"{one.site}: goes on with the reading that was begun at {iso(at)}")
                 left.append(one)
         else:
@@ -150,6 +152,12 @@ def _check_taken(place: Path, manifest: Manifest, asked: _Asked, now: float) -> 
     if abs(now - manifest.finished_at) > FRESH_S:
         old = f"of {iso(manifest.finished_at)}, and one of more than {FRESH_S / 60:.0f} minutes ago is not compared"
         raise _refused(place, old)
+
+
+def _check_resumed(place: Path, at: float, now: float) -> None:
+    """Its first messages are as old as its start: they are not compared with those that are read now."""
+    if abs(now - at) > FRESH_S:
+        raise _refused(place, f"that was started at {iso(at)}, more than {FRESH_S / 60:.0f} minutes ago")
 
 
 def _check_same(place: Path, found: _Asked, asked: _Asked) -> None:

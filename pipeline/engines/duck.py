@@ -75,6 +75,10 @@ class Duck:
             parts = [_select(side.place, one) for one in files] or [_NOTHING]
             self.view(f"rows_{letter}", "\nUNION ALL\n".join(parts))
 
+    def check_output(self, place: Place) -> None:
+        """See ``Executor``."""
+        raise DefinitionError(f"DuckDB writes to this machine alone, not to {place.name}", hint="--engine spark")
+
     def expect(self, rows: int) -> None:
         """See ``Executor``. It finds that out by itself."""
 
@@ -133,7 +137,7 @@ class Duck:
     def write(self, sql: str, place: Place, *, is_small: bool) -> None:
         """See ``Executor``."""
         if not place.is_local:
-            raise DefinitionError(f"DuckDB writes to this machine alone, not to {place.name}", hint="--engine spark")
+            self.check_output(place)
         try:
             place.local.mkdir()
         except OSError as error:

@@ -53,6 +53,11 @@ class Executor(Protocol):
         schema, ``micros`` for ``spooled_at`` and ``expires`` for ``expires_at``, both in microseconds."""
         ...
 
+    def check_output(self, place: Place) -> None:
+        """Can this engine write below ``place``, which is not on this machine? Raises ``FailoverError`` where it lacks
+        what that needs; asked before anything is computed."""
+        ...
+
     def expect(self, rows: int) -> None:
         """So many rows are what the next queries begin with."""
         ...

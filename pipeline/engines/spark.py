@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyspark
 from pyspark import StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from orchestrator.errors import DefinitionError
+from orchestrator.errors import DefinitionError, FailoverError
 from pipeline.engines.executor import Dialect, Near, Range, Row
 from pipeline.faults import spark_faults
 from pipeline.layout import SCHEMA
@@ -68,6 +69,17 @@ class Spark:
         self._sides = [(left, services), (right, services)]
         for letter, (side, _) in zip("lr", self._sides, strict=True):
             self._rows(side, services).createOrReplaceTempView(f"rows_{letter}")
+
+    def check_output(self, place: Place) -> None:
+        """See ``Executor``. Spark is asked for a file there, which it would open with the library that it writes with."""
+        absent = place.child("absent").for_spark
+        try:
+            with spark_faults():
+                self.session.read.schema("value STRING").text(absent).isLocal()  # asks a Connect server, too
+        except FailoverError as error:
+            cause = error.__cause__
+            if not (isinstance(cause, PySparkException) and cause.getCondition() == "PATH_NOT_FOUND"):
+                raise
 
     def expect(self, rows: int) -> None:
         """See ``Executor``. Of few rows Spark plans a query once, not anew behind every exchange, in few pieces."""

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orchestrator.errors import LeaseHeld, OutputLost
+from orchestrator.files import write_private
 from orchestrator.holder import holder_is_dead, holder_name
-from orchestrator.looks import write_private
 
 NAME = "lock-of-spark"
 _LOOK_S = 0.2

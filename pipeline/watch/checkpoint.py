@@ -33,7 +33,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
-from orchestrator.looks import write_private
+from orchestrator.files import write_private
 from orchestrator.runbook import format_duration
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules

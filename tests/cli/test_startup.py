@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from pipeline.generator import Shape, TwoSites, write_small
 
 pytestmark = pytest.mark.realtime
 
@@ -36,7 +39,12 @@ def loaded(code: str) -> set[str]:
 
 
 def heavy(modules: set[str]) -> list[str]:
-    return [name for name in HEAVY if any(one == name or one.startswith(f"{name}.") for one in modules)]
+    return among(modules, HEAVY)
+
+
+def among(modules: set[str], names: Sequence[str]) -> list[str]:
+    """Which of ``names`` are loaded, or have a part that is."""
+    return [name for name in names if any(one == name or one.startswith(f"{name}.") for one in modules)]
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -56,6 +64,30 @@ def test_commands_load_what_they_need(tmp_path: Path) -> None:
     start = f"import os\nos.environ['FAILOVER_STATE'] = {str(tmp_path)!r}\nfrom orchestrator.cli.main import main\n"
     assert "sqlalchemy" not in heavy(loaded(start + "main(['runbook', 'list'])"))
     assert "adapters" not in heavy(loaded(start + "main(['runs', 'list'])"))
+
+
+# What reads files alone has no need of: devices, runs and their record, the network, the other engine.
+NOT_FOR_FILES = (
+    *(name for name in HEAVY if name not in ("pyarrow", "pydantic")),
+    "asyncio",
+    "http",
+    "orchestrator.cli.wiring",
+    "orchestrator.contract",
+    "orchestrator.readings",
+    "orchestrator.runbook",
+    "orchestrator.site",
+    "platformdirs",
+)
+
+
+def test_reconciling_on_duckdb_loads_no_devices_and_no_runs(tmp_path: Path) -> None:
+    """Law: to compare two exports on this machine the program loads their engine, Parquet and the report, and nothing of
+    what moves a service: neither devices nor runs, and not the other engine."""
+    shape = Shape(200, endpoints=4, missing=2, extra=0, duplicate=0, changed=0, displaced=0)
+    left, right = write_small(TwoSites(shape), tmp_path)
+    modules = loaded(f"{HELP}main(['pipeline', 'reconcile', {str(left)!r}, {str(right)!r}])")
+    assert {"duckdb", "pipeline.reconcile", "pipeline.report"} <= modules
+    assert among(modules, NOT_FOR_FILES) == []
 
 
 def test_help_loads_hardly_more_than_typer() -> None:

@@ -96,6 +96,22 @@ def test_an_old_reading(shell: Shell) -> None:
     refused(shell, compare(shell, *GOES_ON), "nj", "of 2027-")
 
 
+def test_an_old_half_reading(shell: Shell) -> None:
+    """Law: a reading that was broken off is not resumed more than an hour after its start: its first messages would be
+    compared with those of now."""
+    inventory = str(shell.inventory(waiting(2_500), services=[VPN]))
+    broken_off(shell, inventory=inventory)
+    shutil.rmtree(shell.folder / "kept" / "ny")
+    begun_at = shell.clock.now()
+    clock = shell.clock = Pressed(begun_at)
+    clock.left = 2_000
+    assert compare(shell, *GOES_ON, inventory=inventory).code == 130
+    before = files(shell.folder / "kept" / "ny")
+    shell.clock.advance(FRESH_S + 60)
+    refused(shell, compare(shell, *GOES_ON, inventory=inventory), "ny", f"that was started at {iso(begun_at)}")
+    assert files(shell.folder / "kept" / "ny") == before
+
+
 def test_a_reading_of_other_things(shell: Shell) -> None:
     """Law: a reading of other services or of another inventory is not taken for what is asked now."""
     other = str(shell.inventory(name="other.yaml"))

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from adapters.mock.embedded import embedded_layout
 from orchestrator.cli.past import check_learns_more
 from orchestrator.errors import NotStarted
 from orchestrator.reports.forecast import NAME, Forecast, Range, StepForecast, encoded
 from pipeline.manifest import Manifest
 from pipeline.page import page_of
 from pipeline.report import Report
-from tests.cli.shell import Shell
+from tests.cli.shell import VPN, Shell
 
 
 class Loads(HTMLParser):
@@ -62,6 +63,40 @@ def test_a_pair_that_is_not_there(shell: Shell) -> None:
     """Law: an unknown pair is one sentence with the known ones."""
     ended = shell("compare", "--pair", "away")
     assert ended.code == 2 and "no pair is called 'away'" in ended.err and "the inventory has" in ended.err
+
+
+def two_pairs(shell: Shell) -> str:
+    """The embedded services, each in a pair of its own between the same sites."""
+    pair = json.loads(shell.inventory().read_text("utf-8"))["pairs"][0]
+    first, *rest = pair["services"]
+    pairs = [{**pair, "services": [first]}, {**pair, "name": "other", "services": rest}]
+    return str(shell.inventory(embedded_layout(), pairs=pairs))
+
+
+def test_only_the_services_of_the_pair_are_read(shell: Shell) -> None:
+    """Law: of a site that is in two pairs, only the services of the pair that is compared are read."""
+    inventory = two_pairs(shell)
+    ended = shell("compare", "--inventory", inventory, "--pair", "other", "--out", "kept", "--engine", "duckdb")
+    assert ended.code in (0, 4), ended.err
+    for site in ("ny", "nj"):
+        told = json.loads((shell.folder / "kept" / site / "manifest.json").read_text("utf-8"))
+        assert VPN not in [one["name"] for one in told["services"]] != []
+
+
+def test_a_service_of_another_pair(shell: Shell) -> None:
+    """Law: a service that the pair does not have is refused with those that it has, before a site is read."""
+    inventory = two_pairs(shell)
+    ended = shell("compare", "--inventory", inventory, "--pair", "other", "--vpn", VPN, "--out", "kept")
+    assert ended.code == 2 and f"{VPN} is not a service of pair other" in ended.complaint, ended.err
+    assert not (shell.folder / "kept").exists()
+
+
+@pytest.mark.parametrize("command", [("compare",), ("snapshot", "--site", "ny")])
+def test_an_export_is_not_taken_to_a_uri(shell: Shell, command: tuple[str, ...]) -> None:
+    """Law: a site is read into a directory of this machine; a URI is refused, and is not taken for a name here."""
+    ended = shell(*command, "--out", "s3a://exports/kept")
+    assert ended.code == 2 and "s3a://exports/kept is no directory of this machine" in ended.complaint, ended.err
+    assert not (shell.folder / "s3a:").exists()
 
 
 def test_names_never_become_markup(shell: Shell) -> None:

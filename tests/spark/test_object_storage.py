@@ -3,6 +3,7 @@ not among the packages that the tests may install: what is tested is what every 
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.places import Place
 from pipeline.sides import Side, check_pair
 from tests.spark.apart import free_port, serving
+from tests.spark.processes import PATIENCE_S, ROOT
 
 pytestmark = pytest.mark.realtime
 
@@ -93,6 +95,17 @@ def test_a_document_in_a_bucket(bucket: str) -> None:
     with pytest.raises(OutputLost, match="could not be written") as caught:
         Place.of("s3://no-such-bucket/report.json").write(b"{}")
     assert "\n" not in str(caught.value)
+    assert "may write there" in caught.value.hint
+
+
+def test_a_library_that_is_missing_is_named_before_the_work(sides: tuple[Path, Path], java: None) -> None:
+    """Law: where Spark lacks the library to write to the place of --out, the command ends before any comparison."""
+    compare = [sys.executable, "-m", "orchestrator.cli", "pipeline", "reconcile", *map(str, sides)]
+    command = [*compare, "--engine", "spark", "--out", "s3a://exports/evidence"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=ROOT)
+    assert ended.returncode not in (0, 4, 70)
+    assert "Spark has no file system for this kind of URI" in ended.stderr and "hadoop-aws" in ended.stderr
+    assert "comparing fingerprints" not in ended.stderr
 
 
 def test_a_server_that_is_away(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:

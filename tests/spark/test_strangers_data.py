@@ -30,7 +30,7 @@ from tests.spark.dumps import NOON_MICROS, Logged, journal_text, write
 from tests.spark.oracle import NOON
 from tests.spark.pairs import message
 from tests.spark.processes import PATIENCE_S, begun
-from tests.spark.test_right_answers import compare, export, rewrite
+from tests.spark.test_right_answers import ask_about, compare, export, rewrite
 
 LOCAL = "not-replicated"
 
@@ -154,3 +154,33 @@ def test_a_signal_ends_a_query_of_duckdb(tmp_path: Path, number: signal.Signals)
         _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number, err
     assert f"stopped by {number.name}; " in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["statistics", "no statistics"])
+@pytest.mark.parametrize("column, value", [("size", 2**63 - 1), ("size", 2**32), ("size", -1), ("spooled_at", 2**62)])
+def test_values_that_no_message_has_are_refused(tmp_path: Path, column: str, value: int, told: bool) -> None:
+    """Law: a size or a moment that no message can have is refused with file, column and value before an engine reads it,
+    so no sum overflows in either; also where the file tells no bounds of its columns."""
+    place = export(tmp_path, "ny", {("a", "q"): [message(number) for number in range(50)]})
+    file = rewrite(place, lambda table: one_value(table, column, value), write_statistics=told)
+    with pytest.raises(DefinitionError, match=f"column {column} holds {value}, which no message has") as caught:
+        Side.open(str(place))
+    assert str(caught.value.file) == str(file)
+
+
+def test_the_largest_messages_are_summed_exactly(duck: Duck, tmp_path: Path) -> None:
+    """Law: the largest size that a message can have is taken, and sums of it are exact."""
+    sides = [export(tmp_path, site, {("a", "q"): [message(n) for n in range(50)]}) for site in ("ny", "nj")]
+    for place in sides:
+        rewrite(place, lambda table: one_value(table, "size", 2**32 - 1))
+    [endpoint] = ask_about(duck, *sides).endpoints
+    expected = 2**32 - 1 + sum(message(n).size or 0 for n in range(1, 50))
+    assert (endpoint.left.bytes, endpoint.right.bytes) == (expected, expected)
+
+
+def one_value(table: pa.Table, column: str, value: int) -> pa.Table:
+    """The table with ``value`` (of a moment: microseconds) in the first row of ``column``."""
+    index = table.schema.get_field_index(column)
+    kind = table.schema.field(column).type
+    rest = table[column].combine_chunks().cast(pa.int64()).to_pylist()[1:]
+    return table.set_column(index, table.schema.field(column), pa.array([value, *rest], pa.int64()).cast(kind))

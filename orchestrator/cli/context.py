@@ -1,0 +1,26 @@
+"""What a command takes from its context where it needs neither journal nor sites.
+
+The other tools come from ``orchestrator.cli.wiring``, which loads the models of runs, sites and readings. A command that
+reads files alone would wait longer for those than for its answer. This file must never import that module at run time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.terminal import redact_with
+from orchestrator.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    import typer
+
+    from orchestrator.cli.wiring import Tools
+
+
+def clock_of(context: typer.Context) -> Clock:
+    """The clock of the tools that the caller of the command line brought along, or that of this machine."""
+    tools: Tools | None = context.obj
+    if tools is None:
+        return SystemClock()
+    redact_with(tools.secrets.redactor)
+    return tools.clock

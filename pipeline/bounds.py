@@ -1,0 +1,71 @@
+"""What values a column of an export may have, where any other would overflow a sum or be no date.
+
+The footer of a file tells the extremes of each column. Where it does not, the column is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.moments import BEGIN_S, END_S
+from pipeline.rows import SIZE_MAX
+
+_A_SECOND: Mapping[str, int] = {"ms": 1_000, "us": 1_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A value that no message can have. ``value``: of a moment, in the unit of its column. ``allowed``: a sentence."""
+
+    column: str
+    value: int
+    allowed: str
+
+
+def beyond(parquet: pq.ParquetFile) -> Beyond | None:
+    """The first such value of a file whose columns have the right types; None where there is none."""
+    for column, allowed in _ALLOWED.items():
+        index = parquet.schema_arrow.get_field_index(column)
+        if index < 0:
+            continue
+        least, most = _bounds(parquet.schema_arrow.field(index).type)
+        for value in _extremes(parquet, column):
+            if not least <= value <= most:
+                return Beyond(column, value, allowed)
+    return None
+
+
+_ALLOWED: Mapping[str, str] = {
+    "size": f"a size is 0 to {SIZE_MAX:,} bytes",
+    "spooled_at": "a moment lies between the years 1 and 9999",
+}
+
+
+def _bounds(kind: pa.DataType) -> tuple[int, int]:
+    if pa.types.is_timestamp(kind):
+        return BEGIN_S * _A_SECOND[kind.unit], END_S * _A_SECOND[kind.unit] - 1
+    return 0, SIZE_MAX
+
+
+def _extremes(parquet: pq.ParquetFile, column: str) -> Iterator[int]:
+    """Lowest and highest value of each group of rows, as stored; of a group without any there is none."""
+    metadata = parquet.metadata
+    place = [metadata.schema.column(number).path for number in range(metadata.num_columns)].index(column)
+    for number in range(metadata.num_row_groups):
+        told = metadata.row_group(number).column(place).statistics
+        if told is not None and told.has_min_max:
+            yield from (told.min_raw, told.max_raw)
+        elif told is None or not told.has_null_count or told.null_count < metadata.row_group(number).num_rows:
+            yield from _read_extremes(parquet, number, column)
+
+
+def _read_extremes(parquet: pq.ParquetFile, group: int, column: str) -> Iterator[int]:
+    from pyarrow.compute import min_max
+
+    for batch in parquet.iter_batches(row_groups=[group], columns=[column]):
+        found = min_max(batch.column(0).cast(pa.int64())).as_py()
+        yield from (value for value in found.values() if value is not None)
