@@ -30,7 +30,8 @@ def embedded_inventory(world: Path | str = "memory:embedded") -> Inventory:
     }
     services = tuple(vpn.name for vpn in embedded_layout().vpns)
     # The simulated transaction managers recover within 3 s.
-    pair = Pair(name="trading", sites=(HOME, AWAY), services=services, transaction_wait=5.0)
+    told = {"name": "trading", "sites": (HOME, AWAY), "services": services, "transaction_wait": "5s"}
+    pair = Pair.model_validate(told)
     return Inventory(sites=sites, pairs=(pair,))
 
 
