@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from pipeline.manifest import DataFile
 from pipeline.moments import moment
 from pipeline.places import Place
 from pipeline.results import REPORT, result_at
+from pipeline.session import MEDIUM, SMALL, SparkSettings
 from pipeline.sides import Side
 from tests.spark.dumps import journal_text
 from tests.spark.dumps import write as write_dump
@@ -325,6 +327,28 @@ def test_options_as_typed() -> None:
     for wrong in ("a=b", "spark.a"):
         with pytest.raises(DefinitionError, match="--conf"):
             settings_of(memory="1g", conf=[wrong])
+
+
+@pytest.mark.parametrize(
+    ("settings", "compilers", "collector"),
+    [
+        (SparkSettings(messages=SMALL - 1), 1, "Serial"),
+        (SparkSettings(messages=SMALL), 1, "Parallel"),
+        (SparkSettings(messages=MEDIUM - 1), 1, "Parallel"),
+        (SparkSettings(messages=MEDIUM), 2, "Parallel"),
+        (SparkSettings(), 2, "Parallel"),
+    ],
+)
+def test_the_second_compiler_is_for_many_messages(
+    settings: SparkSettings, compilers: int, collector: str, tmp_path: Path
+) -> None:
+    """Law: the JVM's second compiler is for many messages, or for an unknown number; what the user asks
+    for is what the JVM is given; and a JVM of a cluster is not this machine's, so nothing is said of its compilers."""
+    said = settings.as_conf(tmp_path)["spark.driver.extraJavaOptions"].split()
+    assert ("-XX:TieredStopAtLevel=1" in said, f"-XX:+Use{collector}GC" in said) == (compilers == 1, True)
+    asked = {"spark.driver.extraJavaOptions": "-Xint"}
+    assert replace(settings, options=asked).as_conf(tmp_path)["spark.driver.extraJavaOptions"] == "-Xint"
+    assert "spark.driver.extraJavaOptions" not in replace(settings, master="yarn").as_conf(tmp_path)
 
 
 def test_a_look_that_cannot_be_read() -> None:
