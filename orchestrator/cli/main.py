@@ -25,6 +25,7 @@ from orchestrator.cli import (
     ongoing,
     pipeline,
     rehearse,
+    repair,
     runs,
     simulate,
     snapshot,
@@ -78,6 +79,7 @@ def _of_all(
 
 move.register(app)
 unplanned.register(app)
+repair.register(app)
 ongoing.register(app)
 status.register(app)
 check.register(app)

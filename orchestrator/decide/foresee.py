@@ -19,11 +19,12 @@ from orchestrator.state import Lane
 
 
 def unanswered(plan: ev.Plan) -> str:
-    """Why a lane that no operator attends must not start: a question that certainly comes, after something was changed,
-    and has no answer. Empty: there is none."""
+    """Why a lane that no operator attends must not start: a question that certainly comes and has no answer, after
+    something was changed, or where the lane would only stop at it. Empty: there is none."""
     has_changed = False
     for step in plan.runbook.steps:
-        if has_changed and step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate:
+        is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
+        if step.ask is not None and is_open and (has_changed or step.ask.unattended == "stop"):
             option = f": add {step.ask.option}" if step.ask.option else ""
             return f"it asks {step.ask.gate} on its way, and no operator is there to answer{option}"
         has_changed = has_changed or step.changes
