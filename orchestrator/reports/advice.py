@@ -102,11 +102,13 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
 
 def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
     """A repair sets roles and nothing else: what is left to do at the site that is standby."""
-    restored = (
-        f"{report.source} is standby beside {report.target}. To complete its prepared transactions and wait until both "
-        f"sites are synchronised: `failover restore {it} --site {report.source}` (with the same inventory)."
-    )
     left = lane.left_behind
+    held = amount(None if left is None else left.messages, "solace")
+    restored = (
+        f"{report.source} is standby beside {report.target}, with {held} in its replication queue. To complete its "
+        f"prepared transactions and wait until both sites are synchronised: `failover restore {it} --site "
+        f"{report.source}` (with the same inventory)."
+    )
     if left is None or left.messages == 0:
         return restored
     return (

@@ -104,7 +104,7 @@ class SolaceDraw:
             services=_services(chance, layout),
             prelude=prelude,
             wait=wait,
-            faults=draw_faults(chance, layout, source, target, kind),
+            faults=draw_repair.possible(draw_faults(chance, layout, source, target, kind), layout, kind),
             xids=tuple(one.xid for vpn in layout.vpns for one in vpn.transactions),
             more={**more, **_command(chance, kind, source)},
         )

@@ -55,6 +55,13 @@ def both_active(chance: Random, layout: WorldLayout, source: str, target: str) -
     return _one_by_one(steps, pause), len(steps) * pause + chance.choice((0.5, 5.0)), {}
 
 
+def possible(faults: tuple[str, ...], layout: WorldLayout, kind: Kind) -> tuple[str, ...]:
+    """The faults without those of transactions that their manager may have ended before the run: it meets both sites as
+    newly active ones."""
+    ended = [xid for vpn in layout.vpns for xid, _ in vpn.manager.outcomes] if kind in KINDS else []
+    return tuple(one for one in faults if not (" tm " in one and one.endswith(tuple(ended))))
+
+
 def answers(chance: Random, story: Story) -> dict[str, Any]:
     """What ``--accept-loss`` and other decisions answer beforehand; changes of the story."""
     if story.kind not in KINDS:
