@@ -88,7 +88,7 @@ def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
     weights = [FAMILIES[family_of(one)].weights[one] for one in kinds]
     rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
     usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)
-    apart = Random(f"failover rare kind {seed}")
+    apart = Random(f"failover seldom kind {seed}")
     return apart.choice(rare) if rare and apart.random() < _RARE else usual
 
 
