@@ -85,7 +85,7 @@ DEFAULT_WITHIN = 3600.0
 
 # What makes things safe waits for nobody: `failover guard`, and `failover watch` where it may suspend.
 _MAKES_SAFE = ("guard", "suspend")
-_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback")
+_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback", "repair")
 
 
 def is_shipped(runbook: Runbook, shipped: Runbook | None) -> bool:

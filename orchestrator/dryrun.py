@@ -15,7 +15,7 @@ from orchestrator.clock import Clock
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.counting import amount
 from orchestrator.decide.approve import RISK_CHOICES, RISK_GATE
-from orchestrator.decide.foresee import foreseen, unanswered
+from orchestrator.decide.foresee import foreseen, guard_broken_now, unanswered
 from orchestrator.decide.items import listed
 from orchestrator.decide.judge import Verdict, judge_one, what_is_wrong
 from orchestrator.probing import probe, with_reachability
@@ -143,14 +143,13 @@ def preview(
 
 def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePreview:
     """The preview of a service, with the questions that are known now and what they would come to."""
-    known = {"refuses": "" if attended else unanswered(plan), "stops": "", "asks": ""}
+    broken = guard_broken_now(plan, layout.service)
+    known = {"refuses": "" if attended else unanswered(plan) or broken, "stops": "", "asks": broken * attended}
     for step in plan.runbook.steps:
         if step.foresee is not None:
             items = layout.foreseen(step.foresee)
-            what, why = (
-                ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
-            )
-            known[what] = known.get(what) or why
+            told = ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
+            known[told[0]] = known.get(told[0]) or told[1]
     return replace(layout.lane(), unanswered=known["refuses"], would_stop=known["stops"], would_ask=known["asks"])
 
 
@@ -230,9 +229,9 @@ class _Layout:
             commands += self._sends(step.do, step.do.args)
             proof = dict.fromkeys((one.on, one.reading) for one in (*step.expect, *step.report))
             commands += self._reads(proof, "proof")
-        before = (*step.require, *step.reconfirm)
-        checks = [self._ahead(check, "before") if changed else self._now(check) for check in before]
+        checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
         checks += [] if changed else self._broken_now(step)
+        checks += [self._ahead(check, "before") for check in step.reconfirm]
         checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
         checks += [self._ahead(check, "proof") for check in step.expect]
         return StepPreview(

@@ -242,8 +242,8 @@ def _part(own: Site, also: Also) -> Site:
     return own.model_copy(update=given)
 
 
-ApprovedCommand = Literal["controlled", "uncontrolled", "restore", "failback"]
-_ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback")
+ApprovedCommand = Literal["controlled", "uncontrolled", "restore", "failback", "repair"]
+_ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback", "repair")
 
 
 class ApprovalPolicy(_Strict):

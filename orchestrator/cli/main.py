@@ -26,6 +26,7 @@ from orchestrator.cli import (
     ongoing,
     pipeline,
     rehearse,
+    repair,
     runs,
     simulate,
     snapshot,
@@ -82,6 +83,7 @@ def _of_all(
 
 move.register(app)
 unplanned.register(app)
+repair.register(app)
 ongoing.register(app)
 status.register(app)
 check.register(app)

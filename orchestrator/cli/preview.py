@@ -106,7 +106,10 @@ def question(plan: ev.Plan) -> str:
         f" and {len(plan.services) - 3} more" if len(plan.services) > 3 else ""
     )
     marker = "SIMULATED  " if plan.simulated else ""
-    if plan.runbook.runbook.rpartition("/")[2].startswith("restore"):
+    kind = plan.runbook.runbook.rpartition("/")[2]
+    if kind.startswith("repair"):
+        return f"{marker}Make {plan.target} the only active site of {services}, and {plan.source} standby, now?"
+    if kind.startswith("restore"):
         return f"{marker}Bring {plan.source} back for {services}, beside {plan.target}, now?"
     return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
 

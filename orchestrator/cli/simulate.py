@@ -21,6 +21,8 @@ class KindName(StrEnum):
     GUARD = "guard"
     GUARD_STANDBY = "guard-standby"
     SUSPEND = "suspend"
+    REPAIR_STANDBY = "repair-standby"
+    REPAIR_ACTIVE = "repair-active"
     AMPS_CONTROLLED = "amps/controlled"
     AMPS_CONTROLLED_ASYNC = "amps/controlled-async"
     AMPS_UNCONTROLLED = "amps/uncontrolled"

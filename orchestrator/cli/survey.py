@@ -26,10 +26,12 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.probing import probe
 from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
+from orchestrator.reports.advice import named
 from orchestrator.site import Inventory, Pair, Site
 
 _READINGS = ("replication", "replication_queue", "transactions")
 _COLUMNS = ("service", "site", "role", "bridge", "queue", "prepared", "")
+_BOTH_ACTIVE, _NONE_ACTIVE = "BOTH ACTIVE", "no active site"
 _NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned"})
 
 
@@ -122,8 +124,15 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
             one.site: survey_amps.end_of(one.answers, service) if is_amps else end_of(one, service) for one in sites
         }
         word = (survey_amps.verdict if is_amps else verdict)(list(ends.values()))
-        rows.append({"pair": pair.name, "service": service, "verdict": word, "sites": ends})
+        rows.append({"pair": pair.name, "service": service, "verdict": word, "sites": ends, **_hint(word, service)})
     return rows
+
+
+def _hint(verdict: str, service: str) -> dict[str, str]:
+    """The command that leads out, where there is one."""
+    if not verdict.startswith((_BOTH_ACTIVE, _NONE_ACTIVE)):
+        return {}
+    return {"hint": f"choose the site to be active: `failover repair {named('solace/', service)} --to SITE`"}
 
 
 def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:
@@ -167,9 +176,9 @@ def _standing(ends: Sequence[Mapping[str, object]]) -> str:
     if any(end["replicated"] is False for end in ends):
         return "not replicated"
     if roles == ["active", "active"]:
-        return "BOTH ACTIVE"
+        return _BOTH_ACTIVE
     if roles == ["standby", "standby"]:
-        return "no active site"
+        return _NONE_ACTIVE
     if roles != ["active", "standby"]:
         return "unknown: a role was not told"
     active = next(end for end in ends if end["role"] == "active")
@@ -205,7 +214,8 @@ class _Paper:
         lines = ["SIMULATED"] if self._simulated else []
         if self._redraws:
             lines.append(f"{iso(at)}, until Ctrl-C")
-        text = "\n".join([*lines, *_table(rows), *held.lines()])
+        hints = [f"{row['service']}: {row['verdict']}: {row['hint']}" for row in rows if "hint" in row]
+        text = "\n".join([*lines, *_table(rows), *map(presentable, hints), *held.lines()])
         if self._live is None:
             show_document(text)
         else:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from orchestrator import events as ev
 from orchestrator.decide.items import listed, without_decision
-from orchestrator.decide.judge import Verdict, fresh, observe, patience
+from orchestrator.decide.judge import Verdict, fresh, judge, observe, patience
 from orchestrator.decide.moves import Next, say
 from orchestrator.readings import Transaction
 from orchestrator.runbook import Check, Decide, ForEach, Step
@@ -19,14 +19,30 @@ from orchestrator.state import Lane
 
 
 def unanswered(plan: ev.Plan) -> str:
-    """Why a lane that no operator attends must not start: a question that certainly comes, after something was changed,
-    and has no answer. Empty: there is none."""
+    """Why a lane that no operator attends must not start: a question that certainly comes and has no answer, after
+    something was changed, or where the lane would only stop at it. Empty: there is none."""
     has_changed = False
     for step in plan.runbook.steps:
-        if has_changed and step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate:
+        is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
+        if step.ask is not None and is_open and (has_changed or step.ask.unattended == "stop"):
             option = f": add {step.ask.option}" if step.ask.option else ""
             return f"it asks {step.ask.gate} on its way, and no operator is there to answer{option}"
         has_changed = has_changed or step.changes
+    return ""
+
+
+def guard_broken_now(plan: ev.Plan, lane: Lane) -> str:
+    """Why a lane would only stop at a wait before it changes anything: what has to stay true there is read as false, and
+    no decision is made beforehand. Empty: nothing is."""
+    for step in plan.runbook.steps:
+        if step.changes:
+            return ""
+        rule = step.when_guard_breaks
+        if rule is None or rule.unattended != "stop" or rule.gate in plan.policy.on_gate:
+            continue
+        guard = judge(plan, lane, step.guard)
+        if guard.holds is False and judge(plan, lane, step.only_if).holds is not False:
+            return guard.why
     return ""
 
 

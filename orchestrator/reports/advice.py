@@ -17,6 +17,12 @@ _DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
 _PLANNED = ("controlled", "failback")
 """What the kinds of planned moves begin with."""
 
+_REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
+    (Role.STANDBY, Role.STANDBY): "NO SITE IS ACTIVE.",
+    (Role.ACTIVE, Role.ACTIVE): "BOTH SITES ARE ACTIVE: clients may be on either.",
+}
+"""The states that `failover repair` leads out of, by the roles of source and target."""
+
 _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 """Whoever leads the run locks out everybody who would go on with it."""
 
@@ -84,12 +90,31 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
             f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --to "
             f"{report.source}` (with the same inventory)."
         )
+    if kind.startswith("repair"):
+        return _after_repair(report, lane, it)
     lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
     if kind == "suspend":
         return f"What does not fit the replication queue is kept at {report.target} only, until {lifted} lifts that."
     if kind == "proxied-transfer":
         return f"{report.target} delivers what {report.source} owned, until {lifted} turns that off."
     return ""
+
+
+def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
+    """A repair sets roles and nothing else: what is left to do at the site that is standby."""
+    left = lane.left_behind
+    held = amount(None if left is None else left.messages, "solace")
+    restored = (
+        f"{report.source} is standby beside {report.target}, with {held} in its replication queue. To complete its "
+        f"prepared transactions and wait until both sites are synchronised: `failover restore {it} --site "
+        f"{report.source}` (with the same inventory)."
+    )
+    if left is None or left.messages == 0:
+        return restored
+    return (
+        f"{restored} What is in the replication queue of {report.source} reaches {report.target} once {report.source} is "
+        f"active again: after that, `failover controlled {it} --from {report.target}`."
+    )
 
 
 def _after_revert(report: RunReport, lane: LaneReport) -> str:
@@ -158,18 +183,8 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
             f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
             f"`failover controlled {it} --from {target}` (with the same inventory)."
         )
-    if standing == (Role.STANDBY, Role.STANDBY):
-        return (
-            "Nothing was changed. NO SITE IS ACTIVE: if an earlier run stopped half-way (`failover runs list`), "
-            "resume or abort it; otherwise an operator must decide which site is to serve, and make that one active at "
-            "its own device: no command here does. What a site's replication queue holds (`failover status`), its mate "
-            "may lack."
-        )
-    if standing == (Role.ACTIVE, Role.ACTIVE):
-        return (
-            "Nothing was changed. BOTH SITES ARE ACTIVE: clients may be on either. An operator must decide which one "
-            "gives up activity before anything can be moved."
-        )
+    if standing in _REPAIRED:
+        return f"Nothing was changed. {_repair(kind, source, target, it, standing, why)}"
     if is_move and lane.suspended.get(source):
         return (
             f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
@@ -191,6 +206,22 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
             "it again."
         )
     return "Nothing was changed. Fix the cause, check with `failover status`, and run it again."
+
+
+def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str) -> str:
+    """What leads out where both sites have the same role. ``kind``: of the runbook that refused."""
+    state = _REPAIRED[standing]
+    if kind.startswith("repair") and "--accept-loss" in why:
+        return (
+            f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --to {target} "
+            f"--accept-loss 'who agreed, and why'` (with the same inventory). Or choose the other site: `failover repair "
+            f"{it} --to {source}`."
+        )
+    return (
+        f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise choose the site to be "
+        f"active: `failover repair {it} --to {source}` or `failover repair {it} --to {target}` (with the same "
+        "inventory). It shows what each site's replication queue holds, which its mate may lack."
+    )
 
 
 def named(runbook: str, service: str) -> str:
@@ -228,10 +259,12 @@ def _is_planned_move(report: RunReport) -> bool:
 
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
-    family = report.runbook.partition("/")[0]
+    family, _, kind = report.runbook.partition("/")
     kept = {"amps": "its journals", "solace": "its message spool"}.get(family, "what it holds")
     risk = amount(lane.at_risk_messages, family)
     return (
         f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "
         "from it until both sites are synchronised."
+        + f" {_after_repair(report, lane, named(report.runbook, lane.service))}"
+        * kind.startswith("repair")
     )

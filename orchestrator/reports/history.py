@@ -26,7 +26,7 @@ from orchestrator.state import begin
 # How far back is looked; an older run says nothing about the night of today.
 RUNS_BACK = 200
 
-_MOVES = ("controlled", "uncontrolled", "failback")
+_MOVES = ("controlled", "uncontrolled", "failback", "repair")
 _DONE = frozenset({ev.Outcome.DONE, ev.Outcome.ESCALATED})
 
 

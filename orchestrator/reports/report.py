@@ -240,8 +240,13 @@ def _both_active(course: Course) -> Iterable[BothActiveReport]:
         )
 
 
-# Which side has failed, or had, by the kind of the runbook.
-_FAILED: Mapping[str, Side] = {"uncontrolled": "source", "restore": "source", "failback": "target"}
+# Which side has failed, or had, by the kind of the runbook; of a repair, which one does not keep activity.
+_FAILED: Mapping[str, Side] = {
+    "uncontrolled": "source",
+    "restore": "source",
+    "failback": "target",
+    "repair": "source",
+}
 
 
 def _left_behind(plan: ev.Plan, course: Course, began: float) -> LeftBehind | None:

@@ -22,6 +22,8 @@ def direction(runbook: str, source: str, target: str) -> str:
     kind = runbook.partition("/")[2]
     if kind.startswith(("restore", "guard")):
         return f"{source}, whose mate is {target}"
+    if kind.startswith("repair"):
+        return f"{target} active, {source} standby"
     return f"{target}, while {source} is away" if kind == "suspend" else f"{source} to {target}"
 
 

@@ -45,6 +45,7 @@ _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
 _OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
 _STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
+_RARE = 0.03  # of the nights, taken from all other kinds
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
 FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
@@ -53,7 +54,7 @@ FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()
 def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     """The story of ``seed``, of one of ``kinds``."""
     chance = Random(f"failover {seed}")
-    kind = chance.choices(kinds, [FAMILIES[family_of(one)].weights[one] for one in kinds])[0]
+    kind = _kind(chance, seed, kinds)
     family = FAMILIES[family_of(kind)]
     scene = family.scene(chance, kind)
     story = Story(
@@ -80,6 +81,15 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
     story = story.model_copy(update={"waves": _waves(chance, story.services)})
     strikes = _strikes(chance, story, family.calls)
     return _with_more(story, scene, family, (*strikes, *_elsewhere(story, strikes, family)))
+
+
+def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
+    """Which runbook. Those without a weight are drawn apart, so that each seed of the others is the night it was."""
+    weights = [FAMILIES[family_of(one)].weights[one] for one in kinds]
+    rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
+    usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)
+    apart = Random(f"failover seldom kind {seed}")
+    return apart.choice(rare) if rare and apart.random() < _RARE else usual
 
 
 def _with_more(story: Story, scene: Scene, family: FamilyDraw, strikes: tuple[Strike, ...]) -> Story:

@@ -26,6 +26,8 @@ Kind = Literal[
     "guard",
     "guard-standby",
     "suspend",
+    "repair-standby",
+    "repair-active",
     "amps/controlled",
     "amps/controlled-async",
     "amps/uncontrolled",

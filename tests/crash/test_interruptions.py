@@ -35,6 +35,8 @@ STORIES = [
     ("failback-of-a-suspended-outage", 1, "solace/suspend", DONE),
     ("guarded-return", 1, "solace/guard", DONE),
     ("guarded-return", 1, "solace/guard-standby", DONE),
+    ("repair-standby-drains", 0, "solace/repair-standby", DONE),
+    ("repair-active-accepted", 0, "solace/repair-active", DONE),
 ]
 BETWEEN = 12  # instants between the steps' beginnings, evenly spread
 

@@ -38,6 +38,9 @@ STORIES = [
     ("isolated-both-refused", 0, [REVERTED, DONE]),
     ("long-outage", 1, [DONE]),
     ("long-outage", 2, [DONE]),
+    ("repair-standby-drains", 0, [DONE]),
+    ("repair-standby-home", 0, [DONE]),
+    ("repair-active-accepted", 0, [DONE]),
 ]
 
 

@@ -39,7 +39,21 @@ def test_the_small_runbook_is_clean(walk: Walk) -> None:
 
 BARE_ACTIVATE = ACTIVATE.replace(RECONFIRM, "")
 ISOLATED = Path(str(files("runbooks") / "solace" / "uncontrolled-isolated.yaml")).read_text("utf-8")
+REPAIR = Path(str(files("runbooks") / "solace" / "repair-standby.yaml")).read_text("utf-8")
+AFTERWARDS = REPAIR[REPAIR.index("    reconfirm:") : REPAIR.index("    do: {on: target")]
 VARIANTS = [
+    ("a repair that does not drain", REPAIR[: REPAIR.index("  - id: drain")] + BARE_ACTIVATE, "messages-left"),
+    (
+        "a repair that looks at no suspension",
+        REPAIR[: REPAIR.index("  # What passed")]
+        + REPAIR[REPAIR.index("  # The bridge is asked") :].replace(AFTERWARDS, ""),
+        "messages-left",
+    ),
+    (
+        "a repair that reads no role before it activates",
+        REPAIR[: REPAIR.rindex("    require:")] + REPAIR[REPAIR.index("    reconfirm:") :],
+        "two-active",
+    ),
     ("what was drained is not read again", BARE, "messages-left"),
     ("a door of the whole site without a claim", ISOLATED.replace("    claim: hold\n", ""), "opened-behind-another"),
     (

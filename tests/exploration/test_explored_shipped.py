@@ -21,6 +21,7 @@ SMALL = (
     "solace/uncontrolled",
     "solace/uncontrolled-commanded",
     "solace/uncontrolled-isolated",
+    "solace/repair-active",
 )
 PLANNED = ("/controlled", "/failback", "/controlled-async", "/failback-async")
 

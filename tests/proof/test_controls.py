@@ -16,10 +16,11 @@ from tests.proof.controls_amps import AMPS
 from tests.proof.controls_common import COMMON
 from tests.proof.controls_conduct import CONDUCT
 from tests.proof.controls_course import COURSE
+from tests.proof.controls_repair import REPAIRED
 from tests.proof.controls_solace import SOLACE
 from tests.proof.histories import Control
 
-CONTROLS = [*COMMON, *CONDUCT, *COURSE, *ASKED, *SOLACE, *AGAIN, *AMPS, *AGAIN_AMPS]
+CONTROLS = [*COMMON, *CONDUCT, *COURSE, *ASKED, *SOLACE, *REPAIRED, *AGAIN, *AMPS, *AGAIN_AMPS]
 _RULES = Path(proof.promises.__file__).parent
 
 

@@ -13,8 +13,10 @@ from orchestrator.counting import counted
 from orchestrator.filling import HIGH_CLEAR, HIGH_SET
 from orchestrator.findings import Finding, Level
 from orchestrator.readings import Bridge, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
+from orchestrator.reports.advice import named
 from orchestrator.reports.readiness.shapes import Checked, SiteRead
 
+_FAMILY = "solace/"
 _NO_ACTIVE = "no active site is known"
 _READ_FIRST = "read it with `failover status` once the site answers, and check again"
 
@@ -50,15 +52,16 @@ def _roles(service: str, ends: Mapping[str, object], told: Mapping[str, Replicat
             Level.ERROR,
             "both-active",
             f"{service} is active at both sites: clients may be on either, and proper operation cannot be guaranteed",
-            "decide which site serves, and make the other standby before anything else",
+            f"choose the site that keeps activity: `failover repair {named(_FAMILY, service)} --to SITE` makes the other "
+            "one standby",
         )
     elif roles == [Role.STANDBY, Role.STANDBY]:
         finding = _found(
             Level.ERROR,
             "no-active-site",
             f"{service} is standby at both sites: nobody serves it",
-            "if an earlier run stopped half-way (`failover runs list`), go on with it or call it off; else somebody "
-            "makes one site active at its own device: what the replication queue of a site holds, its mate may lack",
+            "if a run stopped half-way (`failover runs list`), resume or abort it; else choose the site to be active: "
+            f"`failover repair {named(_FAMILY, service)} --to SITE` shows what each site holds",
         )
     elif silent or None in roles or any(end.enabled is None for end in told.values()):
         why = "; ".join(silent) or f"not everything was told ({words})"

@@ -48,7 +48,7 @@ class Solace:
     harms = staticmethod(promises.harms)
 
     def evidence(self, runbook: Runbook) -> Evidence:
-        return Evidence()
+        return Evidence(by_depth=not starts.demotes(runbook))
 
     def unexplored(self, runbook: Runbook) -> list[str]:
         return unexplored(runbook, self.words)

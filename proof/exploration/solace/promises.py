@@ -27,7 +27,8 @@ class Evidence(NamedTuple):
 
     ``standby``, ``fenced``: as last read. ``gone``: the mate's role was read as not to be had. ``drained``: since the
     source gave up activity. ``answered``: somebody answers for the fence. ``accepted``: somebody accepts what is left.
-    ``ruled``: the decision on the transaction.
+    ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source standby, so that no publisher can
+    reach it, and a depth of 0 there is enough; a run that makes it standby itself needs the bridge bound too.
     """
 
     standby: tuple[bool | None, bool | None] = (None, None)
@@ -37,6 +38,7 @@ class Evidence(NamedTuple):
     answered: bool = False
     accepted: bool = False
     ruled: str = ""
+    by_depth: bool = False
 
     @property
     def is_given_up(self) -> bool:
@@ -63,7 +65,7 @@ class Evidence(NamedTuple):
                     pass
         if standby[SOURCE] is not True:
             drained = False
-        drained = drained or (empty and bound and standby[SOURCE] is True)
+        drained = drained or (empty and (bound or self.by_depth) and standby[SOURCE] is True)
         return self._replace(standby=standby, gone=gone, fenced=fenced, drained=drained)
 
     def decided(self, event: ev.GateDecided) -> Evidence:
@@ -104,7 +106,7 @@ def harms(evidence: Evidence, before: Pair, after: Pair, change: Change, *, undo
         broken.append("two-active")
     if before.neighbour != "none" and _unshuts(before, after):
         broken.append("opened-behind-another")
-    takes_over = activates(change) and change.side == TARGET and before.last == SOURCE
+    takes_over = activates(change) and change.side == TARGET and not before.active[TARGET]
     if takes_over and (before.depth[SOURCE] or before.bypassed) and not evidence.is_given_up:
         broken.append("messages-left")
     if change.action == "complete_transaction" and (change.side != SOURCE or before.active[change.side]):

@@ -49,8 +49,35 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
             "the source came back active, and the target does not tell whether it is synchronised",
             back._replace(untold=True),
         )
+    if _activates(runbook) and not demotes(runbook):
+        yield from _both_standby(base)
     if "endpoints" in words:
         yield "endpoints hold messages from before a fail-over", base._replace(unequal=True)
+
+
+def _both_standby(base: Pair) -> Iterator[tuple[str, Pair]]:
+    """A change by hand that stopped half-way, or a configuration that came back. Which site was active last differs, and
+    so which queue can drain; after two active sites both hold something."""
+    none = base._replace(active=(False, False))
+    yield "both sites are standby, the source was active last and holds a backlog", none
+    yield "both sites are standby and cut off from each other", none._replace(link=False)
+    yield "both sites are standby, the target was active last", none._replace(last=TARGET, depth=(0, BACKLOG))
+    yield "both sites are standby after both were active", none._replace(last=TARGET, depth=(BACKLOG, BACKLOG))
+    yield "both sites are standby, and messages passed a queue by", none._replace(rejects=False, bypassed=True)
+
+
+def demotes(runbook: Runbook) -> bool:
+    """Does it make the source standby?"""
+    return _sets(runbook, "source", "standby")
+
+
+def _activates(runbook: Runbook) -> bool:
+    return _sets(runbook, "target", "active")
+
+
+def _sets(runbook: Runbook, side: str, role: str) -> bool:
+    dos = (step.do for step in runbook.steps if step.do is not None)
+    return any((do.on, do.action, do.args.get("role")) == (side, "set_role", role) for do in dos)
 
 
 def acts_on(runbook: Runbook, action: str) -> bool:

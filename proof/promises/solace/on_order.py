@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proof.promises.facts import Broken, Case, Intent, LaneFacts, Plain, words
-from proof.promises.solace.facts import COMMANDED, LOSSLESS, NOT_IDEMPOTENT, has_foreign_hand, is_fenced, is_foreign
+from proof.promises.solace.facts import (
+    COMMANDED,
+    LOSSLESS,
+    NOT_IDEMPOTENT,
+    REPAIR_ACTIVE,
+    REPAIR_STANDBY,
+    has_foreign_hand,
+    is_fenced,
+    is_foreign,
+)
 from proof.promises.solace.on_site import is_closing, judge_door
 
 _OPENING = frozenset({("set_backbone", "up"), ("set_external_fence", "open")})
@@ -22,12 +31,14 @@ def judge_order(
         yield from _two_active(case, lane, order, world)
         yield from _unconfirmed(case, lane, order)
         yield from _too_early(case, lane, order, world)
+        yield from _unrepaired(case, lane, order, world)
         yield from _not_fenced(case, lane, order)
         yield from _not_read_again(case, lane, order)
     if order["action"] in NOT_IDEMPOTENT:
         yield from _undecided(case, lane, order)
         yield from _too_soon(case, lane, order, world)
     yield from _unsafe_return(case, lane, order)
+    yield from _left_unaccepted(case, lane, order)
 
 
 def _two_active(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
@@ -87,14 +98,39 @@ def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broke
         yield Broken(15, f"{words(order)}, and that nothing is queued was not read again for it")
 
 
+def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
+    """Promise 2 of a repair: of two standby sites one is activated only once the other one's queue was read as empty,
+    and it was so; unless an operator gave that up. No publisher can reach it, so the bridge adds nothing."""
+    if case.runbook != REPAIR_STANDBY or lane.escalated is not None:
+        return
+    seen = lane.read("source", "replication_queue")
+    if seen is None or seen.get("messages") != 0:
+        yield Broken(2, f"{words(order)}, and the queue of {case.site('source')} was not read as empty")
+    if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
+        return
+    left = world["services"][lane.service]["queued"][case.site("source")]
+    if left:
+        yield Broken(2, f"{words(order)}, and {left} messages are still queued at {case.site('source')}")
+
+
+def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
+    """Promise 3 of a repair: one of two active sites gives up activity only after an operator accepted by name what
+    stays there, and while its mate was read as active."""
+    if case.runbook != REPAIR_ACTIVE or order["action"] != "set_role":
+        return
+    if not lane.accepted("leave-behind"):
+        yield Broken(3, f"{words(order)}, and no operator accepted what stays there")
+    mate = lane.read("target" if order["on"] == "source" else "source", "replication")
+    if mate is None or mate.get("role") != "active":
+        yield Broken(3, f"{words(order)}, and its mate was not read as active")
+
+
 def gives_up(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> bool:
     """Does the source give up activity by this, so that nobody serves until the target does?"""
     if (order["action"], order["on"], order["args"].get("role")) != ("set_role", "source", "standby"):
         return False
-    is_restore = case.runbook.startswith(("solace/restore", "solace/guard"))
-    return (
-        not is_restore and world is not None and world["services"][lane.service]["roles"][order["site"]] == "active"
-    )
+    is_beside = case.runbook.startswith(("solace/restore", "solace/guard", "solace/repair"))
+    return not is_beside and world is not None and world["services"][lane.service]["roles"][order["site"]] == "active"
 
 
 def noted(order: Plain, world: Plain | None) -> Plain:

@@ -9,8 +9,9 @@ from typing import Any
 from adapters.mock.layout import WorldLayout
 from orchestrator.runbook import Choice
 from proof.simulation.scene import Scene
-from proof.simulation.solace import draw_beside
+from proof.simulation.solace import draw_beside, draw_repair
 from proof.simulation.solace.draw_faults import draw_faults
+from proof.simulation.solace.draw_repair import Before
 from proof.simulation.solace.draw_world import NODES, draw_layout
 from proof.simulation.story import CommandEnd, FenceCommand, Further, Kind, OwnCommand, Part, Story
 
@@ -29,6 +30,8 @@ class SolaceDraw:
         "guard": 4,
         "guard-standby": 3,
         "suspend": 4,
+        "repair-standby": 0,
+        "repair-active": 0,
     }
     choices: Mapping[str, Sequence[Choice]] = {
         "bridge-lost": ("revert", "escalate", "wait"),
@@ -78,8 +81,8 @@ class SolaceDraw:
         return draw_beside.further(chance, story)
 
     def apart(self, chance: Random, story: Story) -> dict[str, Any]:
-        """See ``draw_beside``."""
-        return draw_beside.apart(chance, story)
+        """See ``draw_beside`` and ``draw_repair``."""
+        return draw_beside.apart(chance, story) or draw_repair.answers(chance, story)
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
         """A command that parks something at the source, before it gives up activity."""
@@ -102,7 +105,7 @@ class SolaceDraw:
             services=_services(chance, layout),
             prelude=prelude,
             wait=wait,
-            faults=draw_faults(chance, layout, source, target, kind),
+            faults=draw_repair.possible(draw_faults(chance, layout, source, target, kind), layout, kind),
             xids=tuple(one.xid for vpn in layout.vpns for one in vpn.transactions),
             more={**more, **_command(chance, kind, source)},
         )
@@ -136,9 +139,6 @@ def _services(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
     """Mostly all; sometimes one of the site's services stays out of the run."""
     names = tuple(vpn.name for vpn in layout.vpns)
     return names[:-1] if len(names) > 1 and chance.random() < 0.3 else names
-
-
-Before = tuple[tuple[str, ...], float, dict[str, Any]]
 
 
 def _calm(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
@@ -199,6 +199,8 @@ _PRELUDES: Mapping[Kind, Callable[[Random, WorldLayout, str, str], Before]] = {
     "guard-standby": _returned,
     "failback": _failed_over,
     "suspend": _acting,
+    "repair-standby": draw_repair.both_standby,
+    "repair-active": draw_repair.both_active,
 }
 
 

@@ -131,4 +131,6 @@ _AFTER: Mapping[Kind, tuple[Callable[[Random, Story], tuple[Further, ...]], ...]
     "restore-commanded": (_same_for_others,),
     "guard": (_same_for_others, _restores("restore")),
     "failback": (_same_for_others,),
+    "repair-standby": (_restores("restore"), _same_for_others),
+    "repair-active": (_restores("restore"), _same_for_others),
 }

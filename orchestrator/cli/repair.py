@@ -1,0 +1,61 @@
+"""``failover repair``: the command that leads out of a pair with two standby, or two active, sites."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.beginning import Beginning
+from orchestrator.cli.options import All, InventoryFile, PairName, Vpn
+from orchestrator.cli.together import together
+
+_REPAIR = """\
+Both sites are standby, or both are active: leave one active.
+
+It reads the roles itself, and shows how many messages each site holds for its mate. You choose the site to be active.
+No active site: that one is activated, once the other one's replication queue is empty. Two active sites: the other one
+becomes standby, and keeps what is in its replication queue. What would stay there is accepted by name.
+
+\b
+Examples:
+  failover repair --vpn Trading_VPN --to ny --dry-run
+  failover repair --vpn Trading_VPN --to ny
+  failover repair --all --to nj --yes --json
+  failover repair --vpn Trading_VPN --to nj --yes --accept-loss "resent by the desk, J. Doe, 03:12"
+"""
+To = Annotated[str, typer.Option("--to", metavar="SITE", help="The site that is to be active.")]
+AcceptLoss = Annotated[
+    str | None,
+    typer.Option(
+        "--accept-loss",
+        metavar="TEXT",
+        help="Who accepts, and why, that messages stay at the other site only; recorded.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to ``app``."""
+    app.command("repair", help=_REPAIR)(repair)
+
+
+@together(begin=Beginning)
+def repair(
+    context: typer.Context,
+    to: To,
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    inventory: InventoryFile = None,
+    accept_loss: AcceptLoss = None,
+    *,
+    begin: Beginning,
+) -> None:
+    from orchestrator.cli.repairing import Wish, repair_plan
+    from orchestrator.cli.starting import start
+    from orchestrator.cli.wiring import tools as tools_of
+
+    tools = tools_of(context)
+    wish = Wish(inventory, vpn or (), everything, pair, to, accept_loss, begin.fail_fast)
+    raise typer.Exit(start(tools, repair_plan(tools, wish), "repair", begin))
