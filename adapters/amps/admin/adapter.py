@@ -20,6 +20,7 @@ from adapters.http.session import HttpSession, Limits, Transport
 from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import (
     AdapterError,
+    CommandRejected,
     CommandTimedOut,
     ConnectionLost,
     Forbidden,
@@ -92,6 +93,8 @@ class AmpsAdminAdapter:
         for instance in self._instances.values():
             try:
                 instance.reader.node("name")
+            except CommandRejected:
+                continue  # it answers, and its readings will say what it refuses
             except (ConnectionLost, CommandTimedOut) as error:
                 # Nothing was asked but who it is: a port behind which nobody answers is out of reach.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))

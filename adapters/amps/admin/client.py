@@ -22,6 +22,7 @@ from orchestrator.retrying import READ_MAY_RETRY, Retry
 _OK = range(200, 300)
 # The request was understood, and refused: it had no effect.
 _REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
+_NOT_ENTITLED = 403
 
 
 class AdminReader:
@@ -41,6 +42,15 @@ class AdminReader:
         """A node of the statistics below ``/amps/instance``, as the object around it. Raises ``AdapterError``."""
         return instance_in(self._look(look_at(name)).body, self.device)
 
+    def leaf(self, name: str) -> Node:
+        """A node that not every release or account has: empty when the instance refuses it (404, or 403, since it is
+        entitled by path), or answers it with something else, such as a page. Raises ``AdapterError`` otherwise."""
+        try:
+            reply = self._look(look_at(name), may_refuse=True)
+            return instance_in(reply.body, self.device) if reply.status in _OK else {}
+        except UnreadableReply:
+            return {}
+
     def configuration(self) -> str:
         """The configuration file that the instance was started with (DOC:18886). Raises ``AdapterError``."""
         return self._look(CONFIGURATION).text
@@ -57,13 +67,14 @@ class AdminReader:
         """End the session; never raises."""
         self._session.close()
 
-    def _look(self, target: str) -> Reply:
+    def _look(self, target: str, *, may_refuse: bool = False) -> Reply:
         if not is_look(target):
             raise Forbidden(f"{target} is not asked for: it is no reading", device=self.device)
 
         def attempt() -> Reply:
             reply = self._session.exchange(Request("GET", target, is_read=True))
-            if reply.status not in _OK:
+            is_refused = may_refuse and (reply.status in _REFUSED or reply.status == _NOT_ENTITLED)
+            if reply.status not in _OK and not is_refused:
                 raise refusal_of(reply, self.device)
             return reply
 

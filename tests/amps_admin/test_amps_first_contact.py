@@ -1,0 +1,100 @@
+"""What a real instance may do and the guide leaves open: statistics that are not there, and answers that come slowly.
+
+Source: the guide lists every resource of an instance (DOC:18829 to 19474), and ``group`` is none of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.http.server import Outgoing
+from orchestrator.contract import Failure
+from orchestrator.events import Outcome
+from orchestrator.readings_amps import Instance, Links, Queues
+from tests.amps_admin.instance import answer
+from tests.amps_admin.stage import Stage
+from tests.amps_admin.test_amps_scenarios import ended
+from tests.amps_admin.world_pair import HOME, WorldPair
+
+LEAVES = {"name": "name", "group": "group", "version": "version", "uptime": "uptime_s", "timestamp": "sampled_at"}
+PAGE = answer(200, "<html>Galvanometer</html>")
+
+
+@pytest.mark.parametrize("reply", [answer(404, "no such node"), answer(403, "not entitled"), answer(500, "oops"), PAGE])
+@pytest.mark.parametrize("leaf", [*LEAVES, "replication"])
+def test_a_refused_leaf_is_unknown(leaf: str, reply: object) -> None:
+    """Law: a leaf of ``instance`` that the instance does not give is unknown, and every other one is as it was told."""
+    stage = Stage()
+    whole = stage.read("instance")
+    assert isinstance(whole, Instance)
+    stage.one.answers[f"/amps/instance/{leaf}.json"] = reply  # type: ignore[assignment]
+    field = LEAVES.get(leaf, "recovered")
+    assert stage.read("instance") == whole.model_copy(update={field: None})
+
+
+def test_an_instance_that_refuses_every_leaf_is_a_failure() -> None:
+    """Law: what gives nothing at all is no reading of an instance, and the failure says what was answered."""
+    stage = Stage()
+    for leaf in (*LEAVES, "replication"):
+        stage.one.answers[f"/amps/instance/{leaf}.json"] = answer(404, "no such node")
+    found = stage.read("instance")
+    assert isinstance(found, Failure)
+    assert "HTTP 404" in found.text
+
+
+def test_a_wrong_login_is_asked_once() -> None:
+    """Law: a login that is refused is a failure at once: repeated for each leaf it could lock the account."""
+    stage = Stage()
+    asked: list[str] = []
+
+    def refuse(leaf: str) -> Outgoing:
+        asked.append(leaf)
+        return Outgoing(401, b"who?")
+
+    for leaf in (*LEAVES, "replication"):
+        stage.one.answers[f"/amps/instance/{leaf}.json"] = lambda leaf=leaf: refuse(leaf)
+    found = stage.read("instance")
+    assert (isinstance(found, Failure), len(asked)) == (True, 1)
+
+
+def test_links_without_a_timestamp() -> None:
+    """Law: without ``timestamp`` a link is still read; its samples are counted by our own clock."""
+    stage = Stage()
+    stage.one.answers["/amps/instance/timestamp.json"] = answer(404, "no such node")
+    links = stage.read("links")
+    assert isinstance(links, Links)
+    assert (links.connected, links.behind_s) == (True, 0.0)
+
+
+@pytest.mark.parametrize("has_queue", [True, False])
+def test_queues_that_are_not_found(has_queue: bool) -> None:
+    """Law: where the configuration has no queue, a refused list of queues is an empty one; else it is a failure."""
+    stage = Stage()
+    stage.one.answers["/amps/instance/queues.json"] = answer(404, "no such node")
+    if not has_queue:
+        config = stage.one.config.replace("<Queue><Name>JOBS</Name><MessageType>json</MessageType></Queue>", "")
+        stage.one.answers["/amps/instance/config.xml"] = answer(200, config)
+    found = stage.read("queues")
+    assert isinstance(found, Failure) if has_queue else found == Queues(items=())
+
+
+def test_the_assumption_about_missing_lists_covers_a_refusal() -> None:
+    """Law: with ``missing_list_is_empty`` a list that is not found is empty, as one that is left out."""
+    stage = Stage(options={"assume": {"missing_list_is_empty": True}})
+    stage.one.answers["/amps/instance/queues.json"] = answer(404, "no such node")
+    assert stage.read("queues") == Queues(items=())
+
+
+@pytest.mark.parametrize("absent", [("group",), ("name", "group", "version", "uptime")])
+def test_a_whole_return_without_them(tmp_path: Path, absent: tuple[str, ...]) -> None:
+    """Law: moved away and restored over HTTP, on instances that answer 404 for leaves which nothing depends on."""
+    pair = WorldPair(tmp_path, "over HTTP", absent_nodes=absent)
+    pair.wait(20)
+    assert ended(pair.lead("amps/controlled")) == (Outcome.DONE, "")
+    pair.kill(HOME)
+    pair.wait(30)
+    pair.start(HOME)
+    assert ended(pair.lead("amps/restore", source=HOME)) == (Outcome.DONE, "")
+    pair.end()
