@@ -359,8 +359,9 @@ def _fits(value: object, wanted: WhereValue) -> bool | None:
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
-    """``role standby, bridge unknown``: the values of ``names`` for a sentence."""
-    return ", ".join(f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names)
+    """``role standby, bridge unknown``: the values of ``names`` for a sentence, and what the reading remarks."""
+    values = [f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names]
+    return ", ".join([*values, *filter(None, [subject.remark(names)])])
 
 
 def _word(value: object) -> str:

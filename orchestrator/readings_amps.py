@@ -17,6 +17,7 @@ set_proxied_transfer   state: enabled | disabled             proxied transfer of
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from orchestrator.reading import ReadingModel, all_of, none_of, sum_of
@@ -117,12 +118,23 @@ class Link(ReadingModel):
 
 class Links(ReadingModel):
     """``links``: every replication link out of the instance. ``mate`` is the name of the one to the other site; the
-    fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples."""
+    fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples.
+
+    ``apart_s``: this reading came so long after the one before that the samples between prove nothing, and
+    ``apart_most_s`` would have been no longer than that; None when it came in time."""
 
     kind: Literal["links"] = "links"
     mate: str | None = None
     interval_s: float | None = None
+    apart_s: float | None = None
+    apart_most_s: float | None = None
     items: tuple[Link, ...] = ()
+
+    def remark(self, names: Collection[str]) -> str:
+        """``samples too far apart (13 s, at most 10 s)``: why nothing lasts, though every sample is as it should be."""
+        if self.apart_s is None or self.apart_most_s is None or not {"caught_up", "keeping_up"} & set(names):
+            return ""
+        return f"samples too far apart ({self.apart_s:.0f} s, at most {self.apart_most_s:.0f} s)"
 
     def to_mate(self) -> Link | None:
         """The link to the other site, or None."""

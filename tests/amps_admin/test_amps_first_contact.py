@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Outgoing
 from orchestrator.contract import Failure
 from orchestrator.events import Outcome
+from orchestrator.readings import describe
 from orchestrator.readings_amps import Instance, Links, Queues
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import Stage
@@ -22,7 +24,9 @@ LEAVES = {"name": "name", "group": "group", "version": "version", "uptime": "upt
 PAGE = answer(200, "<html>Galvanometer</html>")
 
 
-@pytest.mark.parametrize("reply", [answer(404, "no such node"), answer(403, "not entitled"), answer(500, "oops"), PAGE])
+@pytest.mark.parametrize(
+    "reply", [answer(404, "no such node"), answer(403, "not entitled"), answer(500, "oops"), PAGE]
+)
 @pytest.mark.parametrize("leaf", [*LEAVES, "replication"])
 def test_a_refused_leaf_is_unknown(leaf: str, reply: object) -> None:
     """Law: a leaf of ``instance`` that the instance does not give is unknown, and every other one is as it was told."""
@@ -98,3 +102,71 @@ def test_a_whole_return_without_them(tmp_path: Path, absent: tuple[str, ...]) ->
     pair.start(HOME)
     assert ended(pair.lead("amps/restore", source=HOME)) == (Outcome.DONE, "")
     pair.end()
+
+
+@pytest.mark.parametrize("slow_s", [0.3, 1.0, 1.5])
+def test_a_whole_return_over_a_slow_interface(tmp_path: Path, slow_s: float) -> None:
+    """Law: however long a poll takes, a link that keeps up is found to keep up: a restore ends, and in minutes.
+
+    An interval of 1 s let samples be 10 s apart at most, and a round of slow requests takes longer than that.
+    """
+    pair = WorldPair(tmp_path, "over HTTP", slow_s=slow_s)
+    pair.wait(20)
+    assert ended(pair.lead("amps/controlled")) == (Outcome.DONE, "")
+    pair.kill(HOME)
+    pair.wait(30)
+    pair.start(HOME)
+    started = pair.clock.now()
+    assert ended(pair.lead("amps/restore", source=HOME)) == (Outcome.DONE, "")
+    assert pair.clock.now() - started < 1_200
+    pair.end()
+
+
+def steady(stage: Stage, adapter: AmpsAdminAdapter, *gaps: float) -> list[tuple[bool | None, str]]:
+    """What ``keeping_up`` is at polls so far apart, and the remark in its sentence."""
+    found = []
+    for gap in gaps:
+        stage.clock.advance(gap)
+        links = adapter.probe("links", ["orders"])["orders"]
+        assert isinstance(links, Links)
+        found.append((links.keeping_up, links.remark(["keeping_up"])))
+    return found
+
+
+def test_polls_at_their_own_pace() -> None:
+    """Law: the first poll that comes too late starts the count anew, and says so; the next ones at that pace count."""
+    stage = Stage(options={"interval": "1s"})
+    adapter = stage.adapter(read_only=True)
+    stage.one.interval_s = 1.0
+    told = "samples too far apart (13 s, at most 10 s)"
+    assert steady(stage, adapter, 1, 13, 13, 13) == [(False, ""), (False, told), (True, ""), (True, "")]
+
+
+def test_a_pause_is_no_pace() -> None:
+    """Law: after a pause nothing is known of the samples in it, however it was before; two minutes never count."""
+    stage = Stage(options={"interval": "1s"})
+    adapter = stage.adapter(read_only=True)
+    stage.one.interval_s = 1.0
+    assert [one for one, _ in steady(stage, adapter, 1, 5, 40, 300, 200, 150)] == [False, True, *([False] * 4)]
+
+
+def test_the_remark_belongs_to_what_lasts() -> None:
+    """Law: a sentence about anything else of the links does not speak of samples."""
+    stage = Stage(options={"interval": "1s"})
+    adapter = stage.adapter(read_only=True)
+    steady(stage, adapter, 1)
+    stage.clock.advance(13)
+    links = adapter.probe("links", ["orders"])["orders"]
+    assert isinstance(links, Links)
+    assert describe(links, ["keeping_up"]) == "keeping up no, samples too far apart (13 s, at most 10 s)"
+    assert describe(links, ["connected"]) == "connected yes"
+
+
+def test_a_link_that_was_lost_between_two_samples() -> None:
+    """Law: a link whose ``disconnect_count`` rose between two polls has not been calm in between."""
+    stage = Stage()
+    adapter = stage.adapter(read_only=True)
+    stage.one.one("replication")["disconnect_count"] = "3"
+    assert [one for one, _ in steady(stage, adapter, 10, 10, 10)] == [False, False, True]
+    stage.one.one("replication")["disconnect_count"] = "4"
+    assert [one for one, _ in steady(stage, adapter, 10, 10, 10)] == [False, False, True]

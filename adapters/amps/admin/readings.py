@@ -100,13 +100,19 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
     if not instance.samples.is_settled(interval_s):
         return Links(interval_s=interval_s)
     served, samples = instance.served(), instance.samples
+    gap = samples.poll(interval_s)
     items = []
     for link in links_out(node) or ():
         name = text_in(link, "name") or text_in(link, "destination_name") or text_in(link, "id") or ""
         configured = served.destination(name, text_in(link, "destination_name")) if served else None
         connected, behind_s = flag_in(link, "is_connected"), seconds_in(link, "seconds_behind")
         lasts = {
-            limit: samples.lasts_s((name, limit), _is_within(connected, behind_s, limit), stamp, interval_s)
+            limit: samples.lasts_s(
+                (name, limit),
+                _is_within(connected, behind_s, limit),
+                stamp,
+                text_in(link, "disconnect_count"),
+            )
             for limit in (0.0, instance.assume.keeping_up_s)
         }
         items.append(
@@ -123,7 +129,13 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
                 messages_out=count_in(link, "messages_out"),
             )
         )
-    return Links(mate=_mate(items, instance.of(service).mate), interval_s=interval_s, items=tuple(items))
+    return Links(
+        mate=_mate(items, instance.of(service).mate),
+        interval_s=interval_s,
+        apart_s=gap.apart_s if gap else None,
+        apart_most_s=gap.most_s if gap else None,
+        items=tuple(items),
+    )
 
 
 def _is_within(connected: bool | None, behind_s: float | None, limit: float) -> bool | None:
@@ -283,7 +295,9 @@ _MAY = "/amps/administrator/authorization/entitlement/transport/amps-admin/check
 SPECS: Mapping[str, ReadingSpec] = {
     one.name: one
     for one in (
-        _spec("instance", "Who answers, since when, and whether it replicates", *map(look_at, (*_WHO, "replication"))),
+        _spec(
+            "instance", "Who answers, since when, and whether it replicates", *map(look_at, (*_WHO, "replication"))
+        ),
         _spec("transports", "Incoming transports, and whether they are enabled", look_at("transports")),
         _spec("clients", "Applications that are connected", look_at("clients")),
         _spec("links", "Links to other instances", look_at("timestamp"), look_at("replication"), CONFIGURATION),
