@@ -5,6 +5,7 @@ Source: the guide lists every resource of an instance (DOC:18829 to 19474), and 
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_wrong_login_is_asked_once() -> None:
         return Outgoing(401, b"who?")
 
     for leaf in (*LEAVES, "replication"):
-        stage.one.answers[f"/amps/instance/{leaf}.json"] = lambda leaf=leaf: refuse(leaf)
+        stage.one.answers[f"/amps/instance/{leaf}.json"] = partial(refuse, leaf)
     found = stage.read("instance")
     assert (isinstance(found, Failure), len(asked)) == (True, 1)
 

@@ -171,7 +171,7 @@ def test_what_a_lane_waits_for() -> None:
     [(name, lane)] = run.lanes.items()
     assert waits_for(run, name, 5.0).endswith("gone no")
     for change in ({"mark": 2}, {"status": "done"}, {"step": 1}):
-        assert waits_for(replace(run, lanes={name: replace(lane, **change)}), name, 5.0) == ""  # type: ignore[arg-type]
+        assert waits_for(replace(run, lanes={name: replace(lane, **change)}), name, 5.0) == ""
     held = a_plan({**WAIT, "hold": "30s"})
     holding = replace(run, plan=held, lanes={name: replace(lane, goal_since=1.0)})
     assert waits_for(holding, name, 5.0) == "it has to hold for 30s, and has for 4s"
