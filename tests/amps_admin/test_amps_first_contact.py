@@ -171,3 +171,49 @@ def test_a_link_that_was_lost_between_two_samples() -> None:
     assert [one for one, _ in steady(stage, adapter, 10, 10, 10)] == [False, False, True]
     stage.one.one("replication")["disconnect_count"] = "4"
     assert [one for one, _ in steady(stage, adapter, 10, 10, 10)] == [False, False, True]
+
+
+def test_no_link_is_no_wrong_name() -> None:
+    """Law: while an instance shows no link at all the mate is unknown, and may appear: that is no wrong name."""
+    stage = Stage(options={"mate": "paris"})
+    stage.one.now["replication"] = []
+    stage.clock.advance(10)
+    links = stage.read("links")
+    assert isinstance(links, Links)
+    assert links.mate is None
+
+
+def test_a_mate_that_is_no_link_refuses_at_once(tmp_path: Path) -> None:
+    """Law: a run whose ``mate`` names no link is refused within seconds, names the links, and changes nothing."""
+    pair = WorldPair(tmp_path, "over HTTP", mate="paris")
+    pair.wait(20)
+    started = pair.clock.now()
+    outcome, why = ended(pair.lead("amps/controlled"))
+    assert (outcome, pair.clock.now() - started < 60) == (Outcome.REFUSED, True)
+    assert "'paris'" in why
+    assert "orders-" in why
+    pair.end()
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        ("Negotiate", "Negotiate"),
+        ("Negotiate, NTLM", "Negotiate or NTLM"),
+        ("NTLM TlRMTVNTUAAC", "NTLM"),
+        ('Basic realm="AMPS Admin"', ""),
+        ('Negotiate, Basic realm="a, b"', ""),
+        ("", ""),
+    ],
+)
+def test_a_way_to_log_in_that_is_not_known(header: str, named: str) -> None:
+    """Law: a 401 that asks for Kerberos or NTLM alone says so, with what to configure; one that takes Basic is about the
+    login."""
+    stage = Stage()
+    headers = {"WWW-Authenticate": header} if header else {}
+    for leaf in (*LEAVES, "replication"):
+        stage.one.answers[f"/amps/instance/{leaf}.json"] = partial(Outgoing, 401, b"who?", headers=headers)
+    found = stage.read("instance")
+    assert isinstance(found, Failure)
+    assert (found.kind, "HTTP 401" in found.text) == ("AuthenticationFailed", True)
+    assert (f"asks for {named}, not for Basic" in found.text) is bool(named)

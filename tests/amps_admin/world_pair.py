@@ -34,7 +34,7 @@ class WorldPair(Leading):
     """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
     lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
     ``queue_names``: there are these queues, too. ``absent_nodes``: statistics that are not found (404). ``slow_s``: each
-    request takes so long over HTTP."""
+    request takes so long over HTTP. ``mate``: what the inventory calls the link to the mate."""
 
     folder: Path
     way: Way
@@ -46,6 +46,7 @@ class WorldPair(Leading):
     queue_names: tuple[str, ...] = ()
     absent_nodes: tuple[str, ...] = ()
     slow_s: float = 0.0
+    mate: str = ""
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
@@ -122,6 +123,7 @@ class WorldPair(Leading):
 
     def _over_http(self, site: Site) -> Site:
         options = {"scheme": "http", "insecure_http": True, "link": "sync" if self.sync else "async"}
+        options |= {"mate": self.mate} if self.mate else {}
         devices = tuple(one.model_copy(update={"address": "lab", "port": 8085}) for one in site.devices)
         login = {"username": "failover", "password": {"env": "AMPS"}}
         data = site.model_dump(exclude_unset=True) | {

@@ -22,7 +22,7 @@ from adapters.amps.admin.instances import AmpsInstance
 from adapters.amps.admin.paths import CONFIGURATION, look_at
 from adapters.amps.model import REPLICATION_TYPES
 from orchestrator.contract import ReadingSpec
-from orchestrator.errors import CommandRejected
+from orchestrator.errors import CommandRejected, NoSuchService
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
@@ -130,7 +130,7 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
             )
         )
     return Links(
-        mate=_mate(items, instance.of(service).mate),
+        mate=_named(instance, items, instance.of(service).mate),
         interval_s=interval_s,
         apart_s=gap.apart_s if gap else None,
         apart_most_s=gap.most_s if gap else None,
@@ -150,6 +150,23 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
     fitting = [link.name for link in links if wanted in (link.name, link.destination)]
     fitting = fitting or [link.name for link in links if wanted == link.group]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) -> str | None:
+    """The same. Raises ``NoSuchService`` when the instance shows links and ``wanted`` tells none of them from the others:
+    waiting does not change that."""
+    mate = _mate(links, wanted)
+    if mate is not None or not links:
+        return mate
+    name = instance.device.name
+    shown = ", ".join(sorted(link.name for link in links))
+    why = (
+        f"no link of {name} has the name, destination or group {wanted!r}, or several have"
+        if wanted is not None
+        else f"{name} has several links, and which goes to the mate is not said"
+    )
+    text = f"{why}: write one of these as mate into the site's options: {shown}"
+    raise NoSuchService(text, device=name)
 
 
 def _is_sync(word: str | None) -> bool | None:
