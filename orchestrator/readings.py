@@ -22,6 +22,7 @@ from orchestrator.readings_amps import (
     Links,
     Permissions,
     Queues,
+    Sow,
     TransactionLog,
     Transports,
 )
@@ -278,6 +279,7 @@ Reading = Annotated[
     | Queues
     | TransactionLog
     | Bootstrap
+    | Sow
     | Permissions,
     Field(discriminator="kind"),
 ]
@@ -299,6 +301,7 @@ READINGS: Mapping[str, type[ReadingModel]] = {
     "queues": Queues,
     "transaction_log": TransactionLog,
     "bootstrap": Bootstrap,
+    "sow": Sow,
     "permissions": Permissions,
 }
 

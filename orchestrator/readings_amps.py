@@ -267,19 +267,48 @@ class TransactionLog(ReadingModel):
 class Bootstrap(ReadingModel):
     """``bootstrap``: would the instance fetch its state from another one? It does so at its start only, and only while
     its transaction log holds no message (seed 004). ``sources`` are the addresses, in the order in which they are tried.
+    ``records``: how many its SOW holds, all topics together.
     """
 
     kind: Literal["bootstrap"] = "bootstrap"
     configured: bool | None = None
     empty: bool | None = None
+    records: int | None = None
     sources: tuple[str, ...] = ()
 
     @property
+    def holds(self) -> bool | None:
+        """Does it hold a message in its log or a record in its SOW? Either can be fetched from it (seed 004)."""
+        said = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
+        return True if True in said else None if None in said else False
+
+    @property
     def waiting(self) -> bool | None:
-        """Is it empty and set to bootstrap? Two such instances wait for each other for ever."""
-        if self.configured is False or self.empty is False:
+        """Is it empty and set to bootstrap? Two such instances wait for each other for ever. One whose SOW holds records
+        has started already."""
+        if self.configured is False or self.empty is False or self.records:
             return False
         return None if self.configured is None or self.empty is None else True
+
+
+class SowTopic(ReadingModel):
+    """One SOW topic. ``records``: ``valid_keys``, which counts versions where the topic keeps a history."""
+
+    topic: str
+    message_type: str | None = None
+    records: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What AMPS calls a topic: name and message type."""
+        return self.topic, self.message_type
+
+
+class Sow(ReadingModel):
+    """``sow``: every SOW topic of the instance, and how many records it holds; None as a whole when that is unknown."""
+
+    kind: Literal["sow"] = "sow"
+    items: tuple[SowTopic, ...] | None = None
 
 
 class Permissions(ReadingModel):

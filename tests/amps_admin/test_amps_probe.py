@@ -73,7 +73,7 @@ def test_every_reading_of_a_healthy_instance() -> None:
         empty=False,
         outage_s=2 * DAY,
     )
-    assert stage.read("bootstrap") == Bootstrap(configured=False, empty=False)
+    assert stage.read("bootstrap") == Bootstrap(configured=False, empty=False, records=0)
     assert stage.read("permissions") == Permissions(known=True)
 
 
@@ -292,7 +292,7 @@ def test_what_it_would_bootstrap_from() -> None:
         "<Bootstrap><Topic><Name>a</Name><MessageType>json</MessageType></Topic><DataType>sow,txlog</DataType>"
         "<Transport><InetAddr>b:1</InetAddr><InetAddr>c:2</InetAddr><Type>amps-replication</Type></Transport></Bootstrap>"
     )
-    assert stage.read("bootstrap") == Bootstrap(configured=True, empty=False, sources=("b:1", "c:2"))
+    assert stage.read("bootstrap") == Bootstrap(configured=True, empty=False, records=0, sources=("b:1", "c:2"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -34,7 +35,8 @@ class WorldPair(Leading):
     """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
     lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
     ``queue_names``: there are these queues, too. ``absent_nodes``: statistics that are not found (404). ``slow_s``: each
-    request takes so long over HTTP. ``mate``: what the inventory calls the link to the mate."""
+    request takes so long over HTTP. ``mate``: what the inventory calls the link to the mate. ``alter``:
+    the fabric is changed by this before its time starts."""
 
     folder: Path
     way: Way
@@ -47,6 +49,7 @@ class WorldPair(Leading):
     absent_nodes: tuple[str, ...] = ()
     slow_s: float = 0.0
     mate: str = ""
+    alter: Callable[[FabricLayout], FabricLayout] = lambda layout: layout
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
@@ -54,6 +57,7 @@ class WorldPair(Leading):
         layout = _downgrading(layout) if self.downgrades else layout
         layout = _with_queues(layout, self.queue_names) if self.queue_names else layout
         layout = layout.model_copy(update={"assume": Assumptions(absent_nodes=self.absent_nodes)})
+        layout = self.alter(layout)
         self.world = AmpsWorld(_closed_at_start(layout) if self.starts_closed else layout, self.clock)
         self.reference = AMPS_WORLDS.register(str(self.folder), self.world)
         if self.starts_closed:

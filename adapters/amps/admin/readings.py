@@ -23,6 +23,7 @@ from adapters.amps.admin.paths import CONFIGURATION, look_at
 from adapters.amps.model import REPLICATION_TYPES
 from orchestrator.contract import ReadingSpec
 from orchestrator.errors import CommandRejected, NoSuchService
+from orchestrator.reading import sum_of
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
@@ -33,6 +34,8 @@ from orchestrator.readings_amps import (
     Permissions,
     Queue,
     Queues,
+    Sow,
+    SowTopic,
     TransactionLog,
     Transport,
     Transports,
@@ -247,8 +250,31 @@ def read_bootstrap(instance: AmpsInstance, service: str) -> Bootstrap:
     return Bootstrap(
         configured=None if served is None else found is not None,
         empty=_is_empty(log, journals),
+        records=_records(read_sow(instance, service)),
         sources=tuple(address.text for address in found.addresses) if found else (),
     )
+
+
+def read_sow(instance: AmpsInstance, service: str) -> Sow:
+    """Every SOW topic. A list that is left out, or refused, is empty only if the configuration has none either."""
+    nodes = list_in(instance.reader.leaf("sow"), "sow")
+    if nodes is None:
+        served = instance.served()
+        return Sow(items=() if served is not None and not served.instance.sow else None)
+    return Sow(
+        items=tuple(
+            SowTopic(
+                topic=text_in(node, "topic") or text_in(node, "id") or "",
+                message_type=text_in(node, "message_type"),
+                records=count_in(node, "valid_keys"),
+            )
+            for node in nodes
+        )
+    )
+
+
+def _records(sow: Sow) -> int | None:
+    return None if sow.items is None else sum_of(one.records for one in sow.items)
 
 
 def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
@@ -306,6 +332,7 @@ READERS: Mapping[str, Reads] = {
     "queues": read_queues,
     "transaction_log": read_transaction_log,
     "bootstrap": read_bootstrap,
+    "sow": read_sow,
     "permissions": read_permissions,
 }
 _MAY = "/amps/administrator/authorization/entitlement/transport/amps-admin/check.json?path=<each action>"
@@ -324,8 +351,10 @@ SPECS: Mapping[str, ReadingSpec] = {
             "bootstrap",
             "Whether the state would be fetched from another instance",
             look_at("transaction_log"),
+            look_at("sow"),
             CONFIGURATION,
         ),
+        _spec("sow", "Records of each SOW topic", look_at("sow"), CONFIGURATION),
         _spec("permissions", "What the account may do, by the entitlement check", _MAY),
     )
 }
