@@ -116,8 +116,8 @@ class AmpsAdminAdapter:
         return answers
 
     def configuration(self, service: str) -> str:
-        """The configuration file that the service's instance serves. Raises ``AdapterError``."""
-        return self._instance(service).reader.configuration()
+        """The configuration of the service's instance. Raises ``AdapterError``, ``DefinitionError``."""
+        return self._instance(service).configuration()
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""

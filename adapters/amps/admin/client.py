@@ -56,9 +56,9 @@ class AdminReader:
         except UnreadableReply:
             return {}
 
-    def configuration(self) -> str:
+    def configuration(self) -> Reply:
         """The configuration file that the instance was started with (DOC:18886). Raises ``AdapterError``."""
-        return self._look(CONFIGURATION).text
+        return self._look(CONFIGURATION)
 
     def may(self, action: str, segment: str) -> bool | None:
         """May the account ask for ``action``, a path? Asked of the entitlement check, which does nothing; None when
