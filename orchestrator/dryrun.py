@@ -12,9 +12,9 @@ from typing import Literal, TypeVar
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
+from orchestrator.comparisons import CHOICES, RULES, readings_of
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
 from orchestrator.counting import amount
-from orchestrator.decide.approve import RISK_CHOICES, RISK_GATE
 from orchestrator.decide.foresee import foreseen, guard_broken_now, unanswered
 from orchestrator.decide.items import listed
 from orchestrator.decide.judge import Verdict, judge_one, what_is_wrong
@@ -177,7 +177,7 @@ def _before(step: Step) -> list[tuple[Side, str]]:
 def _meanwhile(step: Step) -> list[tuple[Side, str]]:
     """What it reads while it waits, or to list its items."""
     asks = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
-    asks += [(side, "endpoints") for side in _BOTH if step.compare is not None]
+    asks += [(side, reading) for side in _BOTH for reading in readings_of(step.compare)]
     asks += [(one.on, one.reading) for one in (step.progress, step.for_each) if one is not None]
     return list(dict.fromkeys(asks))
 
@@ -331,7 +331,7 @@ class _Layout:
             yield self._asks(step.ask)
         if step.compare is not None:
             yield f"compared at both sites: {step.compare}"
-            yield f"if that does not show it: {self._answers(RISK_GATE, RISK_CHOICES, 'stop')}"
+            yield f"if that does not show it: {self._answers(RULES[step.compare].gate, CHOICES, 'stop')}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)

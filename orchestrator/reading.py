@@ -5,7 +5,7 @@ A part may be ``None``, which means unknown. Nothing here may take unknown for f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +18,10 @@ class ReadingModel(BaseModel):
     def is_mixed(self) -> bool:
         """Do its parts say different things, as when one node of two has obeyed? Never said of what has no parts."""
         return False
+
+    def remark(self, names: Collection[str]) -> str:
+        """What a person should know beside the values of ``names``, which a sentence gives; mostly nothing."""
+        return ""
 
 
 def all_of(states: Sequence[bool | None]) -> bool | None:

@@ -22,6 +22,7 @@ from orchestrator.readings_amps import (
     Links,
     Permissions,
     Queues,
+    Sow,
     TransactionLog,
     Transports,
 )
@@ -284,6 +285,7 @@ Reading = Annotated[
     | Queues
     | TransactionLog
     | Bootstrap
+    | Sow
     | Permissions,
     Field(discriminator="kind"),
 ]
@@ -305,6 +307,7 @@ READINGS: Mapping[str, type[ReadingModel]] = {
     "queues": Queues,
     "transaction_log": TransactionLog,
     "bootstrap": Bootstrap,
+    "sow": Sow,
     "permissions": Permissions,
 }
 
@@ -365,8 +368,9 @@ def _fits(value: object, wanted: WhereValue) -> bool | None:
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
-    """``role standby, bridge unknown``: the values of ``names`` for a sentence."""
-    return ", ".join(f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names)
+    """``role standby, bridge unknown``: the values of ``names`` for a sentence, and what the reading remarks."""
+    values = [f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names]
+    return ", ".join([*values, *filter(None, [subject.remark(names)])])
 
 
 def _word(value: object) -> str:

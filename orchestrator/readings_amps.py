@@ -17,6 +17,7 @@ set_proxied_transfer   state: enabled | disabled             proxied transfer of
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from orchestrator.reading import ReadingModel, all_of, none_of, sum_of
@@ -117,12 +118,23 @@ class Link(ReadingModel):
 
 class Links(ReadingModel):
     """``links``: every replication link out of the instance. ``mate`` is the name of the one to the other site; the
-    fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples."""
+    fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples.
+
+    ``apart_s``: this reading came so long after the one before that the samples between prove nothing, and
+    ``apart_most_s`` would have been no longer than that; None when it came in time."""
 
     kind: Literal["links"] = "links"
     mate: str | None = None
     interval_s: float | None = None
+    apart_s: float | None = None
+    apart_most_s: float | None = None
     items: tuple[Link, ...] = ()
+
+    def remark(self, names: Collection[str]) -> str:
+        """``samples too far apart (13 s, at most 10 s)``: why nothing lasts, though every sample is as it should be."""
+        if self.apart_s is None or self.apart_most_s is None or not {"caught_up", "keeping_up"} & set(names):
+            return ""
+        return f"samples too far apart ({self.apart_s:.0f} s, at most {self.apart_most_s:.0f} s)"
 
     def to_mate(self) -> Link | None:
         """The link to the other site, or None."""
@@ -255,19 +267,48 @@ class TransactionLog(ReadingModel):
 class Bootstrap(ReadingModel):
     """``bootstrap``: would the instance fetch its state from another one? It does so at its start only, and only while
     its transaction log holds no message (seed 004). ``sources`` are the addresses, in the order in which they are tried.
+    ``records``: how many its SOW holds, all topics together.
     """
 
     kind: Literal["bootstrap"] = "bootstrap"
     configured: bool | None = None
     empty: bool | None = None
+    records: int | None = None
     sources: tuple[str, ...] = ()
 
     @property
+    def holds(self) -> bool | None:
+        """Does it hold a message in its log or a record in its SOW? Either can be fetched from it (seed 004)."""
+        said = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
+        return True if True in said else None if None in said else False
+
+    @property
     def waiting(self) -> bool | None:
-        """Is it empty and set to bootstrap? Two such instances wait for each other for ever."""
-        if self.configured is False or self.empty is False:
+        """Is it empty and set to bootstrap? Two such instances wait for each other for ever. One whose SOW holds records
+        has started already."""
+        if self.configured is False or self.empty is False or self.records:
             return False
         return None if self.configured is None or self.empty is None else True
+
+
+class SowTopic(ReadingModel):
+    """One SOW topic. ``records``: ``valid_keys``, which counts versions where the topic keeps a history."""
+
+    topic: str
+    message_type: str | None = None
+    records: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What AMPS calls a topic: name and message type."""
+        return self.topic, self.message_type
+
+
+class Sow(ReadingModel):
+    """``sow``: every SOW topic of the instance, and how many records it holds; None as a whole when that is unknown."""
+
+    kind: Literal["sow"] = "sow"
+    items: tuple[SowTopic, ...] | None = None
 
 
 class Permissions(ReadingModel):

@@ -69,6 +69,7 @@ Duration = Annotated[
 ]
 Side = Literal["source", "target"]
 Claim = Literal["hold", "release"]
+Comparison = Literal["failback-safe", "sow-complete"]
 Choice = Literal[
     "wait", "revert", "escalate", "retry", "stop", "commit", "rollback", "waive", "attest", "later", "accept"
 ]
@@ -221,7 +222,7 @@ class Step(_Strict):
     reconfirm: tuple[Check, ...] = ()
     foresee: str | None = None
     ask: Approval | None = None
-    compare: Literal["failback-safe"] | None = None
+    compare: Comparison | None = None
     claim: Claim | None = None
     do: Do | None = None
     expect: tuple[Check, ...] = ()

@@ -31,6 +31,7 @@ from adapters.amps.vocabulary import meant
 from adapters.amps.xmltree import Element
 from orchestrator.errors import DefinitionError
 
+_DATA_TYPES = frozenset({"sow", "txlog"})
 _FORBIDDEN_IN_NAMES = frozenset(" /\\$~")
 
 
@@ -199,7 +200,24 @@ def _bootstrap(root: Element, reader: Reader) -> Bootstrap | None:
         at=Place.of(element),
         topics=tuple(_plain_topics(element, "Bootstrap/Topic", reader)),
         addresses=tuple(_addresses(transports)),
+        data=_data_types(element, reader),
     )
+
+
+def _data_types(bootstrap: Element, reader: Reader) -> frozenset[str] | None:
+    """What ``DataType`` (a comma list) names of what AMPS knows; None without one, and where none of it is known."""
+    text = reader.text(bootstrap, "DataType")
+    if not text:
+        message = "this Bootstrap has no DataType, and AMPS does not document what it fetches then"
+        reader.remark("bootstrap-data-unsaid", message, Place.of(bootstrap))
+        return None
+    words = frozenset(word.strip() for word in text.split(",") if word.strip())
+    at = Place.of(bootstrap.first("DataType") or bootstrap)
+    for word in sorted(words - _DATA_TYPES):
+        guess = meant(word.lower(), _DATA_TYPES)
+        hint = f"did you mean {guess}?" if guess else ""
+        reader.remark("value-unknown", f'DataType has "{word}"; AMPS knows sow and txlog', at, hint)
+    return (words & _DATA_TYPES) or None
 
 
 def _addresses(transports: Iterable[Element]) -> Iterable[Address]:

@@ -123,7 +123,7 @@ def _keys(case: Case, verdict: Verdict) -> Fix | None:
     if there is None or there.element is None:
         return _sow(case, verdict)
     xml = rendered(there.element, replace={"Key": here.keys})
-    return paste(case.link.target, f"SOW, in place of Topic {there.name}", xml, there.at)
+    return paste(case.link.target, _either(case, f"SOW, in place of Topic {there.name}"), xml, there.at)
 
 
 def _queue(case: Case, _verdict: Verdict) -> Fix | None:
@@ -131,7 +131,7 @@ def _queue(case: Case, _verdict: Verdict) -> Fix | None:
     if here is None:
         return None
     there = case.target.queue(case.topic) or case.target.local_queue(case.topic)
-    where = f"SOW, in place of {there.kind} {there.name}" if there else "SOW"
+    where = _either(case, f"SOW, in place of {there.kind} {there.name}") if there else "SOW"
     return paste(case.link.target, where, _queue_xml(here), there.at if there else case.link.target.at)
 
 
@@ -144,7 +144,7 @@ def _queue_underlying(case: Case, verdict: Verdict) -> Fix | None:
     underlying = () if here.underlying == here.name else (here.underlying,)
     replace = {"UnderlyingTopic": underlying, "Filter": (here.filter,) if here.filter else ()}
     xml = rendered(there.element, replace=replace)
-    return paste(case.link.target, f"SOW, in place of {there.kind} {there.name}", xml, there.at)
+    return paste(case.link.target, _either(case, f"SOW, in place of {there.kind} {there.name}"), xml, there.at)
 
 
 def _queue_xml(queue: Queue) -> str:
@@ -172,13 +172,22 @@ def _replicate_filter(case: Case, verdict: Verdict) -> Fix | None:
         return None
     entry = relay.entry
     xml = topic_entry(entry.name, entry.message_type, filter=_one_filter(case), excluded=entry.excluded)
-    return paste(case.link.target, f"Destination {relay.destination.label}", xml, entry.at)
+    where = f"Destination {relay.destination.label}"
+    return paste(case.link.target, _either(case, where) if relay.filters != {""} else where, xml, entry.at)
 
 
 def _cascade(case: Case, _verdict: Verdict) -> Fix:
     entry = case.carriage.entry
     xml = relaxed_entry(entry, {Check.CASCADE})
     return paste(case.link.source, f"Destination {case.link.destination.label}", xml, entry.at)
+
+
+def _either(case: Case, where: str) -> str:
+    """``where``, and that it is one of two changes where the other direction proposes the opposite: both together would
+    swap what differs."""
+    if not case.fabric.ways_back(case.link):
+        return where
+    return f"{where}: either this, or the opposite change in {case.link.source.name}, not both"
 
 
 def _one_filter(case: Case) -> str:

@@ -29,7 +29,7 @@ class UnreadableConfigurations(DefinitionError):
 def read_all(
     paths: Iterable[Path | str], variables: Mapping[str, str], assumptions: Assumptions
 ) -> tuple[Instance, ...]:
-    """One instance a file. A folder stands for every ``.xml`` below it that holds an ``AMPSConfig``.
+    """One instance a file. A folder stands for every ``.xml`` below it, in capitals too, that holds an ``AMPSConfig``.
 
     Raises ``DefinitionError`` when there is nothing to read, ``UnreadableConfigurations`` when files are broken.
     """
@@ -54,14 +54,15 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    for file in sorted(path.rglob("*.xml")):
-        if file.is_file() and _is_configuration(file):
+    for file in sorted(path.rglob("*")):
+        if file.suffix.lower() == ".xml" and file.is_file() and _is_configuration(file):
             yield file
 
 
 def _is_configuration(file: Path) -> bool:
     """Included fragments and other XML lie in the same folders: only files with the root element are instances."""
     try:
-        return _ROOT in read_document(file)
+        # Each second byte of UTF-16 is a zero here, whichever comes first and whether or not the file says so.
+        return _ROOT in read_document(file).replace(b"\0", b"")
     except OSError:
         return True  # reading it properly gives the reason

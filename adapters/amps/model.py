@@ -170,11 +170,20 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bootstrap:
-    """The root's ``Bootstrap``: where an instance without messages fetches them from before it serves anybody."""
+    """The root's ``Bootstrap``: where an instance without messages fetches them from before it serves anybody.
+
+    ``data``: what ``DataType`` names of ``sow`` and ``txlog``; None when the element is not there, which AMPS does not
+    document.
+    """
 
     at: Place
     topics: tuple[LoggedTopic, ...] = ()
     addresses: tuple[Address, ...] = ()
+    data: frozenset[str] | None = None
+
+    def fetches(self, data: str) -> bool:
+        """May it fetch ``sow`` or ``txlog``? Without ``DataType`` either."""
+        return self.data is None or data in self.data
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ def _row(group: Sequence[ValidationFinding]) -> tuple[str, str, str, str]:
 
 def _details(finding: ValidationFinding, width: int) -> Iterator[str]:
     places = " and ".join(f"{spot}" for spot in (finding.source_at, finding.destination_at) if spot)
-    yield from _wrapped(" ".join(_sentence(text) for text in (finding.message, finding.consequence) if text), width)
+    # As it is written: a name at the head of a sentence in capitals would be another topic's, or another instance's.
+    yield from _wrapped("; ".join(filter(None, (finding.message, finding.consequence))) + ".", width)
     if places:
         yield f"    at {places}"
     if finding.fix:
@@ -110,10 +111,6 @@ def _plan(plan: Sequence[PlanStep], width: int) -> Iterator[str]:
         if step.refused:
             yield from _wrapped(f"until a later step AMPS refuses {', '.join(step.refused)}", width)
     yield ""
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _wrapped(text: str, width: int) -> list[str]:

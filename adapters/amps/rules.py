@@ -262,6 +262,30 @@ OURS: tuple[Rule, ...] = (
         "AMPS requires both for bootstrap initialization",
     ),
     Rule(
+        "bootstrap-data-unsaid",
+        Level.UNDECIDED,
+        "A Bootstrap has a DataType",
+        "whether it fetches SOW, log or both cannot be told",
+    ),
+    Rule(
+        "bootstrap-unstored",
+        Level.RISK,
+        "An instance that bootstraps a SOW topic defines it",
+        "AMPS stores a topic in the SOW only where that is defined: its records are not restored",
+    ),
+    Rule(
+        "bootstrap-incomplete",
+        Level.RISK,
+        "A Bootstrap restores all that the instance shares with its source",
+        "replication does not bring it back, so the instance is no fail-over target for it",
+    ),
+    Rule(
+        "bootstrap-source-closed",
+        Level.ERROR,
+        "A bootstrap source has a replication transport",
+        "the instance has to wait for another source, for ever if there is none",
+    ),
+    Rule(
         "bootstrap-source-unknown",
         Level.UNDECIDED,
         "The configuration that Bootstrap leads to is given",

@@ -15,6 +15,7 @@ from adapters.amps.judge import judge
 from adapters.amps.model import Instance, Topic
 from adapters.amps.report import Edge, Level, Node, ValidationFinding, ValidationReport
 from adapters.amps.rolling import rolling_plan
+from adapters.amps.rules_bootstrap import bootstrap_rules
 from adapters.amps.rules_fabric import fabric_rules
 from adapters.amps.rules_instance import instance_rules
 from adapters.amps.rules_link import link_rules
@@ -22,7 +23,7 @@ from adapters.amps.rules_topic import topic_rules
 from adapters.amps.settings import ValidateOptions
 from adapters.amps.suggest import suggestions
 
-_EXTRA_RULES = (instance_rules, link_rules, topic_rules, gap_rules, fabric_rules)
+_EXTRA_RULES = (instance_rules, link_rules, topic_rules, gap_rules, fabric_rules, bootstrap_rules)
 
 
 def run_validate(paths: Iterable[Path | str], options: ValidateOptions | None = None) -> ValidationReport:

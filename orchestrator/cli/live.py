@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from orchestrator import events as ev
-from orchestrator.cli.screen import LANES_SHOWN, drain_text, matters, outage_of, outage_of_all, step_of
+from orchestrator.cli.screen import LANES_SHOWN, matters, outage_of, outage_of_all, step_of, wait_text
 from orchestrator.cli.terminal import can_show, presentable
 from orchestrator.counting import amount
 from orchestrator.position import Positions
@@ -148,8 +148,9 @@ class LiveScreen:
                 text = presentable(f"{who}{_named(event, run)}")
                 self._progress.update(task, description=text, note="", draining=False)
             case ev.Observed():
+                self._progress.update(task, note=presentable(wait_text(run, service, record.at)))
                 if event.gauge is not None and lane.gauge:  # without one the wait is over
-                    self._gauge(service, task, run, event.gauge, record.at)
+                    self._gauge(service, task, run, event.gauge)
             case ev.StepDone():
                 self._finish_step(service, record, run, event)
             case ev.LaneEnded():
@@ -166,7 +167,7 @@ class LiveScreen:
         who = f"{service}  " if len(run.lanes) > 1 else ""
         self._line(_DONE, f"{who}{_named(event, run)}", f" ({took:.1f}s{note})")
 
-    def _gauge(self, service: str, task: TaskID, run: Run, gauge: float, at: float) -> None:
+    def _gauge(self, service: str, task: TaskID, run: Run, gauge: float) -> None:
         steps, index = run.plan.runbook.steps, run.lanes[service].step
         progress = steps[index].progress
         what = "draining" if progress is None or progress.reading == "replication_queue" else "waiting"
@@ -177,7 +178,6 @@ class LiveScreen:
             description=f"{who}[{index + 1}/{len(steps)}] {what}",
             total=full,
             completed=max(0.0, full - gauge),
-            note=drain_text(run, service, at),
             draining=True,
         )
 

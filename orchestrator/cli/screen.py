@@ -11,12 +11,15 @@ from orchestrator.clock import iso
 from orchestrator.drain import forecast
 from orchestrator.errors import OutputLost
 from orchestrator.position import Positions
+from orchestrator.reports.waiting import waits_for
 from orchestrator.reports.words import both_active, left, outage, sentence
 from orchestrator.state import Run
 
 # More lanes than this are summed up instead of shown one by one.
 LANES_SHOWN = 8
 _LINE_EVERY = 1.0
+# With a reading every 5 s, as runbooks poll at most, a wait is never silent for longer than 10 s.
+_REMINDED_EVERY = 5.0
 
 
 class Screen(Protocol):
@@ -66,7 +69,8 @@ class JsonScreen:
         if self._lost:
             return  # said once: told again of every event, it would fill the record with itself
         try:
-            show_json(event_line(record, simulated=run.plan.simulated) | stands(record, self._positions))
+            line = event_line(record, simulated=run.plan.simulated) | stands(record, self._positions)
+            show_json(line | {"waits_for": _waits_for(record, run)})
         except OutputLost:
             self._lost = True
             raise
@@ -85,15 +89,19 @@ class PlainScreen:
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
         self._last_drain: dict[str, float] = {}
+        self._reminded: dict[str, float] = {}
 
     def __call__(self, record: ev.Record, run: Run) -> None:
         if self._positions.news is not None:
             self._say(record, run, both_active(run.plan))
-        if len(run.lanes) > LANES_SHOWN and not matters(record.event):
-            return
-        text = sentence(record.event, run.plan)
+        is_many = len(run.lanes) > LANES_SHOWN
+        text = sentence(record.event, run.plan) if not is_many or matters(record.event) else None
         clock = outage_of(record, run, self._positions) if text is None or matters(record.event) else ""
-        text = text or self._drain_line(record, run)
+        if text is None:
+            drained = None if is_many else self._drain_line(record, run)
+            text = "; ".join(filter(None, [drained, self._reminder(record, run)])) or None
+        elif record.lane is not None and not is_many:
+            self._reminded[record.lane] = record.at
         if text is not None:
             self._say(record, run, f"{step_of(record.event, run)}{text}{f'; {clock}' if clock else ''}")
 
@@ -111,11 +119,32 @@ class PlainScreen:
         self._last_drain[record.lane] = record.at
         return drain_text(run, record.lane, record.at) or None
 
+    def _reminder(self, record: ev.Record, run: Run) -> str | None:
+        """What the lane waits for, unless it said something lately; of many lanes one speaks for all."""
+        who = record.lane if len(run.lanes) <= LANES_SHOWN else ""
+        if not isinstance(record.event, ev.Observed) or who is None:
+            return None
+        if record.at - self._reminded.setdefault(who, record.at) < _REMINDED_EVERY:
+            return None
+        awaited = _waits_for(record, run)
+        if awaited is None:
+            return None
+        self._reminded[who] = record.at
+        others = sum(not lane.ended for lane in run.lanes.values()) - 1
+        return f"waiting: {awaited}" + (f" ({others} more services are under way)" if not who and others else "")
+
     def quiet(self, yes: bool) -> None:
         """Lines may come between; nothing is redrawn."""
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _waits_for(record: ev.Record, run: Run) -> str | None:
+    """What the lane of a reading waits for; None of other events, and once it waits no more."""
+    if record.lane is None or not isinstance(record.event, ev.Observed):
+        return None
+    return waits_for(run, record.lane, record.at) or None
 
 
 def outage_of(record: ev.Record, run: Run, positions: Positions) -> str:
@@ -179,6 +208,14 @@ def drain_text(run: Run, service: str, now: float) -> str:
     if seen.rate is None or seen.eta is None:
         return f"{rest}, rate not known yet"
     return f"{rest}, {seen.rate:,.0f}/s, {_eta(seen.eta)} to go"
+
+
+def wait_text(run: Run, service: str, now: float) -> str:
+    """What a wait follows and, while nothing of that is left, what else it waits for; empty once it is over."""
+    left_text = drain_text(run, service, now)
+    gauge = run.lanes[service].gauge
+    awaited = "" if left_text and gauge[-1][1] else waits_for(run, service, now)
+    return "; ".join(filter(None, [left_text, awaited and f"waiting: {awaited}"]))
 
 
 def _eta(seconds: float) -> str:

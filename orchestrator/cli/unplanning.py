@@ -10,8 +10,8 @@ from pathlib import Path
 from orchestrator import events as ev
 from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.wiring import Tools, checked_text
+from orchestrator.comparisons import RISK_GATE
 from orchestrator.contract import Failure
-from orchestrator.decide.approve import RISK_GATE
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.plan import ReadBefore
 from orchestrator.probing import probe
@@ -138,7 +138,10 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
             history = History(journal, _sites_of(plan))
             known = [history.last_outage(service, acting) for service in plan.services]
     except JournalCorrupt as error:
-        if any(step.compare for step in plan.runbook.steps) and plan.policy.on_gate.get(RISK_GATE) != "accept":
+        if (
+            any(step.compare == "failback-safe" for step in plan.runbook.steps)
+            and plan.policy.on_gate.get(RISK_GATE) != "accept"
+        ):
             raise NotStarted(
                 f"{error}, so the record does not show that it is safe to go back",
                 hint="see `failover runs verify`; to go back all the same, by name: --accept-risk 'who agreed, and why'",

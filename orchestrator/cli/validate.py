@@ -73,6 +73,9 @@ def validate(
         ),
     ] = None,
     nine: Annotated[bool, typer.Option("--nine", help="AMPS's nine checks alone, no rules beyond them.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 4 also if something could not be decided.")
+    ] = False,
     suggest_exclusions: Annotated[
         bool, typer.Option("--suggest-exclusions", help="The fewest exclusions that let it pass, and what they cost.")
     ] = False,
@@ -113,6 +116,7 @@ def validate(
         failover_set=failover_set or [],
         assume=assume or [],
         nine=nine,
+        strict=strict,
         suggest=suggest_exclusions or bool(intended),
         intended=intended or [],
         rolling=rolling_plan or [],

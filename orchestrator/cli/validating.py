@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from adapters.amps.drawing import mermaid, svg
 from adapters.amps.output_sarif import sarif
 from adapters.amps.output_table import table
-from adapters.amps.report import ValidationReport, report_schema
+from adapters.amps.report import EXIT_FINDINGS, Level, ValidationReport, report_schema
 from adapters.amps.settings import Assumptions, TopicName, ValidateOptions
 from adapters.amps.validate import run_validate, validate
 from orchestrator.cli.terminal import show_document, show_json
@@ -39,6 +39,7 @@ class Wish:
     failover_set: Sequence[str]
     assume: Sequence[str]
     nine: bool
+    strict: bool
     suggest: bool
     intended: Sequence[str]
     rolling: Sequence[Path]
@@ -79,7 +80,8 @@ def _print(report: ValidationReport, wish: Wish) -> int:
             show_document(svg(report).rstrip("\n"))
         case _:
             show_document(_table(report, wish))
-    return report.exit_code
+    is_undecided = wish.strict and report.summary[Level.UNDECIDED] > 0
+    return EXIT_FINDINGS if is_undecided else report.exit_code
 
 
 def _table(report: ValidationReport, wish: Wish) -> str:

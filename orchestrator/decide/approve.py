@@ -6,17 +6,15 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.approval import APPROVAL_GATE, Approvals, signed_in, who_in
+from orchestrator.comparisons import CHOICES, RULES
 from orchestrator.counting import counted
 from orchestrator.decide.gates import answer, opened
-from orchestrator.decide.judge import fresh, judge_one, patience
+from orchestrator.decide.judge import again, fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
-from orchestrator.failback import unsafe_reasons
-from orchestrator.readings import Endpoints
-from orchestrator.runbook import Answer, Approval, Check, Choice, Side, Step, format_duration
+from orchestrator.readings import READINGS, Reading
+from orchestrator.runbook import Answer, Approval, Check, Side, Step, format_duration
 from orchestrator.state import Lane
 
-RISK_GATE = "unsafe-return"
-RISK_CHOICES: tuple[Choice, ...] = ("accept", "stop")
 _BOTH: tuple[Side, ...] = ("source", "target")
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
@@ -35,34 +33,43 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """Is it safe to go back? Both sites' endpoints are read in one round and judged by the seed's rule."""
-    gate = lane.open_gate(RISK_GATE)
+    """Both sites are read in one round and judged by the step's rule."""
+    assert step.compare is not None  # by whoever asks
+    rule = RULES[step.compare]
+    gate = lane.open_gate(rule.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    request = Observe(lane.service, lane.mark, tuple((side, "endpoints") for side in _BOTH))
+    request = Observe(lane.service, lane.mark, tuple((side, rule.reading) for side in _BOTH))
     if not fresh(lane):
         return Next(requests=(request,))
-    found: list[Endpoints] = []
+    values: list[Reading] = []
     for side in _BOTH:
-        seen = lane.reading(side, "endpoints")
-        if seen is None or not isinstance(seen.value, Endpoints):
-            # The check is only there to say which reading was not had.
-            missing = Check(on=side, reading="endpoints", where={"items": ""})
-            return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
-        found.append(seen.value)
-    reasons = unsafe_reasons(found[0], found[1], plan.outage)
+        seen = lane.reading(side, rule.reading)
+        if seen is not None and isinstance(seen.value, READINGS[rule.reading]):
+            values.append(seen.value)
+            continue
+        # The check is only there to say which reading was not had.
+        missing = Check(on=side, reading=rule.reading, where={"items": ""})
+        return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
+    reasons = rule.reasons(values[0], values[1], plan.outage)
     if not reasons:
-        return say(ev.StepDone(step=step.id, note=f"{counted(len(found[0].items), 'endpoint')}, all safe"))
+        return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
+    if rule.settles and now - lane.stage_at < step.patience:
+        return again(lane, request, now, step.poll.max)
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
     return say(
         ev.GateOpened(
-            gate=RISK_GATE,
+            gate=rule.gate,
             step=step.id,
-            choices=RISK_CHOICES,
+            choices=CHOICES,
             unattended="stop",
-            why="it is not shown to be safe to go back: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
+            why=f"{rule.why}: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
         )
     )
+
+
+def _size(value: Reading) -> int:
+    return len(getattr(value, "items", None) or ())
 
 
 def seek(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:

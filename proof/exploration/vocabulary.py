@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from orchestrator.comparisons import readings_of as compared
 from orchestrator.runbook import Check, Do, Runbook, Step
 from proof.exploration.family import Words
 
@@ -34,7 +35,7 @@ def readings_of(runbook: Runbook) -> frozenset[str]:
     """The names of all readings."""
     names = {check.reading for check in checks_of(runbook)}
     names |= {step.for_each.reading for step in runbook.steps if step.for_each is not None}
-    return frozenset(names | ({"endpoints"} if any(step.compare for step in runbook.steps) else set()))
+    return frozenset(names.union(*(compared(step.compare) for step in runbook.steps)))
 
 
 def unexplored(runbook: Runbook, words: Words) -> list[str]:

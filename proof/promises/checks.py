@@ -130,9 +130,15 @@ def _percent_full(queue: Plain) -> float | None:
 
 
 def _waits_for_its_state(source: Plain) -> bool | None:
-    if source["configured"] is False or source["empty"] is False:
+    if source["configured"] is False or source["empty"] is False or source.get("records"):
         return False
     return None if None in (source["configured"], source["empty"]) else True
+
+
+def _holds_something(source: Plain) -> bool | None:
+    said = [None if source["empty"] is None else not source["empty"]]
+    said.append(None if source.get("records") is None else source["records"] > 0)
+    return True if True in said else None if None in said else False
 
 
 def _survives_s(log: Plain) -> float | None:
@@ -171,6 +177,7 @@ _DERIVED: Mapping[tuple[str, str], Callable[[Plain], Any]] = {
     ("permissions", "granted"): _granted,
     ("replication_queue", "percent_full"): _percent_full,
     ("bootstrap", "waiting"): _waits_for_its_state,
+    ("bootstrap", "holds"): _holds_something,
     ("transaction_log", "survives_s"): _survives_s,
     ("transaction_log", "survives"): _survives,
 }

@@ -147,3 +147,27 @@ def test_names_cannot_make_lines_of_their_own(tmp_path: Path, amps: SimpleNamesp
     (tmp_path / "b.xml").write_text(amps.Conf("B").xml())
     printed = run(tmp_path).stdout
     assert "\x9b" not in printed and not any(line.startswith("9 errors") for line in printed.splitlines())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_folder_drops_no_configuration(tmp_path: Path, amps: SimpleNamespace, run: Run, encoding: str) -> None:
+    """Law: a configuration in a folder is read whatever its encoding and the case of its suffix, as if it were named."""
+    here, there = amps.full("A", ["B"], ["orders"]), amps.full("B", ["A"], ["orders"]).but(log=("other",))
+    head = '<?xml version="1.0" encoding="UTF-16"?>\n' if encoding == "utf-16" else ""
+    mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
+    (tmp_path / "A.xml").write_bytes(mark + (head + here.xml()).encode(encoding))
+    (tmp_path / "B.XML").write_text(there.xml())
+    whole = run(tmp_path, "--json")
+    named = run(tmp_path / "A.xml", tmp_path / "B.XML", "--json")
+    assert (whole.exit_code, named.exit_code) == (4, 4)
+    assert json.loads(whole.stdout)["findings"] == json.loads(named.stdout)["findings"]
+
+
+def test_what_is_undecided_fails_only_when_strict(tmp_path: Path, amps: SimpleNamespace, run: Run) -> None:
+    """Law: --strict makes the exit code 4 where something could not be decided, and changes nothing else."""
+    (tmp_path / "A.xml").write_text(amps.full("A", ["B"], ["orders"]).xml())
+    (tmp_path / "B.xml").write_text(amps.full("B", ["A"], ["orders"]).xml())
+    assert run(tmp_path, "--strict").exit_code == 0
+    alone = tmp_path / "A.xml"
+    assert (run(alone).exit_code, run(alone, "--strict").exit_code) == (0, 4)
+    assert run(alone).stdout == run(alone, "--strict").stdout

@@ -176,3 +176,43 @@ def test_a_large_fabric_is_drawn_by_group(amps: SimpleNamespace) -> None:
     drawn = mermaid(found, instances_max=3)
     assert '["P (2 instances)"]' in drawn and '|"2 links"|' in drawn and '-.->|"1 link"|' in drawn
     assert "instances)" in svg(found, instances_max=3)
+
+
+@pytest.mark.parametrize("name", ["orders", "Orders", "oRDERS"])
+def test_the_table_writes_names_as_they_are(amps: SimpleNamespace, name: str) -> None:
+    """Law: a name at the head of a sentence keeps its case: with a capital it would be another topic's."""
+    here, there = amps.full("nyc", ["ldn"], [name]), amps.full("ldn", ["nyc"], [name]).but(sow={name: ("/other",)})
+    lines = [line.strip() for line in table(amps.report_of(here, there)).splitlines()]
+    told = [line for line in lines if line.lower().startswith(f"{name.lower()} ")]
+    assert told
+    assert all(line.startswith(f"{name} ") for line in told)
+    assert not any(line.startswith(("Nyc", "Ldn")) for line in lines)
+
+
+def queue(underlying: str) -> str:
+    return (
+        f"<Queue><Name>q</Name><MessageType>json</MessageType><UnderlyingTopic>{underlying}</UnderlyingTopic></Queue>"
+    )
+
+
+def test_two_changes_of_which_one_is_enough(amps: SimpleNamespace) -> None:
+    """Law: where both directions propose the opposite change, each says that it is one of two; pasting both would swap
+    the mistake. What is proposed one way only says nothing of the kind."""
+    a, b = amps.full("A", ["B"], ["orders"]), amps.full("B", ["A"], ["orders"])
+    keys = amps.report_of(a, b.but(sow={"orders": ("/other",)}))
+    fixes = [one.fix for one in keys.findings if one.check == "keys"]
+    named = zip(fixes, "AB", strict=True)
+    assert all(one is not None and f"opposite change in {name}, not both" in one.where for one, name in named)
+    logs = ("orders", "q", "x", "y")
+    ends = [(a, "B", "x"), (b, "A", "y")]
+    entries = tuple(map(amps.Entry, logs))
+    queues = [
+        one.but(log=logs, extra_sow=queue(under), to=(amps.Dest(mate, entries, group="G"),))
+        for one, mate, under in ends
+    ]
+    found = amps.report_of(*queues)
+    fixes = [one.fix for one in found.findings if one.check == "queue_underlying"]
+    assert len(fixes) == 2
+    assert all(one is not None and "not both" in one.where for one in fixes)
+    one_way = amps.report_of(a, b.but(sow={}))
+    assert all("not both" not in one.fix.where for one in one_way.findings if one.fix)

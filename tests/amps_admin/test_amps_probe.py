@@ -73,7 +73,7 @@ def test_every_reading_of_a_healthy_instance() -> None:
         empty=False,
         outage_s=2 * DAY,
     )
-    assert stage.read("bootstrap") == Bootstrap(configured=False, empty=False)
+    assert stage.read("bootstrap") == Bootstrap(configured=False, empty=False, records=0)
     assert stage.read("permissions") == Permissions(known=True)
 
 
@@ -247,7 +247,7 @@ def test_numbers_without_measure_are_unknown(digits: int) -> None:
 
 
 def test_which_link_goes_to_the_mate() -> None:
-    """As the inventory says, by name or group; the only one without a word; else it is unknown."""
+    """Law: as the inventory says, by name or group; the only one without a word; else a failure that names the links."""
     other = {"id": "r3", "name": "chi", "destination_group_name": "CHI", "is_connected": "1", "seconds_behind": "0"}
     for options, mate in (
         ({}, None),
@@ -259,8 +259,12 @@ def test_which_link_goes_to_the_mate() -> None:
         stage.one.now["replication"].append(other)
         stage.clock.advance(10)
         links = stage.read("links")
-        assert isinstance(links, Links)
-        assert links.mate == mate
+        if mate is None:
+            assert isinstance(links, Failure)
+            assert (links.kind, links.text.endswith(": amps-2, chi")) == ("NoSuchService", True)
+        else:
+            assert isinstance(links, Links)
+            assert links.mate == mate
 
 
 def test_who_is_empty() -> None:
@@ -288,7 +292,7 @@ def test_what_it_would_bootstrap_from() -> None:
         "<Bootstrap><Topic><Name>a</Name><MessageType>json</MessageType></Topic><DataType>sow,txlog</DataType>"
         "<Transport><InetAddr>b:1</InetAddr><InetAddr>c:2</InetAddr><Type>amps-replication</Type></Transport></Bootstrap>"
     )
-    assert stage.read("bootstrap") == Bootstrap(configured=True, empty=False, sources=("b:1", "c:2"))
+    assert stage.read("bootstrap") == Bootstrap(configured=True, empty=False, records=0, sources=("b:1", "c:2"))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.http.server import Outgoing
 from orchestrator.clock import VirtualClock
 from orchestrator.findings import Level
 from orchestrator.loader import load_inventory
@@ -154,7 +155,7 @@ def test_an_instance_that_is_away(desk: Desk) -> None:
     desk.pair.away.add("nj")
     found = desk.codes()
     assert found["site-unreachable"] == "error"
-    assert found["configuration-unknown"] == "unknown"
+    assert found["not-read"] == "unknown"
 
 
 def test_the_live_configurations_are_validated(desk: Desk) -> None:
@@ -236,3 +237,21 @@ def test_the_inventory_of_the_tests_loads(desk: Desk) -> None:
     assert set(inventory.sites) == set(NAMES)
     assert [one for one in findings if one.level is Level.ERROR] == []
     assert isinstance(desk.pair.clock, VirtualClock)
+
+
+@pytest.mark.parametrize("header", ["", "Negotiate"])
+def test_a_refused_login_is_told_once(desk: Desk, header: str) -> None:
+    """Law: what keeps a whole site from being read is told once, and what it hides is one finding more; the way to log in
+    that AMPS asks for is named."""
+    headers = {"WWW-Authenticate": header} if header else {}
+    desk.pair.ny.handle = lambda incoming: Outgoing(401, b"no", headers=headers)  # type: ignore[method-assign]
+    ended = desk.run("check")
+    assert (ended.code, ended.out.count("HTTP 401")) == (4, 1)
+    assert set(desk.codes()) == {"login-refused", "not-read"}
+    assert ("Negotiate" in ended.out) is bool(header)
+
+
+def test_a_site_that_is_away_is_told_once(desk: Desk) -> None:
+    """Law: the same of one that does not answer."""
+    desk.pair.away.add("ny")
+    assert set(desk.codes()) == {"site-unreachable", "not-read"}

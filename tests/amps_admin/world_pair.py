@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 from adapters.amps.admin.adapter import AmpsAdminAdapter
+from adapters.http.server import Incoming, Outgoing
 from adapters.mock.amps.account import FabricTally
 from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
 from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
 from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.layout import DowngradeLayout, FabricLayout, QueueLayout, TransportLayout
+from adapters.mock.amps.layout import Assumptions, DowngradeLayout, FabricLayout, QueueLayout, TransportLayout
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin
@@ -32,7 +34,9 @@ Way = Literal["in process", "over HTTP"]
 class WorldPair(Leading):
     """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
     lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
-    ``queue_names``: there are these queues, too."""
+    ``queue_names``: there are these queues, too. ``absent_nodes``: statistics that are not found (404). ``slow_s``: each
+    request takes so long over HTTP. ``mate``: what the inventory calls the link to the mate. ``alter``:
+    the fabric is changed by this before its time starts."""
 
     folder: Path
     way: Way
@@ -42,12 +46,18 @@ class WorldPair(Leading):
     starts_closed: bool = True
     downgrades: bool = False
     queue_names: tuple[str, ...] = ()
+    absent_nodes: tuple[str, ...] = ()
+    slow_s: float = 0.0
+    mate: str = ""
+    alter: Callable[[FabricLayout], FabricLayout] = lambda layout: layout
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
         layout = amps_layout(sync=self.sync, queues=self.queues, bootstrap=self.bootstrap)
         layout = _downgrading(layout) if self.downgrades else layout
         layout = _with_queues(layout, self.queue_names) if self.queue_names else layout
+        layout = layout.model_copy(update={"assume": Assumptions(absent_nodes=self.absent_nodes)})
+        layout = self.alter(layout)
         self.world = AmpsWorld(_closed_at_start(layout) if self.starts_closed else layout, self.clock)
         self.reference = AMPS_WORLDS.register(str(self.folder), self.world)
         if self.starts_closed:
@@ -60,7 +70,12 @@ class WorldPair(Leading):
 
     def _wire(self, name: str) -> Wire:
         admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
-        return Wire(admin, self.clock, reaches=lambda: self._is_up(name))
+        return Wire(lambda asked: self._slowly(admin, asked), self.clock, reaches=lambda: self._is_up(name))
+
+    def _slowly(self, admin: AmpsAdmin, asked: Incoming) -> Outgoing:
+        if self.slow_s:
+            self.clock.advance(self.slow_s)
+        return admin(asked)
 
     def _is_up(self, name: str) -> bool:
         """Now: looking lets the world's time pass, and with it what is planned."""
@@ -112,6 +127,7 @@ class WorldPair(Leading):
 
     def _over_http(self, site: Site) -> Site:
         options = {"scheme": "http", "insecure_http": True, "link": "sync" if self.sync else "async"}
+        options |= {"mate": self.mate} if self.mate else {}
         devices = tuple(one.model_copy(update={"address": "lab", "port": 8085}) for one in site.devices)
         login = {"username": "failover", "password": {"env": "AMPS"}}
         data = site.model_dump(exclude_unset=True) | {

@@ -16,7 +16,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
-        | {"standing", "position"}
+        | {"standing", "position", "comparisons"}
     ),
     frozenset(
         {

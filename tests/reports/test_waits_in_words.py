@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from orchestrator import events as ev
 from orchestrator.cli.live import LiveScreen
-from orchestrator.cli.screen import PlainScreen, drain_text
+from orchestrator.cli.screen import LANES_SHOWN, JsonScreen, PlainScreen, Screen, drain_text, wait_text
+from orchestrator.lane import Stage
 from orchestrator.position import Positions
+from orchestrator.readings_amps import Clients
+from orchestrator.reports.waiting import waits_for
 from orchestrator.reports.words import left, sentence
 from orchestrator.runbook import Progress
 from orchestrator.state import Run, fold
@@ -23,10 +27,32 @@ WAIT = {
 }
 
 
+CLOSED = {
+    "id": "closed",
+    "title": "Let no client in",
+    "do": {"on": "source", "action": "set_client_transports", "state": "disabled"},
+    "expect": [{"on": "source", "reading": "clients", "where": {"gone": True}}],
+    "undo": {
+        "do": {"on": "source", "action": "set_client_transports", "state": "enabled"},
+        "expect": [{"on": "source", "reading": "clients", "where": {"gone": False}}],
+    },
+}
+
+
 def a_run(*gauge: tuple[float, float], step: int = 0) -> Run:
     """A run that waits for clients to go, or is past that."""
     run = fold([ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(a_plan(WAIT)))])
     return replace(run, lanes={name: replace(lane, gauge=gauge, step=step) for name, lane in run.lanes.items()})
+
+
+def waiting(stage: Stage, *, services: int = 1) -> Run:
+    """A run whose only step waits for something that is not so, in this stage of the step."""
+    seen = (ev.Seen(on="source", reading="clients", value=Clients(count=1), asked_at=0.0),)
+    step = CLOSED if stage is Stage.PROVE else WAIT
+    plan = a_plan(step, services=[f"s{number}" for number in range(services)])
+    run = fold([ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(plan))])
+    now = {"stage": stage, "mark": 1, "seen_mark": 1, "seen": seen, "status": "running"}
+    return replace(run, lanes={name: replace(lane, **now) for name, lane in run.lanes.items()})  # type: ignore[arg-type]
 
 
 def observed(run: Run, gauge: float | None) -> ev.Record:
@@ -92,3 +118,60 @@ def test_the_reading_that_ends_the_last_wait(screen: type, capsys: pytest.Captur
     shown(observed(run, 0.0), run)
     shown.close()
     assert "left" not in capsys.readouterr().err
+
+
+def polled(shown: Screen, run: Run, *, every: float, until: float) -> None:
+    """Each poll of every lane shows the same."""
+    at = 0.0
+    while at <= until:
+        for service in run.lanes:
+            event = ev.Observed(mark=1, seen=run.lanes[service].seen)
+            shown(ev.Record(run="R", seq=2, at=at, lane=service, event=event), run)
+        at += every
+
+
+@pytest.mark.parametrize("stage", [Stage.MAIN, Stage.PROVE])
+@pytest.mark.parametrize(("services", "every"), [(1, 5.0), (1, 0.5), (LANES_SHOWN + 1, 5.0)])
+def test_no_wait_is_silent(stage: Stage, services: int, every: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: a wait without a number to follow says at least every 10 s what it waits for, also of many services, and also
+    while an action's effect does not show; and no more often than every 5 s."""
+    run = waiting(stage, services=services)
+    polled(PlainScreen(Positions(run.plan)), run, every=every, until=60.0)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "waiting: " in line]
+    assert 6 <= len(lines) <= 12
+    assert all("gone no" in line for line in lines)
+
+
+def test_a_wait_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Law: each reading of a wait says in ``waits_for`` what is missing yet; other lines have null there."""
+    run = waiting(Stage.MAIN)
+    shown = JsonScreen(Positions(run.plan))
+    polled(shown, run, every=5.0, until=5.0)
+    shown(ev.Record(run="R", seq=3, at=6.0, lane="s0", event=ev.StepStarted(step="gone")), run)
+    told = [json.loads(line)["waits_for"] for line in capsys.readouterr().out.splitlines()]
+    assert [one is not None and one.endswith("gone no") for one in told] == [True, True, False]
+
+
+def test_a_wait_on_a_terminal() -> None:
+    """Law: the line that is redrawn says it too, behind a number of which nothing is left, and not while some is."""
+    run = waiting(Stage.MAIN)
+    [(name, lane)] = run.lanes.items()
+    missing = waits_for(run, name, 5.0)
+    assert wait_text(run, name, 5.0) == f"waiting: {missing}"
+    level = replace(run, lanes={name: replace(lane, gauge=((0.0, 3.0), (5.0, 0.0)))})
+    assert wait_text(level, name, 5.0) == f"0 clients still connected; waiting: {missing}"
+    behind = replace(run, lanes={name: replace(lane, gauge=((0.0, 8.0), (5.0, 3.0)))})
+    assert wait_text(behind, name, 5.0).startswith("3 clients still connected, 1/s")
+    assert "waiting" not in wait_text(behind, name, 5.0)
+
+
+def test_what_a_lane_waits_for() -> None:
+    """Law: nothing once its round is old, it has ended or it asks a person; while a goal has to hold, for how long."""
+    run = waiting(Stage.MAIN)
+    [(name, lane)] = run.lanes.items()
+    assert waits_for(run, name, 5.0).endswith("gone no")
+    for change in ({"mark": 2}, {"status": "done"}, {"step": 1}):
+        assert waits_for(replace(run, lanes={name: replace(lane, **change)}), name, 5.0) == ""
+    held = a_plan({**WAIT, "hold": "30s"})
+    holding = replace(run, plan=held, lanes={name: replace(lane, goal_since=1.0)})
+    assert waits_for(holding, name, 5.0) == "it has to hold for 30s, and has for 4s"

@@ -20,6 +20,7 @@ from adapters.http.session import HttpSession, Limits, Transport
 from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import (
     AdapterError,
+    CommandRejected,
     CommandTimedOut,
     ConnectionLost,
     Forbidden,
@@ -92,6 +93,8 @@ class AmpsAdminAdapter:
         for instance in self._instances.values():
             try:
                 instance.reader.node("name")
+            except CommandRejected:
+                continue  # it answers, and its readings will say what it refuses
             except (ConnectionLost, CommandTimedOut) as error:
                 # Nothing was asked but who it is: a port behind which nobody answers is out of reach.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))
@@ -113,8 +116,8 @@ class AmpsAdminAdapter:
         return answers
 
     def configuration(self, service: str) -> str:
-        """The configuration file that the service's instance serves. Raises ``AdapterError``."""
-        return self._instance(service).reader.configuration()
+        """The configuration of the service's instance. Raises ``AdapterError``, ``DefinitionError``."""
+        return self._instance(service).configuration()
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""

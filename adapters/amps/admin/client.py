@@ -6,6 +6,8 @@ look. Nothing is fetched ahead and no link of an answer is followed: a GET may c
 
 from __future__ import annotations
 
+import re
+
 from adapters.amps.admin.document import Node, instance_in, yes_or_no
 from adapters.amps.admin.paths import CONFIGURATION, is_look, look_at, may
 from adapters.http.session import HttpSession, Reply, Request
@@ -22,6 +24,10 @@ from orchestrator.retrying import READ_MAY_RETRY, Retry
 _OK = range(200, 300)
 # The request was understood, and refused: it had no effect.
 _REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
+_NOT_ENTITLED = 403
+_KNOWN_SCHEMES = frozenset({"Basic", "basic", "BASIC", "Bearer", "bearer"})
+# A scheme is a word alone or before its parameters (RFC 9110, section 11.6.1); ``realm="x"`` is a parameter.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,30})(?:\s|$)")
 
 
 class AdminReader:
@@ -41,9 +47,18 @@ class AdminReader:
         """A node of the statistics below ``/amps/instance``, as the object around it. Raises ``AdapterError``."""
         return instance_in(self._look(look_at(name)).body, self.device)
 
-    def configuration(self) -> str:
+    def leaf(self, name: str) -> Node:
+        """A node that not every release or account has: empty when the instance refuses it (404, or 403, since it is
+        entitled by path), or answers it with something else, such as a page. Raises ``AdapterError`` otherwise."""
+        try:
+            reply = self._look(look_at(name), may_refuse=True)
+            return instance_in(reply.body, self.device) if reply.status in _OK else {}
+        except UnreadableReply:
+            return {}
+
+    def configuration(self) -> Reply:
         """The configuration file that the instance was started with (DOC:18886). Raises ``AdapterError``."""
-        return self._look(CONFIGURATION).text
+        return self._look(CONFIGURATION)
 
     def may(self, action: str, segment: str) -> bool | None:
         """May the account ask for ``action``, a path? Asked of the entitlement check, which does nothing; None when
@@ -57,13 +72,14 @@ class AdminReader:
         """End the session; never raises."""
         self._session.close()
 
-    def _look(self, target: str) -> Reply:
+    def _look(self, target: str, *, may_refuse: bool = False) -> Reply:
         if not is_look(target):
             raise Forbidden(f"{target} is not asked for: it is no reading", device=self.device)
 
         def attempt() -> Reply:
             reply = self._session.exchange(Request("GET", target, is_read=True))
-            if reply.status not in _OK:
+            is_refused = may_refuse and (reply.status in _REFUSED or reply.status == _NOT_ENTITLED)
+            if reply.status not in _OK and not is_refused:
                 raise refusal_of(reply, self.device)
             return reply
 
@@ -81,9 +97,24 @@ class AdminWriter(AdminReader):
             raise refusal_of(reply, self.device)
 
 
+def _schemes(reply: Reply) -> tuple[str, ...]:
+    """The ways to log in that a 401 offers: ``Negotiate``, ``NTLM``, ``Basic``; several may stand in one header."""
+    text = reply.headers.get("www-authenticate", "")
+    found = (_SCHEME.match(part.strip()) for part in text.split(","))
+    return tuple(dict.fromkeys(one[1] for one in found if one))
+
+
 def refusal_of(reply: Reply, device: str) -> AdapterError:
     """The error that an answer other than a success stands for."""
     said = printable(reply.text, 200)
+    wanted = _schemes(reply) if reply.status == 401 else ()
+    if wanted and not _KNOWN_SCHEMES & set(wanted):
+        return AuthenticationFailed(
+            f"{device} does not let the account in (HTTP 401): it asks for {' or '.join(wanted)}, not for Basic",
+            device=device,
+            hint="this program logs in with Basic or a bearer token. Without WWWAuthenticate in Admin, AMPS asks for "
+            'Negotiate (Kerberos): configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>`, see docs/amps.md',
+        )
     if reply.status in (401, 403):
         return AuthenticationFailed(
             f"{device} does not let the account do that (HTTP {reply.status})",

@@ -8,7 +8,7 @@ from random import Random
 from adapters.amps.admin.client import AdminReader, AdminWriter
 from adapters.amps.admin.options import AdminAssumptions, AmpsOptions, ServiceOptions
 from adapters.amps.admin.samples import Samples
-from adapters.amps.admin.served import INTERVAL_S, Served, read_served
+from adapters.amps.admin.served import INTERVAL_S, Served, read_dumped, read_served
 from adapters.http.session import HttpSession
 from orchestrator.clock import Clock
 from orchestrator.errors import AdapterError, DefinitionError
@@ -67,12 +67,19 @@ class AmpsInstance:
         pattern = self._options.not_applications
         return not pattern or re.search(pattern, client) is None
 
+    def configuration(self) -> str:
+        """The configuration that it serves, or the inventory's file in its place. Raises ``AdapterError``, and
+        ``DefinitionError`` for a file that was made of another configuration than the instance serves now."""
+        reply = self.reader.configuration()
+        dumped = self._options.configurations.get(self.device.name)
+        return reply.text if dumped is None else read_dumped(dumped, reply.body, self.device.name)
+
     def served(self) -> Served | None:
         """The configuration that it serves; None when it cannot be had or read, which makes unknown what depends on
         it."""
         if self._clock.now() >= self._served_until:
             try:
-                self._served = read_served(self.reader.configuration(), self.device.name)
+                self._served = read_served(self.configuration(), self.device.name)
             except (AdapterError, DefinitionError):
                 self._served = None
             self._served_until = self._clock.now() + _CONFIGURATION_S

@@ -66,6 +66,17 @@ class ServiceOptions(_Strict):
     journal_capacity: Size | None = None
 
 
+class Dumped(_Strict):
+    """What ``ampServer --dump-config`` printed for an instance whose configuration includes files or has variables.
+
+    ``served_sha256``: of the text that the instance served of itself when ``file`` was made, so that a file of another
+    one is noticed. A change of an included file alone does not change that text.
+    """
+
+    file: str
+    served_sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class AmpsOptions(HttpOptions):
     """The options of ``amps-admin``."""
 
@@ -83,6 +94,9 @@ class AmpsOptions(HttpOptions):
     )
     journal_capacity: Size | None = Field(default=None, description="the disk space that journals may take")
     outage: Duration = Field(default=86_400.0, validate_default=False, description="an outage of the mate to survive")
+    configurations: Mapping[str, Dumped] = Field(
+        default={}, description="by device, its configuration with everything that it includes"
+    )
     services: Mapping[str, ServiceOptions] | None = None
     assume: AdminAssumptions = AdminAssumptions()
 
@@ -115,6 +129,11 @@ def options_of(site: Site) -> AmpsOptions:
     """The site's options. Raises ``DefinitionError``."""
     options = read_options(site, AmpsOptions, adapter="amps-admin")
     names = {device.name for device in site.devices}
+    for device in set(options.configurations) - names:
+        raise DefinitionError(
+            f"options of site {site.name}: configurations: no device is called {device!r}",
+            hint=f"the site has: {', '.join(sorted(names))}",
+        )
     for service, own in (options.services or {}).items():
         if own.device is not None and own.device not in names:
             raise DefinitionError(

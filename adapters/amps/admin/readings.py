@@ -22,6 +22,8 @@ from adapters.amps.admin.instances import AmpsInstance
 from adapters.amps.admin.paths import CONFIGURATION, look_at
 from adapters.amps.model import REPLICATION_TYPES
 from orchestrator.contract import ReadingSpec
+from orchestrator.errors import CommandRejected, NoSuchService
+from orchestrator.reading import sum_of
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
@@ -32,33 +34,39 @@ from orchestrator.readings_amps import (
     Permissions,
     Queue,
     Queues,
+    Sow,
+    SowTopic,
     TransactionLog,
     Transport,
     Transports,
 )
 
+_WHO = ("name", "group", "version", "uptime", "timestamp")
 _NAMES_KEPT = 5
 # A sample that is taken while it is being read is read once more; AMPS takes them seconds apart.
 _LOOKS_AT_ONE_SAMPLE = 3
 
 
 def read_instance(instance: AmpsInstance, service: str) -> Instance:
-    """Who answers. Each value is a node of its own."""
+    """Who answers. Each value is a node of its own, and the guide does not list all of them (DOC:18829 has no
+    ``group``): one that is refused is unknown. It is a failure only if every one is refused."""
     reader = instance.reader
-    told = {name: reader.node(name) for name in ("name", "group", "version", "uptime", "timestamp")}
+    told = {name: reader.leaf(name) for name in (*_WHO, "replication")}
+    if not any(told.values()):
+        told["name"] = reader.node("name")  # says why
     return Instance(
         name=text_in(told["name"], "name"),
         group=text_in(told["group"], "group"),
         version=text_in(told["version"], "version"),
         uptime_s=uptime_in(told["uptime"], "uptime"),
         sampled_at=moment_in(told["timestamp"], "timestamp"),
-        recovered=_has_recovered(instance),
+        recovered=_has_recovered(instance, told["replication"]),
     )
 
 
-def _has_recovered(instance: AmpsInstance) -> bool | None:
+def _has_recovered(instance: AmpsInstance, replication: Node) -> bool | None:
     """True once it replicates: replication begins after recovery (seed 004). Nothing tells that it has not."""
-    links = links_out(instance.reader.node("replication"))
+    links = links_out(replication)
     is_told = instance.assume.recovered_when_replicating and instance.samples.is_settled(instance.interval_s())
     return True if is_told and any(flag_in(link, "is_connected") for link in links or ()) else None
 
@@ -95,13 +103,19 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
     if not instance.samples.is_settled(interval_s):
         return Links(interval_s=interval_s)
     served, samples = instance.served(), instance.samples
+    gap = samples.poll(interval_s)
     items = []
     for link in links_out(node) or ():
         name = text_in(link, "name") or text_in(link, "destination_name") or text_in(link, "id") or ""
         configured = served.destination(name, text_in(link, "destination_name")) if served else None
         connected, behind_s = flag_in(link, "is_connected"), seconds_in(link, "seconds_behind")
         lasts = {
-            limit: samples.lasts_s((name, limit), _is_within(connected, behind_s, limit), stamp, interval_s)
+            limit: samples.lasts_s(
+                (name, limit),
+                _is_within(connected, behind_s, limit),
+                stamp,
+                text_in(link, "disconnect_count"),
+            )
             for limit in (0.0, instance.assume.keeping_up_s)
         }
         items.append(
@@ -118,7 +132,13 @@ def read_links(instance: AmpsInstance, service: str) -> Links:
                 messages_out=count_in(link, "messages_out"),
             )
         )
-    return Links(mate=_mate(items, instance.of(service).mate), interval_s=interval_s, items=tuple(items))
+    return Links(
+        mate=_named(instance, items, instance.of(service).mate),
+        interval_s=interval_s,
+        apart_s=gap.apart_s if gap else None,
+        apart_most_s=gap.most_s if gap else None,
+        items=tuple(items),
+    )
 
 
 def _is_within(connected: bool | None, behind_s: float | None, limit: float) -> bool | None:
@@ -135,16 +155,38 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
+def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) -> str | None:
+    """The same. Raises ``NoSuchService`` when the instance shows links and ``wanted`` tells none of them from the others:
+    waiting does not change that."""
+    mate = _mate(links, wanted)
+    if mate is not None or not links:
+        return mate
+    name = instance.device.name
+    shown = ", ".join(sorted(link.name for link in links))
+    why = (
+        f"no link of {name} has the name, destination or group {wanted!r}, or several have"
+        if wanted is not None
+        else f"{name} has several links, and which goes to the mate is not said"
+    )
+    text = f"{why}: write one of these as mate into the site's options: {shown}"
+    raise NoSuchService(text, device=name)
+
+
 def _is_sync(word: str | None) -> bool | None:
     return {"sync": True, "async": False}.get(word or "")
 
 
 def read_queues(instance: AmpsInstance, service: str) -> Queues:
-    """Every queue. A list that is left out is empty only if the configuration has no queue either."""
-    nodes = _sampled(instance, "queues")
+    """Every queue. A list that is left out, or refused, is empty only if the configuration has no queue either."""
+    served = instance.served()
+    is_without = served is not None and not served.instance.queues
+    try:
+        nodes = _sampled(instance, "queues")
+    except CommandRejected:
+        if not is_without:
+            raise
+        nodes = None
     if nodes is None:
-        served = instance.served()
-        is_without = served is not None and not served.instance.queues
         return Queues(items=() if is_without else None)
     return Queues(items=tuple(_queue(node) for node in nodes))
 
@@ -208,8 +250,31 @@ def read_bootstrap(instance: AmpsInstance, service: str) -> Bootstrap:
     return Bootstrap(
         configured=None if served is None else found is not None,
         empty=_is_empty(log, journals),
+        records=_records(read_sow(instance, service)),
         sources=tuple(address.text for address in found.addresses) if found else (),
     )
+
+
+def read_sow(instance: AmpsInstance, service: str) -> Sow:
+    """Every SOW topic. A list that is left out, or refused, is empty only if the configuration has none either."""
+    nodes = list_in(instance.reader.leaf("sow"), "sow")
+    if nodes is None:
+        served = instance.served()
+        return Sow(items=() if served is not None and not served.instance.sow else None)
+    return Sow(
+        items=tuple(
+            SowTopic(
+                topic=text_in(node, "topic") or text_in(node, "id") or "",
+                message_type=text_in(node, "message_type"),
+                records=count_in(node, "valid_keys"),
+            )
+            for node in nodes
+        )
+    )
+
+
+def _records(sow: Sow) -> int | None:
+    return None if sow.items is None else sum_of(one.records for one in sow.items)
 
 
 def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
@@ -222,8 +287,14 @@ def read_permissions(instance: AmpsInstance, service: str) -> Permissions:
 
 
 def _sampled(instance: AmpsInstance, name: str) -> Sequence[Node] | None:
-    """A collection; None when it was left out, or may be older than our last action."""
-    node = instance.reader.node(name)
+    """A collection; None when it was left out, or may be older than our last action. A refusal (404) counts as left out
+    where the inventory says that such a list is empty."""
+    try:
+        node = instance.reader.node(name)
+    except CommandRejected:
+        if not instance.assume.missing_list_is_empty:
+            raise
+        node = {}
     if not instance.samples.is_settled(instance.interval_s()):
         return None
     nodes = list_in(node, name)
@@ -242,7 +313,7 @@ def _one_sample(instance: AmpsInstance, name: str) -> tuple[float | None, Node]:
 
 
 def _stamp(instance: AmpsInstance) -> float | None:
-    return moment_in(instance.reader.node("timestamp"), "timestamp")
+    return moment_in(instance.reader.leaf("timestamp"), "timestamp")
 
 
 Reads = Callable[[AmpsInstance, str], Reading]
@@ -261,14 +332,16 @@ READERS: Mapping[str, Reads] = {
     "queues": read_queues,
     "transaction_log": read_transaction_log,
     "bootstrap": read_bootstrap,
+    "sow": read_sow,
     "permissions": read_permissions,
 }
-_WHO = [look_at(name) for name in ("name", "group", "version", "uptime", "timestamp", "replication")]
 _MAY = "/amps/administrator/authorization/entitlement/transport/amps-admin/check.json?path=<each action>"
 SPECS: Mapping[str, ReadingSpec] = {
     one.name: one
     for one in (
-        _spec("instance", "Who answers, since when, and whether it replicates", *_WHO),
+        _spec(
+            "instance", "Who answers, since when, and whether it replicates", *map(look_at, (*_WHO, "replication"))
+        ),
         _spec("transports", "Incoming transports, and whether they are enabled", look_at("transports")),
         _spec("clients", "Applications that are connected", look_at("clients")),
         _spec("links", "Links to other instances", look_at("timestamp"), look_at("replication"), CONFIGURATION),
@@ -278,8 +351,10 @@ SPECS: Mapping[str, ReadingSpec] = {
             "bootstrap",
             "Whether the state would be fetched from another instance",
             look_at("transaction_log"),
+            look_at("sow"),
             CONFIGURATION,
         ),
+        _spec("sow", "Records of each SOW topic", look_at("sow"), CONFIGURATION),
         _spec("permissions", "What the account may do, by the entitlement check", _MAY),
     )
 }

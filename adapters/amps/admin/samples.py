@@ -9,20 +9,31 @@ other. Nothing here asks a device.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.clock import Clock
 
 SETTLED_INTERVALS = 2
-# Samples that nobody looked at between two looks so far apart prove nothing.
+# Samples that nobody read between two polls so far apart prove nothing.
 _GAP_INTERVALS = 3
 _GAP_S = 10.0
+# A slow interface, or a busy machine, makes every poll late: then polls count that come at their own pace, up to this.
+_GAP_PACES = 2
+_GAP_LONGEST_S = 120.0
+
+
+class Gap(NamedTuple):
+    """Two polls were ``apart_s`` seconds apart, and ``most_s`` was what still counts as one after the other."""
+
+    apart_s: float
+    most_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Calm:
     first: float
     last: float
-    asked_at: float
+    disconnects: str | None
 
 
 class Samples:
@@ -32,6 +43,8 @@ class Samples:
         self._clock = clock
         self._touched_at: float | None = clock.now() if acts else None
         self._calm: dict[tuple[str, float], _Calm] = {}
+        self._polled_at: float | None = None
+        self._paces = (0.0, 0.0)
 
     def acted(self) -> None:
         """An action is about to leave, or has left, for this instance."""
@@ -43,22 +56,39 @@ class Samples:
         touched = self._touched_at
         return touched is None or self._clock.now() - touched >= SETTLED_INTERVALS * interval_s
 
+    def poll(self, interval_s: float) -> Gap | None:
+        """Take note that the links were read just now. A poll too long after the one before starts every count anew, and
+        is returned.
+
+        The bound grows with the pace of the polls themselves. A fixed one would never be kept where each poll takes
+        longer than that.
+        """
+        now, before = self._clock.now(), self._polled_at
+        self._polled_at = now
+        if before is None:
+            return None
+        most = max(_GAP_INTERVALS * interval_s, _GAP_S, min(_GAP_PACES * max(self._paces), _GAP_LONGEST_S))
+        self._paces = (self._paces[1], now - before)
+        if now - before <= most:
+            return None
+        self._calm.clear()
+        return Gap(now - before, most)
+
     def lasts_s(
-        self, link: tuple[str, float], is_so: bool | None, stamp: float | None, interval_s: float
+        self, link: tuple[str, float], is_so: bool | None, stamp: float | None, disconnects: str | None = None
     ) -> float | None:
         """For how long ``link`` has been so, from the first such sample to this one. It goes by its name, and by what is
         asked of it: so many seconds behind at most.
 
         ``stamp``: when the sample was taken, by the instance's own clock; without one our own has to do.
+        ``disconnects``: how often the link was lost (DOC:19232); one that was lost between two samples starts anew.
         """
         if not is_so:
             self._calm.pop(link, None)
             return None if is_so is None else 0.0
-        now = self._clock.now()
-        stamp = now if stamp is None else stamp
+        stamp = self._clock.now() if stamp is None else stamp
         known = self._calm.get(link)
-        gap = max(_GAP_INTERVALS * interval_s, _GAP_S)
-        if known is None or stamp < known.last or now - known.asked_at > gap:
-            known = _Calm(stamp, stamp, now)
-        self._calm[link] = _Calm(known.first, stamp, now)
+        if known is None or stamp < known.last or known.disconnects != disconnects:
+            known = _Calm(stamp, stamp, disconnects)
+        self._calm[link] = _Calm(known.first, stamp, disconnects)
         return stamp - known.first

@@ -5,15 +5,18 @@ It comes from another machine, so a file that it includes is never looked for on
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from adapters.amps.admin.options import parse_size
+from adapters.amps.admin.options import Dumped, parse_size
 from adapters.amps.configuration import parse_instance
 from adapters.amps.model import Destination, Instance
 from adapters.amps.settings import Assumptions
 from adapters.amps.xmltree import Element, parse
 from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
 from orchestrator.runbook import parse_duration
 
 # What AMPS takes when the configuration says nothing (configuration guide, "Admin", "Transaction Log").
@@ -51,12 +54,28 @@ def read_served(
     if include is not None:
         raise DefinitionError(
             "it includes a file that only its own machine has",
-            hint="run `ampServer --dump-config` there, and validate what it prints",
+            hint="run `ampServer --dump-config` there, and name what it prints in the site's options (configurations)",
             file=file,
             line=include.line,
         )
     instance = parse_instance(text, file, variables, assumptions)
     return Served(instance, _interval_s(root), _journal_bytes(root))
+
+
+def read_dumped(dumped: Dumped, served: bytes, device: str) -> str:
+    """The file that stands for what ``device`` serves. Raises ``DefinitionError`` when it cannot be read, or was made of
+    another configuration than ``served``."""
+    digest = hashlib.sha256(served).hexdigest()
+    path = Path(dumped.file).expanduser()
+    if digest != dumped.served_sha256:
+        raise DefinitionError(
+            f"{path} is stale: {device} serves another configuration by now, with the SHA-256 {digest}",
+            hint="run `ampServer --dump-config` there again, and write that number as its served_sha256",
+        )
+    try:
+        return read_document(path).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"the configuration of {device} in {path} cannot be read: {error}") from error
 
 
 def _includes(element: Element) -> Iterator[Element]:

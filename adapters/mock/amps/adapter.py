@@ -79,7 +79,8 @@ class MockAmpsAdapter:
             reading_spec("links", "links to other instances", "replication.json"),
             reading_spec("queues", "queues, and what is owned here", "queues.json"),
             reading_spec("transaction_log", "journals on disk", "transaction_log.json"),
-            reading_spec("bootstrap", "would the state be fetched", "transaction_log.json", "config.xml"),
+            reading_spec("bootstrap", "would the state be fetched", "transaction_log.json", "sow.json", "config.xml"),
+            reading_spec("sow", "records of each SOW topic", "sow.json", "config.xml"),
             reading_spec("permissions", "what the account may do", "name.json"),
         )
     }

@@ -11,7 +11,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from orchestrator.errors import DefinitionError
 
@@ -39,6 +48,7 @@ def _expression(text: str) -> str:
 
 
 Expression = Annotated[str, AfterValidator(_expression)]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
 
 
 @lru_cache(maxsize=1_000)  # each message is asked about on its way, at each link
@@ -84,6 +94,9 @@ class Assumptions(_Layout):
     )
     leases_kept: float = Field(
         0.0, ge=0, description="how long after its consumer is gone a message returns to its queue, seconds"
+    )
+    absent_nodes: Names = Field(
+        (), description="nodes of the statistics that are not there (404): the guide lists no /amps/instance/group"
     )
     interrupted_bootstrap: Literal["anew", "goes_on"] = Field(
         "anew", description="does an interrupted bootstrap keep anything of its first try?"

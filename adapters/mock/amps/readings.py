@@ -23,6 +23,8 @@ from orchestrator.readings_amps import (
     Permissions,
     Queue,
     Queues,
+    Sow,
+    SowTopic,
     TransactionLog,
     Transport,
     Transports,
@@ -189,7 +191,21 @@ def read_bootstrap(view: View) -> Bootstrap:
     return Bootstrap(
         configured=described is not None,
         empty=None if last is None else last.newest_at is None,
+        records=None if last is None else sum(one.keys for one in last.sow.values()),
         sources=tuple(replication_address(view.fabric, one) for one in servers),
+    )
+
+
+def read_sow(view: View) -> Sow:
+    """Every SOW topic."""
+    last = view.last
+    if last is None:
+        return Sow()
+    topics = [one for one in view.console.layout.topics if one.keys]
+    return Sow(
+        items=tuple(
+            SowTopic(topic=one.name, message_type=one.message_type, records=last.sow[one.id].keys) for one in topics
+        )
     )
 
 
@@ -206,5 +222,6 @@ READERS: Mapping[str, Callable[[View], Reading]] = {
     "queues": read_queues,
     "transaction_log": read_transaction_log,
     "bootstrap": read_bootstrap,
+    "sow": read_sow,
     "permissions": read_permissions,
 }

@@ -130,6 +130,8 @@ class AmpsAdmin:
         nodes.append(name)
         if nodes == ["amps"] or nodes[0] != _INSTANCE:
             raise _Problem(404, f"there is nothing at {path}")
+        if nodes[1:2] and nodes[1] in self._world.layout.assume.absent_nodes:
+            raise _Problem(404, f"{path}: this edition has no {nodes[1]}")
         if nodes == [_INSTANCE, "config"] and format_ == "xml":
             text = configuration_xml(self._world.layout, console.layout, admin=self._address())
             return Outgoing(200, text.encode(), _TYPES["xml"])

@@ -25,7 +25,7 @@ from orchestrator.readings_amps import (
 )
 from orchestrator.reports.ages import span
 from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
-from orchestrator.reports.readiness.sites import answers_of, fence_plan_of
+from orchestrator.reports.readiness.sites import answers_of, fence_plan_of, is_shut_out
 from orchestrator.site import Pair
 
 READINGS = ("instance", "transports", "links", "queues", "transaction_log", "bootstrap", "permissions")
@@ -80,7 +80,8 @@ def _of_service(service: str, sites: tuple[SiteRead, SiteRead], validated: Valid
     for check, judged in judges.items():
         yield _worst(check, service, [judged(service, site) for site in sites])
     yield _bootstrap(service, sites)
-    yield _configuration(service, validated)
+    silent = [site for site in sites if answers_of(site, READINGS).finding is not None]
+    yield _configuration(service, validated, silent)
     yield _instances(service, sites)
 
 
@@ -219,10 +220,12 @@ def _bootstrap(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
     return Checked("bootstrap", finding.code if finding else "ok", service=service, finding=finding)
 
 
-def _configuration(service: str, validated: Validated) -> Checked:
+def _configuration(service: str, validated: Validated, silent: Sequence[SiteRead]) -> Checked:
     finding: Finding | None = None
     hint = "`failover validate --from-inventory` has every finding, and what mends it"
-    if validated.why:
+    if validated.why and silent:
+        finding = _not_read(service, silent[0])
+    elif validated.why:
         text = f"the live configurations of {service} could not be validated: {validated.why}"
         finding = _found(Level.UNKNOWN, "configuration-unknown", text, _AGAIN)
     elif validated.errors:
@@ -275,8 +278,15 @@ def _of(site: SiteRead, reading: str, service: str, kind: type[Read]) -> Read | 
 
 def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -> Finding:
     found = site.of(reading, service)
+    if isinstance(found, Failure) and is_shut_out(found):
+        return _not_read(service, site)
     why = found.text if isinstance(found, Failure) else why
     return _found(Level.UNKNOWN, f"{check}-unknown", f"{check} of {service} at {site.name} is unknown: {why}", _AGAIN)
+
+
+def _not_read(service: str, site: SiteRead) -> Finding:
+    """One finding for all that a site would have told: why it does not is a finding about the site itself."""
+    return _found(Level.UNKNOWN, "not-read", f"{site.name} tells nothing of {service}: it could not be read", _AGAIN)
 
 
 def _found(level: Level, code: str, message: str, hint: str) -> Finding:

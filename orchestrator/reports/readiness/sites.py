@@ -27,6 +27,11 @@ _SHUT_OUT = {
 }
 
 
+def is_shut_out(failure: Failure) -> bool:
+    """Does it concern everything that the site would tell, and not one reading alone?"""
+    return failure.kind in _SHUT_OUT
+
+
 def of_sites(sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
     """Every check of the two sites, one site after the other."""
     for site, other in (sites, sites[::-1]):

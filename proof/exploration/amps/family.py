@@ -22,7 +22,7 @@ class Amps:
     words = Words(
         fields=looking.FIELDS,
         items={},
-        compares=frozenset(),
+        compares=frozenset({"sow-complete"}),
         actions={
             "set_client_transports": {"state": ("enabled", "disabled")},
             "set_link_mode": {"mode": ("sync", "async")},

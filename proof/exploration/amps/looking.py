@@ -18,6 +18,8 @@ from orchestrator.readings_amps import (
     Permissions,
     Queue,
     Queues,
+    Sow,
+    SowTopic,
     TransactionLog,
     Transport,
     Transports,
@@ -33,7 +35,8 @@ FIELDS: Mapping[str, frozenset[str]] = {
     ),
     "queues": frozenset({"present", "owned", "proxied", "unproxied"}),
     "transaction_log": frozenset({"empty"}),
-    "bootstrap": frozenset({"configured", "empty", "waiting"}),
+    "bootstrap": frozenset({"configured", "empty", "waiting", "holds"}),
+    "sow": frozenset(),
     "permissions": frozenset({"granted"}),
     "reachability": frozenset({"answers"}),
     "external_fence": frozenset({"closed"}),
@@ -42,6 +45,7 @@ _INTERVAL = 10.0
 _LONG = CALM_INTERVALS * _INTERVAL
 _BEHIND = (0.0, 1.0, 60.0)
 _OWNED = 10
+_RECORDS = 10
 # Two transports and two queues: what is done to them may stop half-way.
 _BOTH: Mapping[Switch, tuple[bool, bool]] = {"on": (True, True), "part": (False, True), "off": (False, False)}
 
@@ -67,7 +71,10 @@ def read(pair: Pair, side: int, reading: str) -> Reading:
         case "transaction_log":
             return TransactionLog(empty=pair.empty[side])
         case "bootstrap":
-            return Bootstrap(configured=pair.fetches[side], empty=pair.empty[side])
+            records = 0 if pair.empty[side] else _RECORDS
+            return Bootstrap(configured=pair.fetches[side], empty=pair.empty[side], records=records)
+        case "sow":
+            return _sow(pair, side)
         case "permissions":
             return Permissions(denied=() if pair.permitted else ("/",), known=True)
         case "reachability":
@@ -95,6 +102,8 @@ def blank(reading: str) -> Reading | None:
             return TransactionLog()
         case "bootstrap":
             return Bootstrap()
+        case "sow":
+            return Sow()
         case "permissions":
             return Permissions()
         case "external_fence":
@@ -115,6 +124,12 @@ def _links(pair: Pair, side: int) -> Links:
         steady_s=_LONG if pair.keeps_up(side) else 0.0,
     )
     return Links(mate="mate", interval_s=_INTERVAL, items=(link,))
+
+
+def _sow(pair: Pair, side: int) -> Sow:
+    """It lacks a record while the link to it is behind."""
+    records = 0 if pair.empty[side] else _RECORDS - (pair.behind[1 - side] != LEVEL)
+    return Sow(items=(SowTopic(topic="a", records=records),))
 
 
 def _queues(pair: Pair, side: int) -> Queues:

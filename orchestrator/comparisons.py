@@ -1,0 +1,88 @@
+"""The rules that a step may ``compare`` both sites by: what is read of each, and what keeps the step from being done.
+
+Pure. A rule finds reasons why something is not shown; none found is what shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.counting import counted
+from orchestrator.failback import unsafe_reasons
+from orchestrator.plan import Outage
+from orchestrator.readings import Endpoints, Reading
+from orchestrator.readings_amps import Sow
+from orchestrator.runbook import Choice, Comparison
+
+RISK_GATE = "unsafe-return"
+SOW_GATE = "sow-incomplete"
+CHOICES: tuple[Choice, ...] = ("accept", "stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``reading`` is read of both sites. ``reasons``: of the source's, the target's and what is known of the outage; None
+    for readings of another kind. ``good``: what is noted when there are none. ``gate`` asks after ``why``. ``settles``:
+    what differs may still be on its way."""
+
+    reading: Literal["endpoints", "sow"]
+    noun: str
+    good: str
+    gate: str
+    why: str
+    reasons: Callable[[Reading, Reading, Outage | None], list[str] | None]
+    settles: bool = False
+
+
+def sow_reasons(instance: Sow, mate: Sow) -> list[str]:
+    """What the SOW of ``instance`` lacks, or has besides that of its ``mate``, by the number of records of each topic.
+
+    The same number is taken for the same records: a missing one would have to be made up for by one too many. Where new
+    records come all the time the numbers may never meet, for the two are sampled at different moments: a number cannot
+    tell those from missing ones, so that a person has to.
+    """
+    if mate.items is None or instance.items is None:
+        return ["how many records the SOW topics hold is unknown"]
+    here = {item.key: item.records for item in instance.items}
+    return [
+        f"{item.topic}: {_number(here.get(item.key))} here, {_number(item.records)} at its mate"
+        for item in mate.items
+        if item.records is None or here.get(item.key) != item.records
+    ]
+
+
+def _number(records: int | None) -> str:
+    return "an unknown number of records" if records is None else counted(records, "record")
+
+
+def _of_endpoints(source: Reading, target: Reading, outage: Outage | None) -> list[str] | None:
+    if not isinstance(source, Endpoints) or not isinstance(target, Endpoints):
+        return None
+    return unsafe_reasons(source, target, outage)
+
+
+def _of_sow(source: Reading, target: Reading, outage: Outage | None) -> list[str] | None:
+    return sow_reasons(source, target) if isinstance(source, Sow) and isinstance(target, Sow) else None
+
+
+RULES: Mapping[Comparison, Rule] = {
+    "failback-safe": Rule(
+        "endpoints", "endpoint", "all safe", RISK_GATE, "it is not shown to be safe to go back", _of_endpoints
+    ),
+    "sow-complete": Rule(
+        "sow",
+        "SOW topic",
+        "all complete",
+        SOW_GATE,
+        "it is not shown that every record was restored",
+        _of_sow,
+        settles=True,
+    ),
+}
+
+
+def readings_of(comparison: Comparison | None) -> Sequence[str]:
+    """What a step reads of both sites to compare them; nothing if it does not."""
+    return () if comparison is None else (RULES[comparison].reading,)

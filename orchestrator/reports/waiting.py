@@ -1,0 +1,40 @@
+"""What a lane waits for, in one sentence from its last round of readings. A reader: it decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.decide.judge import judge
+from orchestrator.lane import Lane, Stage
+from orchestrator.runbook import Check, Step
+from orchestrator.state import Run
+
+
+def waits_for(run: Run, service: str, now: float) -> str:
+    """``ny: keeping up no``: the first condition of the present step that the last round of readings does not show as
+    true. Empty while there is none, or the lane has moved on since. ``now``: seconds since the epoch."""
+    lane = run.lanes[service]
+    steps = run.plan.runbook.steps
+    if lane.ended or lane.gates or lane.step >= len(steps):
+        return ""
+    step = steps[lane.step]
+    if lane.goal_since is not None and step.hold:
+        return f"it has to hold for {step.hold:.0f}s, and has for {max(0.0, now - lane.goal_since):.0f}s"
+    read = [check for check in _conditions(run, lane, step) if lane.reading(check.on, check.reading) is not None]
+    verdict = judge(run.plan, lane, read)
+    return "" if verdict.holds else verdict.why
+
+
+def _conditions(run: Run, lane: Lane, step: Step) -> Sequence[Check]:
+    if lane.status == "reverting" and lane.undo:
+        undo = run.plan.runbook.steps[run.plan.runbook.index_of(lane.undo[-1])].undo
+        return undo.expect if undo is not None and lane.stage is Stage.PROVE else ()
+    match lane.stage:
+        case Stage.REQUIRE:
+            return (*step.require, *step.reconfirm)
+        case Stage.MAIN:
+            return (*step.guard, *step.until)
+        case Stage.PROVE:
+            return step.expect
+        case _:
+            return ()
