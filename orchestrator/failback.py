@@ -8,9 +8,17 @@ than the fail-over.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchestrator.counting import counted
 from orchestrator.plan import Outage
 from orchestrator.readings import EndpointDepth, Endpoints
+from orchestrator.runbook import Side
+
+# What each comparison that a runbook can name reads, and of which site.
+COMPARED: Mapping[str, tuple[tuple[Side, str], ...]] = {
+    "failback-safe": (("source", "endpoints"), ("target", "endpoints")),
+}
 
 
 def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:
@@ -30,6 +38,20 @@ def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | Non
         reason for item in acting.items if (reason := _of_endpoint(item, others.get(item.key), outage)) is not None
     ]
     return reasons
+
+
+def is_shown_unsafe(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> bool:
+    """Does something that was read show that it is not safe? No attestation stands against that."""
+    if outage is None:
+        return False
+    others = {item.key: item.messages for item in returning.items}
+    return bool(outage.spool_lost or outage.suspended) or any(
+        item.messages
+        and others.get(item.key) not in (None, item.messages)
+        and item.oldest_at is not None
+        and item.oldest_at <= outage.at + outage.skew
+        for item in acting.items
+    )
 
 
 def _of_endpoint(item: EndpointDepth, other: EndpointDepth | None, outage: Outage | None) -> str | None:

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.approval import APPROVAL_GATE, Approvals, signed_in, who_in
+from orchestrator.contract import NOT_OFFERED
 from orchestrator.counting import counted
 from orchestrator.decide.gates import answer, opened
 from orchestrator.decide.judge import fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
-from orchestrator.failback import unsafe_reasons
+from orchestrator.failback import COMPARED, is_shown_unsafe, unsafe_reasons
 from orchestrator.readings import Endpoints
-from orchestrator.runbook import Answer, Approval, Check, Choice, Side, Step, format_duration
+from orchestrator.runbook import Answer, Approval, Check, Choice, Step, format_duration
 from orchestrator.state import Lane
 
 RISK_GATE = "unsafe-return"
-RISK_CHOICES: tuple[Choice, ...] = ("accept", "stop")
-_BOTH: tuple[Side, ...] = ("source", "target")
+RISK_CHOICES: tuple[Choice, ...] = ("accept", "attest", "stop")
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
 # Answers that give up a guarantee, or cannot be taken back.
@@ -35,22 +35,30 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """Is it safe to go back? Both sites' endpoints are read in one round and judged by the seed's rule."""
+    """Is it safe to go back? Both sites' endpoints are read in one round and judged by the seed's rule. Where a site
+    cannot be read for it, people answer instead: with an attestation, or by accepting the risk."""
     gate = lane.open_gate(RISK_GATE)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    request = Observe(lane.service, lane.mark, tuple((side, "endpoints") for side in _BOTH))
+    assert step.compare is not None  # or this would not be asked
+    request = Observe(lane.service, lane.mark, COMPARED[step.compare])
     if not fresh(lane):
         return Next(requests=(request,))
     found: list[Endpoints] = []
-    for side in _BOTH:
-        seen = lane.reading(side, "endpoints")
-        if seen is None or not isinstance(seen.value, Endpoints):
+    untold: list[str] = []
+    for side, reading in COMPARED[step.compare]:
+        seen = lane.reading(side, reading)
+        if seen is not None and isinstance(seen.value, Endpoints):
+            found.append(seen.value)
+        elif seen is not None and seen.failure is not None and seen.failure.kind == NOT_OFFERED:
+            # Asking again does not help, so people are asked.
+            untold.append(f"{plan.site_name(side)}: {seen.failure.text}")
+        else:
             # The check is only there to say which reading was not had.
-            missing = Check(on=side, reading="endpoints", where={"items": ""})
+            missing = Check(on=side, reading=reading, where={"items": ""})
             return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
-        found.append(seen.value)
-    reasons = unsafe_reasons(found[0], found[1], plan.outage)
+    is_unsafe = not untold and is_shown_unsafe(found[0], found[1], plan.outage)
+    reasons = untold or unsafe_reasons(found[0], found[1], plan.outage)
     if not reasons:
         return say(ev.StepDone(step=step.id, note=f"{counted(len(found[0].items), 'endpoint')}, all safe"))
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
@@ -58,7 +66,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         ev.GateOpened(
             gate=RISK_GATE,
             step=step.id,
-            choices=RISK_CHOICES,
+            choices=tuple(choice for choice in RISK_CHOICES if choice != "attest" or not is_unsafe),
             unattended="stop",
             why="it is not shown to be safe to go back: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
         )
