@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -45,16 +44,14 @@ def test_from_a_planned_move_back_home(make_bench: MakeBench) -> None:
 def test_isolated_restored_and_back(make_bench: MakeBench) -> None:
     """Law: a site whose backbone is cut is fenced, demoted, brought back behind its fence, let in, and serves again, with
     no adapter but the CLI; the fence is proven by reading it."""
-    bench = bench_of(make_bench, "--fault", "at 1s: bridge down 20s")
-    time.sleep(1.5)
+    bench = bench_of(make_bench, "--fault", "any: bridge down 10s")
     lost = bench.run("uncontrolled", "--all", "--failed", "ny", "--isolated", "--yes", "--reason", "the fibre is cut")
     assert lost.code == 0, lost.err
     assert ("ssh", "service msg-backbone shutdown") in changes(bench, "ny")
-    time.sleep(20)
     restored = bench.run("restore", "--all", "--site", "ny", "--yes", "--xa", decisions(bench))
     assert restored.code == 0, restored.err
     sent = [line for _, line in changes(bench, "ny")]
-    assert (sent.count("service msg-backbone shutdown"), sent.count("no service msg-backbone shutdown")) == (1, 1)
+    assert (sent.count("service msg-backbone shutdown"), "no service msg-backbone shutdown" in sent) == (1, True)
     back = bench.run("failback", "--vpn", "Settlement_VPN", "--to", "ny", "--yes", "--xa", "stop")
     assert back.code == 0, back.err
     roles = [roles_of(bench.lab_world(), vpn) for vpn in _VPNS]
