@@ -5,27 +5,29 @@ Pure. A rule finds reasons why something is not shown; none found is what shows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.counting import counted
-from orchestrator.failback import unsafe_reasons
+from orchestrator.failback import is_shown_unsafe, unsafe_reasons
 from orchestrator.plan import Outage
 from orchestrator.readings import Endpoints, Reading
 from orchestrator.readings_amps import Sow
-from orchestrator.runbook import Choice, Comparison
+from orchestrator.runbook import Choice, Comparison, Side
 
 RISK_GATE = "unsafe-return"
 SOW_GATE = "sow-incomplete"
-CHOICES: tuple[Choice, ...] = ("accept", "stop")
+
+_BOTH: tuple[Side, ...] = ("source", "target")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``reading`` is read of both sites. ``reasons``: of the source's, the target's and what is known of the outage; None
-    for readings of another kind. ``good``: what is noted when there are none. ``gate`` asks after ``why``. ``settles``:
-    what differs may still be on its way."""
+    for readings of another kind. ``good``: what is noted when there are none. ``gate`` asks after ``why``; no
+    attestation among its ``choices`` counts against readings by which it ``is_refuted``. ``settles``: what differs may
+    still be on its way."""
 
     reading: Literal["endpoints", "sow"]
     noun: str
@@ -33,6 +35,8 @@ class Rule:
     gate: str
     why: str
     reasons: Callable[[Reading, Reading, Outage | None], list[str] | None]
+    is_refuted: Callable[[Reading, Reading, Outage | None], bool]
+    choices: tuple[Choice, ...]
     settles: bool = False
 
 
@@ -63,13 +67,26 @@ def _of_endpoints(source: Reading, target: Reading, outage: Outage | None) -> li
     return unsafe_reasons(source, target, outage)
 
 
+def _is_unsafe(source: Reading, target: Reading, outage: Outage | None) -> bool:
+    if not isinstance(source, Endpoints) or not isinstance(target, Endpoints):
+        return False
+    return is_shown_unsafe(source, target, outage)
+
+
 def _of_sow(source: Reading, target: Reading, outage: Outage | None) -> list[str] | None:
     return sow_reasons(source, target) if isinstance(source, Sow) and isinstance(target, Sow) else None
 
 
 RULES: Mapping[Comparison, Rule] = {
     "failback-safe": Rule(
-        "endpoints", "endpoint", "all safe", RISK_GATE, "it is not shown to be safe to go back", _of_endpoints
+        "endpoints",
+        "endpoint",
+        "all safe",
+        RISK_GATE,
+        "it is not shown to be safe to go back",
+        _of_endpoints,
+        _is_unsafe,
+        ("accept", "attest", "stop"),
     ),
     "sow-complete": Rule(
         "sow",
@@ -78,11 +95,13 @@ RULES: Mapping[Comparison, Rule] = {
         SOW_GATE,
         "it is not shown that every record was restored",
         _of_sow,
+        lambda source, target, outage: False,
+        ("accept", "stop"),
         settles=True,
     ),
 }
 
 
-def readings_of(comparison: Comparison | None) -> Sequence[str]:
-    """What a step reads of both sites to compare them; nothing if it does not."""
-    return () if comparison is None else (RULES[comparison].reading,)
+def compared_by(comparison: Comparison | None) -> tuple[tuple[Side, str], ...]:
+    """What a step reads, and of which site, to compare both; nothing if it does not."""
+    return () if comparison is None else tuple((side, RULES[comparison].reading) for side in _BOTH)

@@ -1,4 +1,5 @@
-"""One site spoken to through several adapters: each reading and each action goes to the first that declares it.
+"""One site spoken to through several adapters: each reading and each action goes to the first that declares it; a reading
+of which the first tells less than a further one, to that one.
 
 So a site may be read and changed over SEMP, while the CLI does what SEMP cannot, and a command of the operator's
 keeps clients away. Who does what is settled by the declarations alone: what fails is never tried again through
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from orchestrator.contract import (
     ActionSpec,
@@ -27,15 +28,19 @@ from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
 from orchestrator.readings import Reading
 from orchestrator.site import Site
 
+Part = TypeVar("Part", Adapter, type[Adapter])
+
 
 def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
     """The adapter class that is made of ``kinds``, the first one asked first; of a single one, that one itself."""
     if len(kinds) == 1:
         return kinds[0]
-    # The first is merged last, so that its words stand.
     merged_readings: Mapping[str, ReadingSpec] = {
-        name: spec for kind in reversed(kinds) for name, spec in kind.readings.items()
+        name: kind.readings[name]
+        for name in dict.fromkeys(name for kind in kinds for name in kind.readings)
+        if (kind := _reader(kinds, name)) is not None
     }
+    # The first is merged last, so that its words stand.
     merged_actions: Mapping[str, ActionSpec] = {
         name: spec for kind in reversed(kinds) for name, spec in kind.actions.items()
     }
@@ -56,6 +61,12 @@ def _family(kinds: Sequence[type[Adapter]]) -> str:
     """The one that its parts name, if they agree; commands of the operator's own belong to any."""
     named = {family_named(kind) for kind in kinds} - {""}
     return named.pop() if len(named) == 1 else ""
+
+
+def _reader(parts: Sequence[Part], reading: str) -> Part | None:
+    """The first of ``parts`` that has ``reading``, unless a further one tells more."""
+    having = [part for part in parts if reading in part.readings]
+    return next((part for part in having if not part.readings[reading].tells_less), having[0] if having else None)
 
 
 class CompositeAdapter:
@@ -95,10 +106,10 @@ class CompositeAdapter:
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``."""
-        for part in self._parts:
-            if reading in part.readings:
-                return part.probe(reading, services)
-        raise ValueError(f"no adapter of the site has a reading {reading}")
+        part = _reader(self._parts, reading)
+        if part is None:
+            raise ValueError(f"no adapter of the site has a reading {reading}")
+        return part.probe(reading, services)
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``."""
@@ -115,10 +126,23 @@ class CompositeAdapter:
 
 
 def browser_of(adapter: Adapter) -> Browser | None:
-    """What shows the messages of the site's endpoints: the adapter itself, or the first of its parts that can."""
+    """What shows the messages of the site's endpoints: the adapter itself, or the one of its parts that tells most."""
     if isinstance(adapter, CompositeAdapter):
-        return next((part for part in adapter.parts if isinstance(part, Browser)), None)
+        parts = sorted(adapter.parts, key=_tells_less)
+        return next((part for part in parts if isinstance(part, Browser)), None)
     return adapter if isinstance(adapter, Browser) else None
+
+
+def browses(kind: type[Adapter]) -> bool:
+    """Can an adapter of this class show the messages of endpoints, itself or by one of its parts?"""
+    kinds = kind._kinds if issubclass(kind, CompositeAdapter) else (kind,)
+    return any(hasattr(one, "browse") for one in kinds)
+
+
+def _tells_less(part: Adapter) -> bool:
+    """Of the endpoints, as its declaration says."""
+    spec = part.readings.get("endpoints")
+    return spec is not None and spec.tells_less
 
 
 def _is_silence(error: AdapterError) -> bool:

@@ -34,6 +34,8 @@ from orchestrator.site import Site
 
 Args = Mapping[str, str]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
+# The kind of a failure to read what no adapter of the site offers.
+NOT_OFFERED = "NotOffered"
 
 
 class Failure(BaseModel):
@@ -107,8 +109,35 @@ class ArgumentSpec:
     filled_by: Literal["runbook", "item", "decision"] = "runbook"
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """One line as a plan shows it: ``prompt`` is what the device shows before it; ``changes``: it changes something, or
+    leads to where that is done."""
+
+    prompt: str
+    line: str
+    changes: bool
+
+
+class SessionLines(Protocol):
+    """What one session with a device is sent, line after line, from its log-in on. It is made with the name that the
+    device shows in its prompt, follows the session without one, and must not connect."""
+
+    def read(self, lines: Sequence[str]) -> Sequence[Typed]:
+        """What is typed so that ``lines`` are read."""
+        ...
+
+    def change(self, lines: Sequence[str], *, asks_who_serves: bool) -> Sequence[Typed]:
+        """What is typed so that ``lines`` are obeyed. ``asks_who_serves``: only the serving node may be sent them."""
+        ...
+
+
 def _no_undo(call: Call) -> Call | None:
     return None
+
+
+def _nothing_more(services: Sequence[str]) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +149,7 @@ class ActionSpec:
     ``batch`` is the most calls one request may carry: a reading never waits behind more than these. ``place`` is where
     the commands are run, if not on the site's serving node. ``shuts``: the action changes something that belongs to the
     whole site, and these arguments shut it, so that services rely on it; None: it concerns one service. ``undo_of``:
-    the call that takes a given one back, where the site's options name one, or None.
+    the call that takes a given one back, where the site's options name one, or None. ``dialogue``: as of a reading.
     """
 
     name: str
@@ -133,17 +162,24 @@ class ActionSpec:
     place: str = ""
     shuts: Args | None = None
     undo_of: Callable[[Call], Call | None] = _no_undo
+    dialogue: Callable[[str], SessionLines] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
     """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send, ``place``
-    says where, if not on the site's serving node."""
+    says where, if not on the site's serving node. ``perhaps``: what it sends besides where the first answers call for it.
+    ``tells_less``: another adapter of the site that has the reading tells more, and is asked instead. ``dialogue``: makes
+    the session in which the lines are typed, where they are lines of a dialogue; None where each is a request of its own.
+    """
 
     name: str
     summary: str
     commands: Callable[[Sequence[str]], Sequence[str]]
     place: str = ""
+    perhaps: Callable[[Sequence[str]], Sequence[str]] = _nothing_more
+    tells_less: bool = False
+    dialogue: Callable[[str], SessionLines] | None = None
 
 
 class Permit(Protocol):

@@ -6,24 +6,23 @@ changing command, and ``ReadOnly`` hands on the reading half of an adapter alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.comparisons import CHOICES, RULES, readings_of
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec
+from orchestrator.comparisons import RULES, compared_by
+from orchestrator.contract import Failure
 from orchestrator.counting import amount
 from orchestrator.decide.foresee import foreseen, guard_broken_now, unanswered
 from orchestrator.decide.items import listed
 from orchestrator.decide.judge import Verdict, judge_one, what_is_wrong
-from orchestrator.probing import probe, with_reachability
+from orchestrator.dryrun_lines import CommandAhead, Lines, Phase, ReadOnly
 from orchestrator.readings import (
     Bounds,
     DeviceHealth,
     QueueDepth,
-    Reading,
     Role,
     Transaction,
     Transactions,
@@ -31,29 +30,11 @@ from orchestrator.readings import (
     describe,
     matches,
 )
-from orchestrator.runbook import Approval, Check, Do, GuardBreak, Side, Stall, Step, format_duration
+from orchestrator.runbook import Approval, Check, GuardBreak, Side, Stall, Step, format_duration
 from orchestrator.standing import is_suspended, lets_clients_in, role_in
 from orchestrator.state import Lane
 
-Purpose = Literal["read", "change"]
-# Where in its step something has its place: among the preconditions, the work itself, or the proof of it.
-Phase = Literal["before", "work", "proof"]
 Told = TypeVar("Told")
-
-_BOTH: tuple[Side, ...] = ("source", "target")
-
-
-class ReadOnly:
-    """An adapter that can only look: there is no ``apply`` on it to call."""
-
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
-        self.readings: Mapping[str, ReadingSpec] = with_reachability(adapter.readings)
-        self.actions: Mapping[str, ActionSpec] = adapter.actions
-
-    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """As ``probing.probe``."""
-        return probe(self._adapter, reading, services)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +46,6 @@ class CheckNow:
     holds: bool | None
     later: bool
     phase: Phase = "before"
-
-
-@dataclass(frozen=True, slots=True)
-class CommandAhead:
-    """One line a device would be sent. ``when``: only if that is decided; empty: in any case."""
-
-    site: str
-    device: str
-    line: str
-    purpose: Purpose
-    phase: Phase
-    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +103,11 @@ def preview(
     return [
         _with_questions(
             plan,
-            _Layout(plan, adapters, devices, replace(Lane(service), seen=tuple(seen[service]), seen_mark=0)),
+            _Layout(
+                plan,
+                Lines(plan, adapters, devices),
+                replace(Lane(service), seen=tuple(seen[service]), seen_mark=0),
+            ),
             attended,
         )
         for service in plan.services
@@ -176,8 +149,8 @@ def _before(step: Step) -> list[tuple[Side, str]]:
 
 def _meanwhile(step: Step) -> list[tuple[Side, str]]:
     """What it reads while it waits, or to list its items."""
-    asks = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
-    asks += [(side, reading) for side in _BOTH for reading in readings_of(step.compare)]
+    asks: list[tuple[Side, str]] = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
+    asks += compared_by(step.compare)
     asks += [(one.on, one.reading) for one in (step.progress, step.for_each) if one is not None]
     return list(dict.fromkeys(asks))
 
@@ -201,8 +174,7 @@ class _Layout:
     """Lays out the steps for one service. ``lane`` holds what was read."""
 
     plan: ev.Plan
-    adapters: Mapping[Side, ReadOnly]
-    devices: Mapping[Side, str]
+    lines: Lines
     service: Lane
 
     def lane(self) -> LanePreview:
@@ -221,14 +193,20 @@ class _Layout:
     def _step(self, step: Step, changed: bool) -> StepPreview:
         if not changed and any(judge_one(self.plan, self.service, check).holds is False for check in step.only_if):
             note = f"left out as things are: only if {self._conditions(step)}"
-            return StepPreview(step.id, step.title, (), tuple(self._reads(_before(step), "before")), (note,))
-        commands = [*self._reads(_before(step), "before"), *self._reads(_meanwhile(step), "work")]
+            return StepPreview(step.id, step.title, (), tuple(self.lines.reads(_before(step), "before")), (note,))
+        commands = [*self.lines.reads(_before(step), "before"), *self.lines.reads(_meanwhile(step), "work")]
+        if step.foresee is not None:
+            each = self.plan.runbook.steps[self.plan.runbook.index_of(step.foresee)].for_each
+            commands += self.lines.reads([] if each is None else [(each.on, each.reading)], "work")
         if step.for_each is not None:
-            commands += self._on_items(step)
+            sent = list(self._on_items(step))
+            commands += sent
+            # What is left is listed again: an item that is no longer listed is the proof.
+            commands += self.lines.reads([(step.for_each.on, step.for_each.reading)] if sent else [], "proof")
         elif step.do is not None:
-            commands += self._sends(step.do, step.do.args)
+            commands += self.lines.sends(self.service.service, step.do, step.do.args)
             proof = dict.fromkeys((one.on, one.reading) for one in (*step.expect, *step.report))
-            commands += self._reads(proof, "proof")
+            commands += self.lines.reads(proof, "proof")
         checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
         checks += [] if changed else self._broken_now(step)
         checks += [self._ahead(check, "before") for check in step.reconfirm]
@@ -274,17 +252,6 @@ class _Layout:
         site = self.plan.site_name(check.on)
         return CheckNow(site, f"{site}: {in_words(check.where)}", None, later=True, phase=phase)
 
-    def _reads(self, asks: Iterable[tuple[Side, str]], phase: Phase) -> Iterator[CommandAhead]:
-        for side, reading in asks:
-            spec = self.adapters[side].readings[reading]
-            for line in spec.commands(self.plan.services):
-                yield CommandAhead(self.plan.site_name(side), spec.place or self.devices[side], line, "read", phase)
-
-    def _sends(self, do: Do, args: Mapping[str, str], when: str = "") -> Iterator[CommandAhead]:
-        spec, site = self.adapters[do.on].actions[do.action], self.plan.site_name(do.on)
-        for line in spec.commands(Call(self.service.service, args)):
-            yield CommandAhead(site, spec.place or self.devices[do.on], line, "change", "work", when)
-
     def _on_items(self, step: Step) -> Iterator[CommandAhead]:
         """For the items that are listed now: what their decision leads to, or each of the possible ones."""
         assert step.do is not None  # by the runbook's model
@@ -292,12 +259,12 @@ class _Layout:
             args = {**step.do.args, "xid": item}
             ruling = self.plan.policy.transactions.get(item)
             if step.decide is None:
-                yield from self._sends(step.do, args, "" if ruling else "decided")
+                yield from self.lines.sends(self.service.service, step.do, args, "" if ruling else "decided")
             elif ruling is not None:
-                yield from self._sends(step.do, {**args, "outcome": str(ruling.choice)})
+                yield from self.lines.sends(self.service.service, step.do, {**args, "outcome": str(ruling.choice)})
             else:
                 for choice in step.decide.choices:
-                    yield from self._sends(step.do, {**args, "outcome": choice}, choice)
+                    yield from self.lines.sends(self.service.service, step.do, {**args, "outcome": choice}, choice)
 
     def _listing(self, step: Step) -> Check:
         """What lists the items of the step; for one that follows up on decisions, those to be decided."""
@@ -331,7 +298,8 @@ class _Layout:
             yield self._asks(step.ask)
         if step.compare is not None:
             yield f"compared at both sites: {step.compare}"
-            yield f"if that does not show it: {self._answers(RULES[step.compare].gate, CHOICES, 'stop')}"
+            rule = RULES[step.compare]
+            yield f"if that does not show it: {self._answers(rule.gate, rule.choices, 'stop')}"
         if step.for_each is not None:
             yield from self._notes_on_items(step)
         waiting = self._gauge(step)

@@ -32,6 +32,20 @@ def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | Non
     return reasons
 
 
+def is_shown_unsafe(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> bool:
+    """Does something that was read show that it is not safe? No attestation stands against that."""
+    if outage is None:
+        return False
+    others = {item.key: item.messages for item in returning.items}
+    return bool(outage.spool_lost or outage.suspended) or any(
+        item.messages
+        and others.get(item.key) not in (None, item.messages)
+        and item.oldest_at is not None
+        and item.oldest_at <= outage.at + outage.skew
+        for item in acting.items
+    )
+
+
 def _of_endpoint(item: EndpointDepth, other: EndpointDepth | None, outage: Outage | None) -> str | None:
     name = f"{item.endpoint} {item.name}"
     if item.messages is None:

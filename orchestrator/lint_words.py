@@ -10,11 +10,12 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from orchestrator.comparisons import compared_by
 from orchestrator.contract import ActionSpec, ReadingSpec
 from orchestrator.findings import Level
 from orchestrator.located import Path, Told, quoted, suggest
 from orchestrator.readings import READINGS, Bounds, Scalar, WhereValue, field_names, item_field_names
-from orchestrator.runbook import Check, Decide, Do, ForEach, Progress, Runbook, Side, Step
+from orchestrator.runbook import Check, Comparison, Decide, Do, ForEach, Progress, Runbook, Side, Step
 
 Readings = Mapping[str, ReadingSpec]
 Actions = Mapping[str, ActionSpec]
@@ -36,6 +37,9 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
         for number, look in enumerate(step.report):
             if look.on in sides:
                 yield from _unknown_reading(look.reading, (*path, "report", number), readings)
+        if step.compare is not None:
+            for on in sides:
+                yield from _compare(step.compare, on, (*path, "compare"), readings)
         if step.progress is not None and step.progress.on in sides:
             yield from _progress(step.progress, (*path, "progress"), readings)
         if step.do is not None and step.do.on in sides:
@@ -43,6 +47,15 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
             yield from _items(step, step.do, path, actions)
         if step.undo is not None and step.undo.do.on in sides:
             yield from _do(step.undo.do, (*path, "undo", "do"), actions, has_items=False, decide=None)
+
+
+def _compare(name: Comparison, side: str, path: Path, readings: Readings) -> Iterator[Told]:
+    """A comparison whose readings are missing shows nothing: its gate leaves it to people."""
+    for on, reading in compared_by(name):
+        if on == side and reading not in readings:
+            sentence = f"no reading is called {quoted(reading)}, so {name} shows nothing of the {side}"
+            hint = "a run asks there: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it beforehand"
+            yield Told(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 
 def checks_of(step: Step, path: Path) -> Iterator[tuple[Check, Path]]:

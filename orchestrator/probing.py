@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from orchestrator.contract import Failure, ReadingSpec
+from orchestrator.contract import NOT_OFFERED, Failure, ReadingSpec
 from orchestrator.errors import AdapterError
 from orchestrator.readings import Reachability, Reading, ReplicationStatus
 
@@ -52,7 +52,7 @@ def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
 def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
     if reading not in site.readings:
         text = f"the adapter does not offer the reading {reading}"
-        return dict.fromkeys(services, Failure(kind="NotOffered", text=text))
+        return dict.fromkeys(services, Failure(kind=NOT_OFFERED, text=text))
     try:
         answers = site.probe(reading, services)
     except AdapterError as error:

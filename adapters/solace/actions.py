@@ -5,17 +5,19 @@ the permit. So there is one instant that divides "cannot have obeyed" from "may 
 
 Sources: seed 003 steps 2, 4, 5 and 6 and "Suspend Replication", facts/solace.md section 3.8. A command that succeeds
 prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt otherwise (section 3.1).
-The one command that is known to ask a question is ``service msg-backbone shutdown``.
+Which question is answered with yes is ``questions``'s to know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.solace.declared import argument, check_call, declared
+from adapters.solace.dialogue import Dialogue, mode_behind
 from adapters.solace.fencing import SET_BACKBONE
 from adapters.solace.names import quoted
+from adapters.solace.questions import is_about_backbone, is_about_transaction
 from adapters.solace.refusals import refusal
 from adapters.ssh.session import ShellSession
 from orchestrator.contract import ActionSpec, Call, Effect, Permit, Result
@@ -31,27 +33,20 @@ from orchestrator.errors import (
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A line that leads into the mode ``to`` and changes nothing."""
-
-    line: str
-    to: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """The doors to go through, and the line that changes something behind the last of them.
+    """The lines that lead into the mode, each of which changes nothing, and the line that changes something there.
 
-    ``warning``: what the device says before it asks whether that is meant; it is.
+    ``is_own``: is a question, given as everything that the device says up to it, about this very line? It is answered
+    with yes then.
     """
 
-    doors: tuple[Door, ...]
+    doors: tuple[str, ...]
     change: str
-    warning: str = ""
+    is_own: Callable[[str], bool] | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return (*(door.line for door in self.doors), self.change)
+        return (*self.doors, self.change)
 
 
 def plan_of(action: str, call: Call) -> Plan:
@@ -65,7 +60,7 @@ def interface_plan(interface: str, call: Call) -> Plan:
     Assumptions: its mode is called ``interface``, as others are after their word; and shutting it asks no question.
     Where either is not so, nothing is changed.
     """
-    doors = (Door("configure", "configure"), Door(f"interface {interface}", "configure/interface"))
+    doors = ("configure", f"interface {interface}")
     return Plan(doors, "no shutdown" if argument(call, "state") == "up" else "shutdown")
 
 
@@ -85,7 +80,7 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, pla
         return _ended_before(call, error, device, sent)
     permit.check()
     try:
-        said = shell.send(plan.change, at=mode, to=mode, asks=bool(plan.warning))
+        said = shell.send(plan.change, at=mode, to=mode, confirms=plan.is_own)
     except NotObeyed as error:
         # CommandRejected is the answered question; anything else is raised before the line leaves.
         is_answer = isinstance(error, CommandRejected)
@@ -94,27 +89,27 @@ def perform(shell: ShellSession, action: str, call: Call, permit: Permit, *, pla
         return Result(call, effect, detail=str(error), device=device, sent=left)
     except PerhapsObeyed as error:
         return Result(call, Effect.DOUBTFUL, detail=str(error), device=device, sent=plan.lines)
-    lines = (line for line in said.split("\n") if not plan.warning or line.strip() != plan.warning)
-    return _judged(call, plan, "\n".join(lines), device)
+    return _judged(call, plan, said, device)
 
 
-def _enter(shell: ShellSession, doors: Sequence[Door], sent: list[str]) -> str:
+def _enter(shell: ShellSession, doors: Sequence[str], sent: list[str]) -> str:
     """Go through the doors and return the mode reached; lines that left are noted in ``sent``."""
     shell.to_top()
     mode = ""
     for door in doors:
+        behind = mode_behind(mode, door)
         try:
-            said = shell.send(door.line, at=mode, to=door.to)
+            said = shell.send(door, at=mode, to=behind)
         except (CommandRejected, PerhapsObeyed):
-            sent.append(door.line)  # it may have left; the other errors are raised before it does
+            sent.append(door)  # it may have left; the other errors are raised before it does
             raise
-        sent.append(door.line)
+        sent.append(door)
         if said.strip():  # a door that opens prints nothing
             device = shell.device.name
             raise refusal(said, device) or UnreadableReply(
-                f"{device} says something unexpected to `{door.line}`: {said.strip()[:300]}", text=said, device=device
+                f"{device} says something unexpected to `{door}`: {said.strip()[:300]}", text=said, device=device
             )
-        mode = door.to
+        mode = behind
     return mode
 
 
@@ -137,45 +132,38 @@ def _judged(call: Call, plan: Plan, said: str, device: str) -> Result:
     return Result(call, Effect.DOUBTFUL, detail=detail, device=device, sent=plan.lines)
 
 
+def _vpn_doors(call: Call) -> tuple[str, ...]:
+    return ("configure", f"message-vpn {quoted(call.service)}")
+
+
 def _set_role(call: Call) -> Plan:
-    doors = (
-        Door("configure", "configure"),
-        Door(f"message-vpn {quoted(call.service)}", "configure/message-vpn"),
-    )
-    return Plan(doors, f"replication state {argument(call, 'role')}")
+    return Plan(_vpn_doors(call), f"replication state {argument(call, 'role')}")
 
 
 def _complete_transaction(call: Call) -> Plan:
-    return Plan(_spool_doors(call), f"{argument(call, 'outcome')}-transaction xid {argument(call, 'xid')}")
+    return _on_transaction(call, argument(call, "outcome"))
 
 
 def _delete_transaction(call: Call) -> Plan:
-    return Plan(_spool_doors(call), f"delete-transaction xid {argument(call, 'xid')}")
+    return _on_transaction(call, "delete")
 
 
-def _spool_doors(call: Call) -> tuple[Door, ...]:
-    return (
-        Door("admin", "admin"),
-        Door(f"message-spool message-vpn {quoted(call.service)}", "admin/message-spool"),
-    )
+def _on_transaction(call: Call, verb: str) -> Plan:
+    doors = ("admin", f"message-spool message-vpn {quoted(call.service)}")
+    xid = argument(call, "xid")
+    return Plan(doors, f"{verb}-transaction xid {xid}", is_own=lambda said: is_about_transaction(said, verb, xid))
 
 
 def _set_backbone(call: Call) -> Plan:
-    # The question comes with the shutdown only; its sentence is captured (facts/solace.md section 3.1).
-    doors, line = (Door("configure", "configure"),), "service msg-backbone shutdown"
+    doors, line = ("configure",), "service msg-backbone shutdown"
     if argument(call, "state") == "up":
         return Plan(doors, f"no {line}")
-    return Plan(doors, line, warning="All clients will be disconnected.")
+    return Plan(doors, line, is_own=is_about_backbone)
 
 
 def _set_reject_on_discard(call: Call) -> Plan:
-    doors = (
-        Door("configure", "configure"),
-        Door(f"message-vpn {quoted(call.service)}", "configure/message-vpn"),
-        Door("replication", "configure/message-vpn/replication"),
-        Door("queue", "configure/message-vpn/replication/queue"),
-    )
     line = "reject-msg-to-sender-on-discard"
+    doors = (*_vpn_doors(call), "replication", "queue")
     return Plan(doors, line if argument(call, "enabled") == "yes" else f"no {line}")
 
 
@@ -187,4 +175,7 @@ _PLANS: Mapping[str, Callable[[Call], Plan]] = {
     "set_reject_on_discard": _set_reject_on_discard,
 }
 
-ACTIONS: Mapping[str, ActionSpec] = declared(lambda action, call: plan_of(action, call).lines)
+ACTIONS: Mapping[str, ActionSpec] = {
+    name: replace(spec, dialogue=Dialogue)
+    for name, spec in declared(lambda action, call: plan_of(action, call).lines).items()
+}

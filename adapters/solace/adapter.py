@@ -7,28 +7,38 @@ stay open between calls; nothing that was read does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
-from typing import ClassVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from adapters.solace.actions import ACTIONS, Plan, interface_plan, perform
+from adapters.solace.browsing import browse_endpoint, count_endpoint, list_endpoints
+from adapters.solace.dialogue import Dialogue
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.nodes import Node
-from adapters.solace.readings import (
-    ONLY_WHILE_SERVING,
-    READINGS,
-    Answers,
-    read_queues,
-    read_replication,
-    read_transactions,
-)
+from adapters.solace.readings import Answers, read_queues, read_replication, read_transactions
 from adapters.solace.serving import Nodes
+from adapters.solace.site_readings import read_endpoints, read_fence, read_platform
+from adapters.solace.spec import ONLY_WHILE_SERVING, READINGS, fence_spec
 from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession
-from orchestrator.contract import ActionSpec, Call, Failure, Permit, ReadingSpec, Result, Setting, read_options
+from orchestrator.contract import (
+    ActionSpec,
+    Call,
+    Counted,
+    Endpoint,
+    Failure,
+    Held,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+    read_options,
+)
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -47,7 +57,13 @@ class SolaceOptions(SshOptions):
 
 
 Dial = Callable[[Device], Connect]
-_READERS = {"replication": read_replication, "replication_queue": read_queues, "transactions": read_transactions}
+T = TypeVar("T")
+_READERS = {
+    "replication": read_replication,
+    "replication_queue": read_queues,
+    "transactions": read_transactions,
+    "endpoints": read_endpoints,
+}
 
 
 class SolaceCliAdapter:
@@ -88,8 +104,10 @@ class SolaceCliAdapter:
         interface = site.shut_interface
         if interface is None:
             return cls
-        spec = backbone_spec(lambda call: interface_plan(interface, call).lines)
-        return cast("type[SolaceCliAdapter]", type(cls.__name__, (cls,), {"actions": {**ACTIONS, spec.name: spec}}))
+        spec = replace(backbone_spec(lambda call: interface_plan(interface, call).lines), dialogue=Dialogue)
+        fence = fence_spec(interface)
+        own = {"actions": {**ACTIONS, spec.name: spec}, "readings": {**READINGS, fence.name: fence}}
+        return cast("type[SolaceCliAdapter]", type(cls.__name__, (cls,), own))
 
     def open(self) -> None:
         """Make every node's session. Raises if any refuses the account or shows a wrong key, or if all are away."""
@@ -106,7 +124,7 @@ class SolaceCliAdapter:
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``. A name that must not become a command is a failure of that service alone."""
-        if reading not in READINGS:
+        if reading not in self.readings:
             raise ValueError(f"solace-cli has no reading {reading}")
         answers: Answers = {}
         for service in services:
@@ -115,21 +133,47 @@ class SolaceCliAdapter:
             except Forbidden as error:
                 answers[service] = Failure.of(error)
         asked = [service for service in dict.fromkeys(services) if service not in answers]
-        if not asked:
-            return answers
-        if reading == "health":
-            health = self._nodes.health()
-            return answers | dict.fromkeys(asked, health)
+        return answers | self._probe(reading, asked) if asked else answers
+
+    def _probe(self, reading: str, services: Sequence[str]) -> Answers:
+        match reading:
+            case "health":
+                return dict.fromkeys(services, self._nodes.health())
+            case "fence":
+                return dict.fromkeys(services, read_fence(self._nodes, self._site.shut_interface))
+            case "platform":
+                node = self._nodes.serving(thorough=False)
+                return dict.fromkeys(services, read_platform(node, is_pair=len(self._site.devices) > 1))
         try:
             node = self._nodes.serving(thorough=False)
         except NotServing:
             if reading != "replication":
                 raise
-            return answers | configured_roles(self._nodes, asked, read_replication)
-        read = _READERS[reading](node, asked)
+            return configured_roles(self._nodes, services, read_replication)
+        read = _READERS[reading](node, services)
         if reading in ONLY_WHILE_SERVING:
             self._nodes.confirm(node)
-        return answers | read
+        return read
+
+    def durable_endpoints(self, service: str) -> Sequence[Endpoint]:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda node: list_endpoints(node, checked_service(service)))
+
+    def count(self, endpoint: Endpoint) -> Counted:
+        """See ``contract.Browser``."""
+        return self._while_serving(lambda node: count_endpoint(node, endpoint))
+
+    def browse(self, endpoint: Endpoint, after: Held | None) -> Iterator[Held]:
+        """See ``contract.Browser``. Raises ``NotServing`` at the end if the node stopped serving meanwhile."""
+        node = self._nodes.serving(thorough=False)
+        yield from browse_endpoint(node, endpoint, after)
+        self._nodes.confirm(node)
+
+    def _while_serving(self, read: Callable[[Node], T]) -> T:
+        node = self._nodes.serving(thorough=False)
+        found = read(node)
+        self._nodes.confirm(node)
+        return found
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
         """See ``contract.Adapter``. Read-only, it raises ``Forbidden`` before anything is asked or sent."""

@@ -34,3 +34,16 @@ def checked_xid(xid: str) -> str:
 def quoted(name: str) -> str:
     """``name`` as a word of the CLI: in double quotes when it has blanks (facts/solace.md section 3.3)."""
     return f'"{name}"' if " " in name else name
+
+
+def router_name(name: str) -> str:
+    """A router's own name: a mate is named as a virtual router, ``v:NAME`` (facts/solace-cli.md section 4)."""
+    return name.strip().removeprefix("v:")
+
+
+def checked_endpoint(name: str) -> str:
+    """``name`` of a queue or topic endpoint. Raises ``Forbidden`` for one that this CLI cannot be given as one word: with
+    a quote it cannot be quoted, and ``*`` and ``?`` stand for other names too."""
+    if not name.isprintable() or name != name.strip() or any(letter in name for letter in '"*?'):
+        raise Forbidden(f"{name!r} is not put into a command: the CLI would take it for something else")
+    return name

@@ -8,6 +8,7 @@ from __future__ import annotations
 from random import Random
 
 from adapters.solace.dialect import SOLACE
+from adapters.solace.names import router_name
 from adapters.solace.parse_redundancy import Spool, parse_message_spool, parse_redundancy
 from adapters.solace.serving import Told
 from adapters.ssh.line import Connect
@@ -37,8 +38,11 @@ class Node:
         self._reading = Retry(clock, random, _READING)
         connecting = Retry(clock, random, _CONNECTING)
         kind = ShowSession if read_only else ShellSession
+        named = device.router_name
+        # An inventory may name the virtual router, `v:NAME`, as the mate does; the prompt has the name alone.
+        told = device if named is None else device.model_copy(update={"router_name": router_name(named)})
         self.session: ShowSession = kind(
-            device,
+            told,
             lambda: connecting.connect(connect, within_s=site.connect_timeout),
             dialect=SOLACE,
             clock=clock,
@@ -49,6 +53,11 @@ class Node:
     @property
     def device(self) -> Device:
         return self._device
+
+    @property
+    def clock(self) -> Clock:
+        """Our own clock, to compare the node's with."""
+        return self._clock
 
     @property
     def shell(self) -> ShellSession | None:

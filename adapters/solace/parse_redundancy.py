@@ -8,11 +8,14 @@ are compared without blanks and case.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from adapters.solace.labels import Term, labels_in, plain
+from adapters.solace.names import router_name
 from adapters.solace.refusals import unreadable
-from adapters.solace.tables import Span, label_in, lines_of, rule_in
+from adapters.solace.tables import Span, lines_of, rule_in
 
 
 class Activity(StrEnum):
@@ -85,9 +88,18 @@ class Redundancy:
         return False if self.link_up is False else None
 
 
-_CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "shutdown": False}
+# "Enabled-Released" is printed of a released node; the public documentation has "Released" alone.
+_CONFIGURED = {
+    "enabled": True,
+    "enabled-released": True,
+    "released": True,
+    "disabled": False,
+    "shutdown": False,
+}
 _UP = {"up": True, "down": False}
-_COLUMNS = re.compile(r"\s+Primary Virtual Router\s+Backup Virtual Router")
+_COLUMNS = re.compile(r"\s+Primary Virtual Router\s+Backup Virtual Router", re.IGNORECASE)
+# A cell that does not apply is blank, or has one of these words.
+_NO_WORD = frozenset({"", "n/a", "-"})
 
 
 def parse_redundancy(text: str, device: str = "") -> Redundancy:
@@ -97,20 +109,20 @@ def parse_redundancy(text: str, device: str = "") -> Redundancy:
     rule = rule_in(lines[at + 1]) if at is not None and at + 1 < len(lines) else None
     if at is None or rule is None or len(rule) != 2:
         raise unreadable("the table of virtual routers, or its rule, is missing", text, device)
-    labels = _labels(lines[:at])
-    configured = _CONFIGURED.get(_plain(labels.get("Configuration Status", "")))
+    labels = labels_in(lines[:at])
+    configured = _CONFIGURED.get(_plain(Term.CONFIGURATION.of(labels) or ""))
     if configured is None:
         raise unreadable("no Configuration Status that is known", text, device)
     rows = _rows(lines[at + 2 :], rule)
-    if "Activity Status" not in rows:
+    if Term.ACTIVITY.of(rows) is None:
         raise unreadable("the row Activity Status is missing", text, device)
-    links = [_UP.get(_plain(labels.get(label, ""))) for label in ("ADB Link To Mate", "ADB Hello To Mate")]
+    links = [_UP.get(_plain(term.of(labels) or "")) for term in (Term.ADB_LINK, Term.ADB_HELLO)]
     primary, backup = (_router(rows, column, text, device) for column in (0, 1))
     return Redundancy(
         configured=configured,
-        up=_UP.get(_plain(labels.get("Redundancy Status", ""))),
+        up=_UP.get(_plain(Term.REDUNDANCY.of(labels) or "")),
         link_up=None if None in links else all(links),
-        mate_router=labels.get("Mate Router Name") or None,
+        mate_router=router_name(Term.MATE_ROUTER.of(labels) or "") or None,
         primary=primary,
         backup=backup,
     )
@@ -118,7 +130,7 @@ def parse_redundancy(text: str, device: str = "") -> Redundancy:
 
 def parse_message_spool(text: str, device: str = "") -> Spool:
     """The "Operational Status" of ``show message-spool``. Raises ``CommandRejected`` or ``UnreadableReply``."""
-    found = _labels(lines_of(text)).get("Operational Status")
+    found = Term.OPERATIONAL.of(labels_in(lines_of(text)))
     if found is None:
         raise unreadable("the label Operational Status is missing", text, device)
     spool = _SPOOLS.get(_plain(found))
@@ -135,31 +147,23 @@ _ACTIVITIES = {_plain(activity): activity for activity in Activity}
 _SPOOLS = {_plain(spool): spool for spool in Spool}
 
 
-def _labels(lines: list[str]) -> dict[str, str]:
-    """The labels at the left edge; ``detail`` repeats some of them, indented, for each link."""
-    found: dict[str, str] = {}
-    labels = [label for label in map(label_in, lines) if label is not None]
-    edge = min((label.indent for label in labels), default=0)
-    for label in labels:
-        if label.indent == edge:
-            found.setdefault(label.name, label.value)
-    return found
-
-
 def _rows(lines: list[str], rule: tuple[Span, ...]) -> dict[str, tuple[str, str]]:
-    """Label to cells, first come first; ``detail`` has further sections below whose labels end in a colon."""
+    """The cells of each plain label; ``detail`` has further sections below whose labels end in a colon."""
     rows: dict[str, tuple[str, str]] = {}
     for line in lines:
         label = line[: rule[0].start].strip()
-        rows.setdefault(label, (line[rule[0].start : rule[1].start].strip(), line[rule[1].start :].strip()))
+        if label.endswith(":"):
+            continue
+        rows.setdefault(plain(label), (line[rule[0].start : rule[1].start].strip(), line[rule[1].start :].strip()))
     return rows
 
 
-def _router(rows: dict[str, tuple[str, str]], column: int, text: str, device: str) -> VirtualRouter:
-    activity = rows["Activity Status"][column]
-    spool = rows.get("Message Spool Status", ("", ""))[column]
-    if activity and _plain(activity) not in _ACTIVITIES:
+def _router(rows: Mapping[str, tuple[str, str]], column: int, text: str, device: str) -> VirtualRouter:
+    blank = ("", "")
+    activity = _plain((Term.ACTIVITY.of(rows) or blank)[column])
+    spool = _plain((Term.SPOOL.of(rows) or blank)[column])
+    if activity not in _NO_WORD and activity not in _ACTIVITIES:
         raise unreadable(f"'{activity}' is no activity of a virtual router", text, device)
-    if spool and _plain(spool) not in _SPOOLS:
+    if spool not in _NO_WORD and spool not in _SPOOLS:
         raise unreadable(f"'{spool}' is no state of a message spool", text, device)
-    return VirtualRouter(_ACTIVITIES.get(_plain(activity)), _SPOOLS.get(_plain(spool)))
+    return VirtualRouter(_ACTIVITIES.get(activity), _SPOOLS.get(spool))

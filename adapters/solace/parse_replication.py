@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from adapters.solace.labels import Term
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import Span, cut, letters_in, lines_of, rule_in
 from orchestrator.readings import Bridge, ReplicationStatus, Role
 
-_HEADER = re.compile(r"\s*Message VPN\s+[A-Z](?: [A-Z])*")
+_HEADER = re.compile(r"\s*Message[ -]VPN\s+[A-Z](?: [A-Z])*", re.IGNORECASE)
 _UP = {"U": True, "D": False}
 _YES = {"Y": True, "N": False}
 _ROLE = {"A": Role.ACTIVE, "S": Role.STANDBY}
@@ -33,7 +34,7 @@ def parse_replication(text: str, device: str = "") -> dict[str, ReplicationStatu
         raise unreadable("the table of replication states, or its rule, is missing", text, device)
     header, rule = lines[at], rule_in(lines[at + 1])
     letters = letters_in(header, rule) if rule else None
-    if not rule or not letters or header[: rule[0].end].strip() != "Message VPN":
+    if not rule or not letters or not Term.MESSAGE_VPN.is_named(header[: rule[0].end]):
         raise unreadable("the header of the table and its rule do not fit together", text, device)
     rows: dict[str, ReplicationStatus] = {}
     for line in lines[at + 2 :]:

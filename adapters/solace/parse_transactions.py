@@ -1,7 +1,8 @@
 """``show transaction …`` as values, in its table form and its ``detail`` form (seed 003 step 4, facts section 3.4).
 
-Only the table form can say that there are no transactions: it then has a header and no rows. The ``detail`` form
-says nothing at all then, which is no answer.
+That there are none is told by a header without rows, or by a sentence. What is printed of none is in no source; an
+empty ``show queue`` prints neither header nor legend (facts/solace-cli.md section 0, point 1), so nothing at all may mean
+none as well. Alone it is no answer: ``is_silent`` lets the reader ask a second, wider form.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from adapters.solace.labels import Term, plain
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import Span, cut, label_in, letters_in, lines_of, rule_in
 from orchestrator.readings import Transaction, TransactionState
 
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"X": "xa", "L": "local", "XA": "xa", "LOCAL": "local"}
 _STATES = {state.name[0]: state for state in TransactionState} | {state.name: state for state in TransactionState}
-_YES = {"Y": True, "N": False, "Yes": True, "No": False}
-_HEADER = re.compile(r"\s*Message VPN\s+[A-Z](?: [A-Z])*\s+Last State Change\s+Spooled")
-_HEADER_ABOVE = re.compile(r"\s*XID\s+Messages")
+# The documents also write "heuristically-committed" and "heuristically rolled back"; the legend's one word is Complete.
+_COMPLETED = re.compile(r"complete[d]?|heuristic.*", re.IGNORECASE)
+_YES = {"Y": True, "N": False, "YES": True, "NO": False}
+_HEADER = re.compile(r"\s*Message[ -]VPN\s+[A-Z](?: [A-Z])*\s+Last State Change\s+Spooled", re.IGNORECASE)
+_HEADER_ABOVE = re.compile(r"\s*XID\s+Messages", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"\s*(?:(?:no|0) (?:matching )?(?:transactions?|entries|rows|objects)(?: (?:were )?found)?|nothing found|none)"
+    r"(?: to display)?\s*\.?\s*",
+    re.IGNORECASE,
+)
 _XID = re.compile(r"\S{1,300}")
 _COUNT = re.compile(r"\d{1,18}", re.ASCII)
 _AGE = re.compile(r"(?=\d)(?:(\d{1,9})d)?\s*(?:(\d{1,9})h)?\s*(?:(\d{1,9})m)?\s*(?:(\d{1,9})s)?", re.ASCII)
-_SECTIONS = ("Publisher Messages", "Consumer Messages")
+_SECTIONS = (Term.PUBLISHER_MESSAGES, Term.CONSUMER_MESSAGES)
 
 
 class Listed(NamedTuple):
@@ -33,14 +42,23 @@ class Listed(NamedTuple):
 
 
 def parse_transactions(text: str, device: str = "") -> tuple[Listed, ...]:
-    """The transactions in the answer, in its order; none only if the table says so by having no rows.
+    """The transactions in the answer, in its order; none only if the answer says so: by a table without rows, or in a
+    sentence.
 
-    Raises ``CommandRejected``, ``NoSuchService`` or ``UnreadableReply``.
+    Raises ``CommandRejected``, ``NoSuchService``, ``NotServing`` or ``UnreadableReply``; that for an answer that
+    ``is_silent`` too.
     """
     lines = lines_of(text)
-    if any(line.lstrip().startswith("XID:") for line in lines):
+    if len(lines) == 1 and _NOTHING.fullmatch(lines[0]):
+        return ()
+    if any(line.lstrip().upper().startswith("XID:") for line in lines):
         return tuple(_from_detail(lines, text, device))
     return tuple(_from_table(lines, text, device))
+
+
+def is_silent(text: str) -> bool:
+    """Is nothing printed between the command and the prompt?"""
+    return not lines_of(text)
 
 
 def _from_table(lines: list[str], text: str, device: str) -> Iterator[Listed]:
@@ -79,53 +97,57 @@ def _row(xid: str, line: str, spans: list[Span], letters: list[str]) -> Listed |
         return None
     transaction = Transaction(
         xid=xid,
-        type=_TYPES.get(flag.get("T", "")),
-        state=_STATES.get(flag.get("S", "")),
-        replicated=_YES.get(flag.get("R", "")),
+        type=_TYPES.get(flag.get("T", "").upper()),
+        state=_state(flag.get("S", "")),
+        replicated=_YES.get(flag.get("R", "").upper()),
         in_state_s=_seconds(cells[-2]),
     )
     return Listed(cells[0], transaction)
 
 
+def _state(word: str) -> TransactionState | None:
+    return TransactionState.COMPLETE if _COMPLETED.fullmatch(word) else _STATES.get(word.upper())
+
+
 def _from_detail(lines: list[str], text: str, device: str) -> Iterator[Listed]:
     for block in _blocks(lines, text, device):
-        xid, vpn, state = block["XID"], block.get("Message VPN"), block.get("State")
+        xid, vpn, state = Term.XID.of(block) or "", Term.MESSAGE_VPN.of(block), Term.STATE.of(block)
         if not (_XID.fullmatch(xid) and vpn and state):
             raise unreadable(f"XID, Message VPN or State of transaction '{xid}' is missing", text, device)
-        client = block.get("Client", "")
+        client = Term.CLIENT.of(block) or ""
         transaction = Transaction(
             xid=xid,
-            type=_TYPES.get(block.get("Type", "")),
-            state=_STATES.get(state),
-            replicated=_YES.get(block.get("Replicated", "")),
+            type=_TYPES.get((Term.TRANSACTION_TYPE.of(block) or "").upper()),
+            state=_state(state),
+            replicated=_YES.get((Term.IS_REPLICATED.of(block) or "").upper()),
             client=client if client not in ("", "N/A") else None,
-            published=_count(block.get("Messages Published", "")),
-            consumed=_count(block.get("Messages Consumed", "")),
-            in_state_s=_seconds(block.get("Last State Change", "")),
+            published=_count(Term.PUBLISHED.of(block) or ""),
+            consumed=_count(Term.CONSUMED.of(block) or ""),
+            in_state_s=_seconds(Term.IN_STATE.of(block) or ""),
         )
         yield Listed(vpn, transaction)
 
 
 def _blocks(lines: list[str], text: str, device: str) -> Iterator[dict[str, str]]:
-    """The labels of each transaction, which end where its tables of messages begin: what stands there is no label."""
+    """The plain labels of each transaction, which end where its tables of messages start: what is there is no label."""
     block: dict[str, str] | None = None
     in_table = True
     for line in lines:
         label = label_in(line)
-        if label is not None and label.name == "XID":
+        if label is not None and Term.XID.is_named(label.name):
             if not in_table:
                 break
             if block is not None:
                 yield block
-            block, in_table = {"XID": label.value}, False
+            block, in_table = {plain(label.name): label.value}, False
         elif block is None or in_table:
             continue
         elif is_refusal_line(line):
             raise unreadable(f"an error between the labels: '{line.strip()}'", text, device)
-        elif label is not None and label.name in _SECTIONS:
+        elif label is not None and any(section.is_named(label.name) for section in _SECTIONS):
             in_table = True
-        elif label is not None and block.setdefault(label.name, label.value) != label.value:
-            raise unreadable(f"'{label.name}' comes twice in transaction {block['XID']}", text, device)
+        elif label is not None and block.setdefault(plain(label.name), label.value) != label.value:
+            raise unreadable(f"'{label.name}' comes twice in transaction {Term.XID.of(block)}", text, device)
     if block is None or not in_table:
         raise unreadable("a transaction ends before its tables of messages", text, device)
     yield block

@@ -8,28 +8,29 @@ readable answer is definitely absent, and a whole answer that cannot be read rai
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from adapters.solace.names import quoted
 from adapters.solace.nodes import Node
 from adapters.solace.parse_queue import REPLICATION_QUEUE, parse_queues
 from adapters.solace.parse_replication import parse_replication
-from adapters.solace.parse_transactions import Listed, parse_transactions
-from orchestrator.contract import Failure, ReadingSpec
+from adapters.solace.parse_transactions import Listed, is_silent, parse_transactions
+from orchestrator.contract import Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
+from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transaction, Transactions, TransactionState
 
 T = TypeVar("T")
 Answers = dict[str, Reading | Failure]
 
 SHOW_REDUNDANCY = "show redundancy"
+SHOW_TRANSACTION = "show transaction"
 
 
 def read_replication(node: Node, services: Sequence[str]) -> Answers:
     """``replication`` of each of ``services``, by one command. Raises when the answer as a whole is none."""
     try:
-        rows = parse_replication(node.read(_show_replication(services)), node.device.name)
+        rows = parse_replication(node.read(show_replication(services)), node.device.name)
     except NoSuchService as error:
         return {service: Failure.of(error) for service in services}
     return {service: _row(rows, service, node) for service in services}
@@ -56,12 +57,12 @@ def read_transactions(node: Node, services: Sequence[str]) -> Answers:
 
     The table form is read, since only it can say "none". For many services it is asked without a name, which lists
     every message VPN's; then the table of replication states tells which services exist. Client and counts come from
-    the ``detail`` form, asked for only where a prepared transaction waits for somebody's decision.
+    the ``detail`` form, asked for only where a prepared transaction waits for a decision or a state has no known letter.
     """
     if len(services) == 1:
         return {services[0]: _one(node, services[0])}
     existing = read_replication(node, services)
-    listed = parse_transactions(node.read("show transaction"), node.device.name)
+    _, listed = _listed(node, SHOW_TRANSACTION, f"{SHOW_TRANSACTION} message-vpn *")
     by_vpn = _by_vpn(listed)
     answers: Answers = {}
     for service in services:
@@ -70,18 +71,25 @@ def read_transactions(node: Node, services: Sequence[str]) -> Answers:
     return answers
 
 
-def _show_replication(services: Sequence[str]) -> str:
+def show_replication(services: Sequence[str]) -> str:
+    """The command that shows the replication state of one service, or of all."""
     return f"show message-vpn {_one_or_all(services)} replication"
+
+
+def show_queues(services: Sequence[str]) -> str:
+    """The command that shows the replication queue of one service, or of all."""
+    return _show_queue(_one_or_all(services))
 
 
 def _show_queue(vpn: str) -> str:
     return f"show queue {REPLICATION_QUEUE} message-vpn {vpn} detail"
 
 
-def _show_transactions(services: Sequence[str]) -> list[str]:
+def show_transactions(services: Sequence[str]) -> list[str]:
+    """The commands that list the transactions of ``services``."""
     if len(services) == 1:
-        return [f"show transaction message-vpn {quoted(services[0])}"]
-    return [_show_replication(services), "show transaction"]
+        return [f"{SHOW_TRANSACTION} message-vpn {quoted(services[0])}"]
+    return [show_replication(services), SHOW_TRANSACTION]
 
 
 def _one_or_all(services: Sequence[str]) -> str:
@@ -113,32 +121,58 @@ def _read_queue(node: Node, service: str) -> QueueDepth | Failure:
 
 
 def _one(node: Node, service: str) -> Transactions | Failure:
-    text = node.read(f"show transaction message-vpn {quoted(service)}")
+    exists: Reading | Failure | None = None
     try:
-        listed = parse_transactions(text, node.device.name)
-    except AdapterError as error:
+        text, listed = _listed(node, f"{SHOW_TRANSACTION} message-vpn {quoted(service)}", SHOW_TRANSACTION)
+        if is_silent(text):  # of a message VPN that is not there nothing might be printed either
+            exists = read_replication(node, [service])[service]
+    except (NoSuchService, CommandRejected, UnreadableReply) as error:
         return Failure.of(error)
+    if isinstance(exists, Failure):
+        return exists
     strangers = [one for one in listed if one.vpn != service]
-    if strangers:
+    if strangers and not is_silent(text):
         why = f"{node.device.name} lists a transaction of {strangers[0].vpn} where {service} was asked for"
         return Failure.of(UnreadableReply(why, text=text, device=node.device.name))
-    return _detailed(node, service, listed)
+    return _detailed(node, service, [one for one in listed if one.vpn == service])
+
+
+def _listed(node: Node, command: str, wider: str) -> tuple[str, Sequence[Listed]]:
+    """What ``command`` printed, and the transactions. Where it printed nothing at all the ``wider`` form is read, and
+    counts: nothing printed there either means that there are none."""
+    text = node.read(command)
+    if not is_silent(text):
+        return text, parse_transactions(text, node.device.name)
+    second = node.read(wider)
+    return text, () if is_silent(second) else parse_transactions(second, node.device.name)
 
 
 def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transactions:
-    """The transactions, with client and counts for those that wait for a decision, if the device tells."""
+    """The transactions, with client and counts for those that wait for a decision, and the word for a state whose letter
+    is not known, if the device tells."""
     items = [one.transaction for one in listed]
-    if not any(item.state is TransactionState.PREPARED and item.replicated is not False for item in items):
+    is_unclear = any(item.state is None for item in items)
+    waits = any(item.state is TransactionState.PREPARED and item.replicated is not False for item in items)
+    if not waits and not is_unclear:
         return Transactions(items=tuple(items))
-    text = node.read(f"show transaction message-vpn {quoted(service)} state PREPARED detail")
+    text = node.read(show_details(service, "" if is_unclear else " state PREPARED"))
     try:
         told = {one.transaction.xid: one.transaction for one in parse_transactions(text, node.device.name)}
     except AdapterError:
         told = {}  # they are known to be there all the same; what is not known of them stays unknown
-    extra = {
-        xid: {"client": one.client, "published": one.published, "consumed": one.consumed} for xid, one in told.items()
-    }
-    return Transactions(items=tuple(item.model_copy(update=extra.get(item.xid, {})) for item in items))
+    return Transactions(items=tuple(_with_details(item, told.get(item.xid)) for item in items))
+
+
+def _with_details(item: Transaction, told: Transaction | None) -> Transaction:
+    if told is None:
+        return item
+    extra = {"client": told.client, "published": told.published, "consumed": told.consumed}
+    return item.model_copy(update={**extra, "state": told.state if item.state is None else item.state})
+
+
+def show_details(service: str, which: str) -> str:
+    """The command that shows transactions of ``service`` in full: all, or those that ``which`` says."""
+    return f"{SHOW_TRANSACTION} message-vpn {quoted(service)}{which} detail"
 
 
 def _by_vpn(listed: Sequence[Listed]) -> Mapping[str, list[Listed]]:
@@ -146,32 +180,3 @@ def _by_vpn(listed: Sequence[Listed]) -> Mapping[str, list[Listed]]:
     for one in listed:
         found[one.vpn].append(one)
     return found
-
-
-# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
-ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions"})
-
-
-def _reading(name: str, summary: str, shows: Callable[[Sequence[str]], Sequence[str]]) -> ReadingSpec:
-    after = [SHOW_REDUNDANCY] if name in ONLY_WHILE_SERVING else []
-    return ReadingSpec(name, summary, lambda services: [SHOW_REDUNDANCY, *shows(services), *after])
-
-
-READINGS: Mapping[str, ReadingSpec] = {
-    "replication": _reading(
-        "replication",
-        "Replication state of the message VPN as this site sees it",
-        lambda services: [_show_replication(services)],
-    ),
-    "replication_queue": _reading(
-        "replication_queue",
-        "Messages in the replication queue, held for the mate",
-        lambda services: [_show_queue(_one_or_all(services))],
-    ),
-    "transactions": _reading(
-        "transactions",
-        "Transactions of the message VPN, in every state",
-        _show_transactions,
-    ),
-    "health": _reading("health", "Which node serves, and whether its message spool does", lambda services: []),
-}

@@ -1,8 +1,8 @@
 """What it means when the CLI answers something else than was asked for.
 
-facts/solace.md section 3.1 knows the words of a refusal, not its layout; so words are looked for, and only in an
-answer that could not be read as what it should have been. Section 6: how a missing message VPN is reported is not
-recorded. Assumption: the sentence names a message VPN and says that it is not there.
+facts/solace-cli.md section 19 has the texts. The marker word ``ERROR:`` may be missing, so the phrases count as well, and
+only in an answer that could not be read as what it should have been. A node whose message spool is not active does not
+tell what the spool holds, and one that is starting tells nothing: the mate is the one to ask, and neither is a 0.
 """
 
 from __future__ import annotations
@@ -10,18 +10,30 @@ from __future__ import annotations
 import re
 
 from adapters.ssh.translate import printable
-from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, NotServing, UnreadableReply
 
-_REFUSED = re.compile(r"invalid command|\berror:|command not found|\bbusy\b", re.IGNORECASE)
-_REFUSED_LINE = re.compile(r"\s*(?:invalid command|error:|command not found)", re.IGNORECASE)
+_REFUSED = re.compile(r"invalid command|\berror:|command not found|\bcommand failed\b|\bbusy\b", re.IGNORECASE)
+_REFUSED_LINE = re.compile(
+    r"\s*(?:invalid command|error:|command not found|command failed\s*$|SolOS startup in progress)", re.IGNORECASE
+)
+_NOT_ACTIVE = re.compile(r"message-?spool operational status is not AD-?ACTIVE|\bnot AD-ACTIVE\b", re.IGNORECASE)
+_STARTING = re.compile(r"\bstartup in progress\b", re.IGNORECASE)
 _MISSING = re.compile(r"\b(?:not found|does not exist|no such)\b", re.IGNORECASE)
 _VPN = re.compile(r"\bmessage[- ]?vpn\b|\bvpn\b", re.IGNORECASE)
 _SOMETHING_ELSE = re.compile(r"\bqueue\b|\btransaction\b|\bxid\b|\bcommand\b", re.IGNORECASE)
 
 
 def refusal(text: str, device: str = "") -> AdapterError | None:
-    """The device's "no" in ``text``: ``NoSuchService``, ``CommandRejected``, or None without a word of refusal."""
+    """The device's "no" in ``text``: ``NotServing``, ``NoSuchService``, ``CommandRejected``, or None without a word of
+    refusal."""
     said = printable(text)
+    if _NOT_ACTIVE.search(text) or _STARTING.search(text):
+        why = "its message spool is not active" if _NOT_ACTIVE.search(text) else "it is still starting"
+        return NotServing(
+            f"{device or 'the device'} cannot tell this: {why}: {said}",
+            device=device,
+            hint="ask its HA mate; `show redundancy` and `show message-spool` there say why it is not active",
+        )
     if any(_MISSING.search(line) and _names_a_vpn(line) for line in text.split("\n")):
         return NoSuchService(f"{device or 'the device'} has no such message VPN: {said}", device=device)
     if _REFUSED.search(text) or _MISSING.search(text):

@@ -67,15 +67,15 @@ def cut(line: str, spans: Sequence[Span]) -> list[str] | None:
 
 
 def letters_in(header: str, rule: Sequence[Span]) -> dict[str, Span] | None:
-    """Where the flag letters of ``header`` stand, by letter, if each has a one-dash column of the rule under it.
+    """Where the flag letters of ``header`` are, by capital letter, if each has a one-dash column of the rule under it.
 
     None when one has not, or a letter comes twice. The rule may have columns without a letter (seed 003 does).
     """
     narrow = {span.start: span for span in rule if span.end - span.start == 1}
     found: dict[str, Span] = {}
-    for match in re.finditer(r"(?<=\s)[A-Z](?=\s|$)", header):
-        span = narrow.get(match.start())
-        if span is None or match.group() in found:
+    for match in re.finditer(r"(?<=\s)[A-Za-z](?=\s|$)", header):
+        span, letter = narrow.get(match.start()), match.group().upper()
+        if span is None or letter in found:
             return None
-        found[match.group()] = span
+        found[letter] = span
     return found

@@ -11,7 +11,8 @@ What makes an answer this command's answer (facts/real-systems.md, OpenSSH S2 an
 
 from __future__ import annotations
 
-from typing import Literal, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
 from adapters.ssh.line import Line
 from adapters.ssh.terminal import Dialect, Prompt
@@ -112,10 +113,11 @@ class Conversation:
         said = [line for line in self._dialect.lines(text) if line.strip()]
         return all(line == prompt.rstrip() for line in said)
 
-    def exchange(self, command: str, *, answer: Literal["y", "n"] = "n") -> str:
+    def exchange(self, command: str, *, confirms: Callable[[str], bool] | None = None) -> str:
         """What the device says to ``command``: the lines between its echo and the next prompt.
 
-        A yes/no question is answered by ``answer``; ``n`` then raises ``CommandRejected`` with the question. Raises
+        A yes/no question is answered ``y`` where ``confirms``, given all that is said up to it, holds; what is returned
+        then is said after it. Else ``n``, and ``CommandRejected`` with the question is raised. Raises
         ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
         ``ConnectionLost`` or ``UnreadableReply`` when it may have been obeyed; after these the talk is over.
         """
@@ -129,7 +131,7 @@ class Conversation:
         try:
             self._line.send(command.encode() + _ENTER)
             try:
-                heard, questions = self._listen(command, answer)
+                heard, questions, answer = self._listen(command, confirms)
             except Unreachable as error:  # only our key for a pager or question did not leave: the command had
                 raise ConnectionLost(str(error), device=self._device) from error
             return self._answer_in(command, heard, questions, answer)
@@ -137,11 +139,11 @@ class Conversation:
             self.close()
             raise
 
-    def _listen(self, command: str, answer: str) -> tuple[str, int]:
-        """Everything up to the next prompt, and how many questions were met on the way."""
+    def _listen(self, command: str, confirms: Callable[[str], bool] | None) -> tuple[str, int, str]:
+        """Everything up to the next prompt, how many questions were met on the way, and what the first was answered."""
         deadline = self._clock.now() + self._timeout_s
         heard = bytearray()
-        questions = 0
+        questions, answer = 0, "n"
         echo = command.encode()
         echoed, answered = False, -2
         while True:
@@ -162,10 +164,18 @@ class Conversation:
             elif echoed and self._dialect.question.search(tail):
                 if here != answered:
                     questions += 1
+                    is_own = confirms is not None and confirms(self._asked_in(command, _decode(bytes(heard))))
+                    answer = "y" if questions == 1 and is_own else answer
                     self._line.send((answer if questions == 1 else "n").encode() + _ENTER)
                 answered = here
             elif echoed and self._is_prompt(tail):
-                return _decode(bytes(heard)), questions
+                return _decode(bytes(heard)), questions, answer
+
+    def _asked_in(self, command: str, heard: str) -> str:
+        """What the device says between the echo of ``command`` and the end of its question."""
+        lines = self._dialect.lines(heard)
+        at = next((i for i, line in enumerate(lines) if self._is_echo(line, command)), len(lines))
+        return "\n".join(lines[at + 1 :])
 
     def _is_prompt(self, tail: str) -> bool:
         return tail.endswith(self._ending) and self._dialect.prompt_in(tail, self.prompt.name) is not None
@@ -190,7 +200,8 @@ class Conversation:
                 device=self._device,
                 hint="this command is not known to ask a question; find out at the device why it does",
             )
-        return "\n".join(line for line in body if not (questions and self._asked(line)))
+        asked_at = next((i for i, line in enumerate(body) if questions and self._asked(line)), -1)
+        return "\n".join(body[asked_at + 1 :])
 
     def _asked(self, line: str) -> bool:
         """Is this a question's line, perhaps with the echo of our answer behind it?"""

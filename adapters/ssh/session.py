@@ -9,6 +9,7 @@ whose answer was lost is the caller's doubt, to be resolved by reading.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from adapters.ssh.conversation import Conversation, check_line
@@ -127,12 +128,12 @@ class ShellSession(ShowSession):
                     device=self.device.name,
                 )
 
-    def send(self, command: str, *, at: str, to: str, asks: bool = False) -> str:
+    def send(self, command: str, *, at: str, to: str, confirms: Callable[[str], bool] | None = None) -> str:
         """Send ``command`` in mode ``at`` and return what the device says; the mode after it must be ``to``.
 
-        ``asks``: the command is known to ask for confirmation, and ``y`` is meant; any other question is answered
-        ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or ``Unreachable`` when
-        nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
+        ``confirms``: is a question, given as all that is said up to it, the command's own? It is answered ``y`` then, and
+        any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or ``Unreachable``
+        when nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
         """
         talk = self._talk
         if talk is None or not talk.is_usable():
@@ -144,7 +145,7 @@ class ShellSession(ShowSession):
                 f"`{command}` belongs into mode '{at}', but {self.device.name} stands at {talk.prompt}",
                 device=self.device.name,
             )
-        said = talk.exchange(command, answer="y" if asks else "n")
+        said = talk.exchange(command, confirms=confirms)
         if not talk.prompt.is_in(to):
             raise self._astray(command, talk.prompt, to, said)
         return said

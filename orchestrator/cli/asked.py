@@ -16,7 +16,8 @@ from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Call, Failure
 from orchestrator.counting import counted
 from orchestrator.decide.approve import GRAVE, asked_about
-from orchestrator.dryrun import CommandAhead, LanePreview, ReadOnly, preview
+from orchestrator.dryrun import LanePreview, preview
+from orchestrator.dryrun_lines import CommandAhead, ReadOnly
 from orchestrator.errors import DefinitionError
 from orchestrator.probing import with_reachability
 from orchestrator.readings import Reading
@@ -144,7 +145,7 @@ def _commands(tools: Tools, plan: ev.Plan, *, whole: bool) -> Iterator[str]:
             yield f"  {number}. {step.title}{'  (point of no return)' if step.point_of_no_return else ''}"
             if whole:
                 yield from (f"       {line}" for line in step_lines(step))
-            yield from (f"       {_word(one):<9} {one.device}> {one.line}" for one in ahead.commands)
+            yield from (f"       {_word(one):<9} {one.typed}" for one in ahead.commands)
             if step.for_each is not None:
                 yield from _on_items(step)
                 yield from _on_decided(tools, plan, lane.service, step)
@@ -155,7 +156,7 @@ def _commands(tools: Tools, plan: ev.Plan, *, whole: bool) -> Iterator[str]:
 
 def _word(command: CommandAhead) -> str:
     if command.purpose == "read":
-        return "read"
+        return "perhaps" if command.when else "read"
     return f"{command.when}?" if command.when else "SEND"
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from orchestrator.abilities import Ability
 from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
+from orchestrator.cli.abilities_table import abilities_lines, abilities_of
 from orchestrator.cli.families import AMPS, family_of, unknown_family
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.tabular import lines_of, plain_table
@@ -58,14 +60,23 @@ def run_check(tools: Tools, inventory: Inventory, only: str | None, readings: Pa
     simulated = tools.is_simulated(inventory)
     code = FINDINGS if any(matter(one.findings) for one in found) else 0
     if as_json:
-        pairs = [_as_data(one) for one in found]
+        pairs = [_as_data(one, _abilities(tools, inventory, one.pair)) for one in found]
         show_json({"simulated": simulated, "at": iso(now), "pairs": pairs, "exit_code": code})
         return code
     if simulated:
         show_document("SIMULATED")
     for one in found:
-        _print(one)
+        _print(one, _abilities(tools, inventory, one.pair))
     return code
+
+
+def _abilities(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, list[Ability]]:
+    """What could be done when each site is left, by what its adapters read and do; nothing of a family not known."""
+    kinds = {name: tools.registry.declarations(inventory.sites[name]) for name in pair.sites}
+    family = family_of(tools, inventory.sites[pair.sites[0]])
+    if not family:
+        return {}
+    return {name: abilities_of(family, kind, kinds[pair.mate_of(name)]) for name, kind in kinds.items()}
 
 
 def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
@@ -152,7 +163,7 @@ def key_of(inventory: Inventory, pair: Pair, service: str) -> str:
 # Printing
 
 
-def _as_data(found: Readiness) -> dict[str, object]:
+def _as_data(found: Readiness, could: Mapping[str, Sequence[Ability]]) -> dict[str, object]:
     pair = found.pair
     sites = {name: {one.check: one.verdict for one in found.checked if one.site == name} for name in pair.sites}
     services = [
@@ -171,10 +182,11 @@ def _as_data(found: Readiness) -> dict[str, object]:
     for finding in findings:
         del finding["file"], finding["line"]
     head = {"pair": pair.name, "verdict": verdict_of(found)}
-    return {**head, "sites": sites, "services": services, "findings": findings}
+    procedures = {site: {one.procedure: one.verdict for one in listed} for site, listed in could.items()}
+    return {**head, "sites": sites, "services": services, "findings": findings, "procedures": procedures}
 
 
-def _print(found: Readiness) -> None:
+def _print(found: Readiness, could: Mapping[str, Sequence[Ability]]) -> None:
     pair = found.pair
     cells = {(one.site or one.service, one.check): f"{_mark(one.finding)}{one.detail}" for one in found.checked}
     table = plain_table(pair.name, *pair.sites)
@@ -192,6 +204,10 @@ def _print(found: Readiness) -> None:
     show_document("")
     for line in lines_of(table):
         show_document(line)
+    if could:
+        show_document("")
+        for line in abilities_lines(could, "when it is left or lost"):
+            show_document(line)
     for line in finding_lines(found.findings):
         show(line)
     show(f"{verdict_of(found).upper()}: {_because(found)}")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from orchestrator.abilities import abilities
+from orchestrator.cli.abilities_table import abilities_lines, abilities_of
 from orchestrator.cli.exploring import (
     IN_RUNS,
     as_data,
@@ -20,12 +22,14 @@ from orchestrator.cli.exploring import (
 from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
+from orchestrator.contract import Adapter
 from orchestrator.findings import Finding, Level, first_of, worst
 from orchestrator.lint import lint
 from orchestrator.lint_inventory import lint_adapters
 from orchestrator.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
 from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
+from orchestrator.runbook import Runbook
 from orchestrator.schemas import schemas
 from orchestrator.site import Hook
 from proof.exploration.search import Exploration
@@ -75,6 +79,8 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
     )
     walk, together, broken = explored(definition.value, declared.actions, file=definition.file)
     code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
+    if adapters:
+        _print_abilities(definition.value, declared, " and ".join(names), as_json=as_json)
     if as_json:
         show_json(as_data(walk, definition.value, together))
     elif not is_not_judged(definition.value):
@@ -83,6 +89,17 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         if given:
             show(f"given that these commands change nothing that is read: {', '.join(given)}")
     return code
+
+
+def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, as_json: bool) -> None:
+    """What sites with these adapters could do: this runbook first, then what comes with the product."""
+    own = [] if runbook.runbook in shipped_runbooks() else list(abilities([runbook], declared, declared))
+    found = [*own, *abilities_of(runbook.family, declared, declared)]
+    if as_json:
+        show_json({"adapters": names, "procedures": {one.procedure: one.verdict for one in found}})
+        return
+    for line in abilities_lines({names: found}, "at both sites"):
+        show(line)
 
 
 def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:

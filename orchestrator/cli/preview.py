@@ -15,7 +15,8 @@ from orchestrator.cli.foretelling import with_forecast
 from orchestrator.cli.terminal import is_attended, show, show_json
 from orchestrator.cli.wiring import Tools
 from orchestrator.counting import amount
-from orchestrator.dryrun import CheckNow, CommandAhead, LanePreview, Phase, ReadOnly, preview
+from orchestrator.dryrun import CheckNow, LanePreview, preview
+from orchestrator.dryrun_lines import CommandAhead, Phase, ReadOnly
 from orchestrator.errors import LeaseHeld
 from orchestrator.lease import claims, service_key
 from orchestrator.reports.advice import after_refusal
@@ -185,7 +186,7 @@ def _whole(lane: LanePreview) -> Iterator[str]:
         for phase in get_args(Phase):
             for command in step.commands:
                 if command.phase == phase:
-                    yield f"       {_word(command):<9} {command.device}> {command.line}"
+                    yield f"       {_word(command):<9} {command.typed}"
             for check in step.checks:
                 if check.phase == phase:
                     yield f"       {_sign(check):<9} {check.text}"
@@ -195,7 +196,7 @@ def _whole(lane: LanePreview) -> Iterator[str]:
 
 def _word(command: CommandAhead) -> str:
     if command.purpose == "read":
-        return "read"
+        return "perhaps" if command.when else "read"
     return f"{command.when}?" if command.when else "SEND"
 
 

@@ -21,6 +21,7 @@ from orchestrator.cli.options import (
 from orchestrator.cli.terminal import is_attended
 from orchestrator.cli.together import together
 from orchestrator.errors import DefinitionError
+from orchestrator.runbook import Choice
 
 _UNCONTROLLED = """\
 The active site is lost: let its mate take over. What only the lost site holds stays there.
@@ -56,6 +57,7 @@ Examples:
   failover failback --vpn Trading_VPN --to ny
   failover failback --all --to ny --yes --xa decisions.yaml --evidence evidence/report.json
   failover failback --vpn Trading_VPN --to ny --evidence take
+  failover failback --all --to ny --yes --xa decisions.yaml --attest "depths of all queues equal, J. Doe, 09:40"
   failover failback --all --to ny --yes --xa decisions.yaml --accept-risk "agreed with the desk: duplicates are dropped"
 """
 Failed = Annotated[str, typer.Option("--failed", metavar="SITE", help="The site that is lost.")]
@@ -204,6 +206,12 @@ def failback(
     accept_risk: Annotated[
         str | None, typer.Option("--accept-risk", metavar="TEXT", help="Go back though it is not shown to be safe.")
     ] = None,
+    attest: Annotated[
+        str | None,
+        typer.Option(
+            "--attest", metavar="TEXT", help="Who compared the endpoints of both sites, how, when; recorded."
+        ),
+    ] = None,
     evidence: Annotated[
         Path | None,
         typer.Option(
@@ -226,7 +234,14 @@ def failback(
     from orchestrator.cli.families import fitting
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, site_to_leave, with_evidence, with_outage, with_readings
+    from orchestrator.cli.unplanning import (
+        accepting,
+        see_comparable,
+        site_to_leave,
+        with_evidence,
+        with_outage,
+        with_readings,
+    )
     from orchestrator.cli.watch import seconds_of
     from orchestrator.cli.wiring import tools as tools_of
 
@@ -234,13 +249,18 @@ def failback(
     policy = policy_of(
         xa, on_bridge_loss, on_stall, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who()
     )
-    if accept_risk is not None:
-        policy = accepting(policy, {"unsafe-return": "accept"}, accept_risk)
+    if accept_risk is not None and attest is not None:
+        raise DefinitionError("--attest says that it is safe, --accept-risk that it is not: give one of them")
+    if accept_risk is not None or attest is not None:
+        answer: Choice = "accept" if attest is None else "attest"
+        policy = accepting(policy, {"unsafe-return": answer}, attest or accept_risk)
     if accept_sync is not None:
         policy = accepting(policy, {"sync-untold": "accept"}, accept_sync)
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)
     chosen = fitting(tools, "failback")
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, source, policy))
+    if begin.yes and not begin.dry_run and evidence is None:
+        see_comparable(tools, plan)
     moment = None if failed_over_at is None else _moment(failed_over_at)
     plan = with_outage(tools, plan, acting=plan.source, at=moment, spool_lost=False)
     plan = with_readings(tools, plan)

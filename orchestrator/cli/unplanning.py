@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator import events as ev
 from orchestrator.cli.sessions import reading_only
 from orchestrator.cli.wiring import Tools, checked_text
-from orchestrator.comparisons import RISK_GATE
+from orchestrator.comparisons import RISK_GATE, compared_by
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.plan import ReadBefore
@@ -138,10 +138,8 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
             history = History(journal, _sites_of(plan))
             known = [history.last_outage(service, acting) for service in plan.services]
     except JournalCorrupt as error:
-        if (
-            any(step.compare == "failback-safe" for step in plan.runbook.steps)
-            and plan.policy.on_gate.get(RISK_GATE) != "accept"
-        ):
+        is_compared = any(step.compare == "failback-safe" for step in plan.runbook.steps)
+        if is_compared and RISK_GATE not in plan.policy.on_gate:
             raise NotStarted(
                 f"{error}, so the record does not show that it is safe to go back",
                 hint="see `failover runs verify`; to go back all the same, by name: --accept-risk 'who agreed, and why'",
@@ -155,6 +153,23 @@ def _sites_of(plan: ev.Plan) -> list[Site]:
     return [plan.inventory.sites[name] for name in (plan.source, plan.target)]
 
 
+def see_comparable(tools: Tools, plan: ev.Plan) -> None:
+    """For a run that nobody attends: raise ``DefinitionError`` where a site cannot be read for the comparison of
+    ``plan``."""
+    if RISK_GATE in plan.policy.on_gate:
+        return
+    asked = [one for step in plan.runbook.steps for one in compared_by(step.compare)]
+    for side, reading in asked:
+        site = plan.inventory.sites[plan.site_name(side)]
+        if reading not in tools.registry.declarations(site).readings:
+            adapters = ", ".join(part.adapter for part in site.parts)
+            raise DefinitionError(
+                f"nothing here reads the {reading} of {site.name} ({adapters}), so this program cannot show that it is "
+                "safe to go back",
+                hint="--attest 'who compared both sites, how, when', --evidence REPORT, or --accept-risk 'why'",
+            )
+
+
 def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev.Plan:
     """The plan of a fail-back whose safety a reconciliation shows; the gate's decision names it.
 
@@ -162,8 +177,8 @@ def with_evidence(tools: Tools, plan: ev.Plan, path: Path, fresh_s: float) -> ev
     """
     from pipeline.evidence import Return, load_evidence, objections, statement
 
-    if plan.policy.on_gate.get(RISK_GATE) == "accept":
-        raise DefinitionError("--evidence says that it is safe, --accept-risk that it is not: give one of them")
+    if RISK_GATE in plan.policy.on_gate:
+        raise DefinitionError("--evidence shows that it is safe; --attest and --accept-risk go without: give one")
     path = path / "report.json" if path.is_dir() else path
     report = load_evidence(path)
     wanted = Return(

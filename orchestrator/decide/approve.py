@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from orchestrator import events as ev
 from orchestrator.approval import APPROVAL_GATE, Approvals, signed_in, who_in
-from orchestrator.comparisons import CHOICES, RULES
+from orchestrator.comparisons import RULES, compared_by
+from orchestrator.contract import NOT_OFFERED
 from orchestrator.counting import counted
 from orchestrator.decide.gates import answer, opened
 from orchestrator.decide.judge import again, fresh, judge_one, patience
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.readings import READINGS, Reading
-from orchestrator.runbook import Answer, Approval, Check, Side, Step, format_duration
+from orchestrator.runbook import Answer, Approval, Check, Step, format_duration
 from orchestrator.state import Lane
 
-_BOTH: tuple[Side, ...] = ("source", "target")
 # How many reasons a question names; the record of the readings has them all.
 _REASONS_SHOWN = 5
 # Answers that give up a guarantee, or cannot be taken back.
@@ -33,25 +33,31 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """Both sites are read in one round and judged by the step's rule."""
+    """Both sites are read in one round and judged by the step's rule. Where a site cannot be read for it, people answer
+    instead."""
     assert step.compare is not None  # by whoever asks
     rule = RULES[step.compare]
     gate = lane.open_gate(rule.gate)
     if gate is not None:
         return answer(plan, lane, gate, attended)
-    request = Observe(lane.service, lane.mark, tuple((side, rule.reading) for side in _BOTH))
+    request = Observe(lane.service, lane.mark, compared_by(step.compare))
     if not fresh(lane):
         return Next(requests=(request,))
     values: list[Reading] = []
-    for side in _BOTH:
-        seen = lane.reading(side, rule.reading)
-        if seen is not None and isinstance(seen.value, READINGS[rule.reading]):
+    untold: list[str] = []
+    for side, reading in request.asks:
+        seen = lane.reading(side, reading)
+        if seen is not None and isinstance(seen.value, READINGS[reading]):
             values.append(seen.value)
-            continue
-        # The check is only there to say which reading was not had.
-        missing = Check(on=side, reading=rule.reading, where={"items": ""})
-        return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
-    reasons = rule.reasons(values[0], values[1], plan.outage)
+        elif seen is not None and seen.failure is not None and seen.failure.kind == NOT_OFFERED:
+            # Asking again does not help, so people are asked.
+            untold.append(f"{plan.site_name(side)}: {seen.failure.text}")
+        else:
+            # The check is only there to say which reading was not had.
+            missing = Check(on=side, reading=reading, where={"items": ""})
+            return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
+    is_refuted = not untold and rule.is_refuted(values[0], values[1], plan.outage)
+    reasons = untold or rule.reasons(values[0], values[1], plan.outage)
     if not reasons:
         return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
     if rule.settles and now - lane.stage_at < step.patience:
@@ -61,7 +67,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         ev.GateOpened(
             gate=rule.gate,
             step=step.id,
-            choices=CHOICES,
+            choices=tuple(choice for choice in rule.choices if choice != "attest" or not is_refuted),
             unattended="stop",
             why=f"{rule.why}: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
         )

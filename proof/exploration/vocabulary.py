@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from orchestrator.comparisons import readings_of as compared
+from orchestrator.comparisons import compared_by
 from orchestrator.runbook import Check, Do, Runbook, Step
 from proof.exploration.family import Words
 
@@ -35,7 +35,7 @@ def readings_of(runbook: Runbook) -> frozenset[str]:
     """The names of all readings."""
     names = {check.reading for check in checks_of(runbook)}
     names |= {step.for_each.reading for step in runbook.steps if step.for_each is not None}
-    return frozenset(names.union(*(compared(step.compare) for step in runbook.steps)))
+    return frozenset(names.union(reading for step in runbook.steps for _, reading in compared_by(step.compare)))
 
 
 def unexplored(runbook: Runbook, words: Words) -> list[str]:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.contract import Setting
-from orchestrator.dryrun import ReadOnly, preview
+from orchestrator.dryrun import preview
+from orchestrator.dryrun_lines import ReadOnly
 from proof.promises import Broken
 from proof.simulation.adapter import Omissions, Quirks
 from proof.simulation.afterwards import record_findings, secrets_told, tampering, tries_again

@@ -20,7 +20,20 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {
-            *("journal", "lease", "fleet", "dryrun", "retrying", "registry", "composite", "redact", "loader", "lint"),
+            *(
+                "journal",
+                "lease",
+                "fleet",
+                "dryrun",
+                "dryrun_lines",
+                "abilities",
+                "retrying",
+                "registry",
+                "composite",
+                "redact",
+                "loader",
+                "lint",
+            ),
             *(
                 "fleet_threaded",
                 "definitions",

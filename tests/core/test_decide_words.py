@@ -281,20 +281,22 @@ def endpoints(on: Any, messages: int | None, oldest_at: float | None = None) -> 
 
 
 @pytest.mark.parametrize(
-    ("acting", "returning", "safe"),
+    ("acting", "returning", "choices"),
     [
-        (endpoints("source", 0), endpoints("target", 9), True),
-        (endpoints("source", 5), endpoints("target", 5), True),
-        (endpoints("source", 5, T0 - 60), endpoints("target", 9), True),
-        (endpoints("source", 5, T0 - 7200), endpoints("target", 9), False),
-        (endpoints("source", 5, T0 - 3590), endpoints("target", 9), False),
-        (endpoints("source", 5), endpoints("target", 9), False),
-        (endpoints("source", None), endpoints("target", None), False),
-        (endpoints("source", 5), endpoints("target", None), False),
+        (endpoints("source", 0), endpoints("target", 9), ()),
+        (endpoints("source", 5), endpoints("target", 5), ()),
+        (endpoints("source", 5, T0 - 60), endpoints("target", 9), ()),
+        (endpoints("source", 5, T0 - 7200), endpoints("target", 9), ("accept", "stop")),
+        (endpoints("source", 5, T0 - 3590), endpoints("target", 9), ("accept", "stop")),
+        (endpoints("source", 5), endpoints("target", 9), ("accept", "attest", "stop")),
+        (endpoints("source", None), endpoints("target", None), ("accept", "attest", "stop")),
+        (endpoints("source", 5), endpoints("target", None), ("accept", "attest", "stop")),
     ],
 )
-def test_safe_to_go_back(acting: ev.Seen, returning: ev.Seen, safe: bool) -> None:
-    """Promise 9: equal counts, or every oldest message younger than the outage by more than the clocks may differ."""
+def test_safe_to_go_back(acting: ev.Seen, returning: ev.Seen, choices: tuple[str, ...]) -> None:
+    """Promise 9: equal counts, or every oldest message younger than the outage by more than the clocks may differ. What
+    is unknown may be attested by a person; what is read as unsafe may not."""
+    safe = not choices
     plan = a_plan(SAFE).model_copy(update={"outage": OUTAGE})
     assert asked(decide(plan, asking(), T0, attended=False)) == [("source", "endpoints"), ("target", "endpoints")]
     lane = see(asking(), acting, returning)
@@ -302,7 +304,30 @@ def test_safe_to_go_back(acting: ev.Seen, returning: ev.Seen, safe: bool) -> Non
     assert kinds(move) == (["step.done"] if safe else ["gate.opened"])
     if not safe:
         lane = after(lane, move, T0)
-        assert (lane.gates[0].choices, lane.gates[0].unattended) == (("accept", "stop"), "stop")
+        assert (lane.gates[0].choices, lane.gates[0].unattended) == (choices, "stop")
+
+
+def test_endpoints_that_no_adapter_reads_are_a_question() -> None:
+    """Law: what asking again cannot tell is asked of a person at once; attested by name it is done, alone it stops."""
+    plan = a_plan(SAFE).model_copy(update={"outage": OUTAGE})
+    untold = unread("target", "endpoints", kind="NotOffered", text="the adapter does not offer the reading endpoints")
+    lane = see(asking(), endpoints("source", 0), untold)
+    lane = after(lane, decide(plan, lane, T0, attended=False), T0)
+    assert lane.gates[0].choices == ("accept", "attest", "stop")
+    assert "does not offer the reading endpoints" in lane.gates[0].why
+    assert after(lane, decide(plan, lane, T0, attended=False), T0).status == "refused"
+    policy = ev.Policy(on_gate={"unsafe-return": "attest"}, reasons={"unsafe-return": "counted, J. Doe"})
+    said = plan.model_copy(update={"policy": policy})
+    assert kinds(decide(said, lane, T0, attended=False)) == ["gate.decided", "step.done"]
+
+
+def test_an_attestation_does_not_stand_against_a_reading() -> None:
+    """Law: decided beforehand, an attestation is no answer where a reading shows that it is not safe."""
+    policy = ev.Policy(on_gate={"unsafe-return": "attest"}, reasons={"unsafe-return": "counted, J. Doe"})
+    plan = a_plan(SAFE).model_copy(update={"outage": OUTAGE, "policy": policy})
+    lane = see(asking(), endpoints("source", 5, T0 - 7200), endpoints("target", 9))
+    lane = after(lane, decide(plan, lane, T0, attended=False), T0)
+    assert after(lane, decide(plan, lane, T0, attended=False), T0).status == "refused"
 
 
 def test_a_risk_that_is_not_accepted_stops() -> None:

@@ -339,3 +339,14 @@ def test_arguments_given_under_args_are_found_too(found: Found) -> None:
     text = CLEAN.replace(DEMOTE, "do:\n      on: source\n      action: set_role\n      args:\n        role: x # <-")
     (finding,) = [one for one in found(text) if one.code == "wrong-argument"]
     assert "# <-" in text.splitlines()[told(int, finding.line) - 1]
+
+
+def test_a_comparison_that_cannot_be_read_is_said() -> None:
+    """Law: lint knows what a comparison reads, of each side; without it the gate is left to people, with a warning."""
+    definition = read_runbook("solace/failback")
+    without = {name: spec for name, spec in READING_SPECS.items() if name != "endpoints"}
+    found = [one for one in lint(definition.result(), without, ACTION_SPECS) if one.code == "comparison-unread"]
+    assert [one.level for one in found] == [Level.WARNING, Level.WARNING]
+    assert "--attest" in found[0].hint
+    whole = lint(definition.result(), {**READING_SPECS, "endpoints": READING_SPECS["replication"]}, ACTION_SPECS)
+    assert not [one for one in whole if one.code == "comparison-unread"]

@@ -11,7 +11,8 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure, ReadingSpec
-from orchestrator.dryrun import CommandAhead, LanePreview, ReadOnly, StepPreview, preview
+from orchestrator.dryrun import LanePreview, StepPreview, preview
+from orchestrator.dryrun_lines import CommandAhead, ReadOnly
 from orchestrator.errors import Unreachable
 from orchestrator.readings import DeviceHealth, Endpoints, QueueDepth, Reading, Transaction, Transactions
 from orchestrator.runbook import Side
@@ -228,7 +229,7 @@ def test_questions_and_comparisons(pair: ScriptedPair) -> None:
     assert step(lane, "unfenced").notes == ("asked: Is it fenced?: attest / stop; unattended: stop",)
     assert step(lane, "safe").notes == (
         "compared at both sites: failback-safe",
-        "if that does not show it: accept / stop; unattended: stop",
+        "if that does not show it: accept / attest / stop; unattended: stop",
     )
     assert lines(step(lane, "safe").commands) == ["ny-1: show endpoints Trading", "nj-1: show endpoints Trading"]
     policy = ev.Policy(

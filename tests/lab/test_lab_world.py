@@ -217,14 +217,14 @@ def test_the_backbone_is_shut_and_shown_by_hand() -> None:
     """``service msg-backbone shutdown`` asks first, then the clients are gone; ``show service`` tells."""
     desk = Desk()
     ny = desk.session("ny")
-    assert "Msg-Backbone:            Enabled" in ny("show service")
+    assert "Msg-Backbone:       Enabled" in ny("show service")
     assert "y/n" in ny("enable", "configure", "service msg-backbone shutdown")
     ny("y")
-    assert "Msg-Backbone:            Disabled" in ny("show service")
+    assert "Msg-Backbone:       Shutdown" in ny("show service")
     with desk.world.request():
         assert [one.name for one in desk.world.vpn("Risk_VPN").clients("ny") if not one.name.startswith("#")] == []
     ny("no service msg-backbone shutdown")
-    assert "Msg-Backbone:            Enabled" in ny("show service")
+    assert "Msg-Backbone:       Enabled" in ny("show service")
 
 
 def test_replication_is_suspended_by_hand() -> None:

@@ -41,7 +41,7 @@ def staged(scenario: Scenario, folder: Path, way: Way) -> Iterator[Stage]:
     [
         ("solace-cli", "controlled-plain", {"cli"}, {"cli"}),
         ("solace-semp", "controlled-plain", {"semp"}, {"semp"}),
-        ("solace-cli", "isolated-and-back", {"cli"}, {"cli", "semp"}),
+        ("solace-cli", "isolated-and-back", {"cli"}, {"cli"}),
         ("both", "isolated-and-back", {"semp"}, {"semp"}),
     ],
 )

@@ -14,9 +14,6 @@ from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.contract import Adapter, Setting
-from orchestrator.lint import lint
-from orchestrator.loader import load_runbook
-from orchestrator.probing import with_reachability
 from orchestrator.registry import Registry
 from orchestrator.site import Also, Device, Inventory, Login, Pair, SecretRef, Site
 from tests.scenarios.script import Scenario
@@ -60,13 +57,10 @@ class Wires(Registry):
 
 
 def over(protocol: Protocol, scenario: Scenario, folder: Path) -> Stage:
-    """The stage with ``protocol`` between it and the world. What the CLI cannot read is read over SEMP; ``both`` is
-    SEMP, with the CLI for what SEMP cannot do."""
+    """The stage with ``protocol`` between it and the world; ``both`` is SEMP, with the CLI for what SEMP cannot do."""
     clock = PatientClock()
     world = World(scenario.scene.world.layout, clock)
     ways = ["solace-semp", "solace-cli"] if protocol == "both" else [protocol]
-    if protocol == "solace-cli" and not all(_is_for_cli(phase.plan.runbook) for phase in scenario.phases):
-        ways.append("solace-semp")
     sites = {name: _site(world, name, *ways) for name in world.sites}
     pair = Pair(name="trading", sites=world.sites, services=world.vpn_names)
     inventory = Inventory(sites=sites, pairs=(pair,))
@@ -88,11 +82,3 @@ def _site(world: World, name: str, adapter: str, *further: str) -> Site:
         options=_OPTIONS[adapter],
         also=tuple(Also(adapter=one, options=_OPTIONS[one]) for one in further),
     )
-
-
-def _is_for_cli(runbook: str) -> bool:
-    """Does the CLI have every word of the runbook? A resumed one, without a name, has those of its beginning."""
-    if not runbook:
-        return True
-    found = lint(load_runbook(runbook), with_reachability(SolaceCliAdapter.readings), SolaceCliAdapter.actions)
-    return not any(finding.level == "error" for finding in found)

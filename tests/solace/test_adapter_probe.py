@@ -11,6 +11,7 @@ from orchestrator.errors import (
     ConnectionLost,
     DefinitionError,
     HostKeyRejected,
+    NotServing,
     Unreachable,
     UnreadableReply,
 )
@@ -193,11 +194,78 @@ def test_an_unreadable_depth_of_one_service_is_that_services_failure() -> None:
 
 
 def test_no_transactions_is_a_table_without_rows() -> None:
-    """And an empty answer is not."""
-    device = node(answers={"show transaction message-vpn a": transactions([])})
-    assert adapter_of(device).probe("transactions", ["a"]) == {"a": Transactions()}
-    device = node(answers={"show transaction message-vpn a": "\n"})
-    assert failure(adapter_of(device).probe("transactions", ["a"])["a"], "UnreadableReply")
+    """Law: a header without rows, or a sentence, says that there are none."""
+    for none in (transactions([]), "No transactions found\n", "0 transactions\n"):
+        device = node(answers={"show transaction message-vpn a": none})
+        assert adapter_of(device).probe("transactions", ["a"]) == {"a": Transactions()}
+        assert "show transaction" not in device.heard
+
+
+@pytest.mark.parametrize(
+    ("wider", "found"),
+    [
+        ("\n", []),
+        (transactions([]), []),
+        (transactions([("1-1-1", "b", "X A Y")]), []),
+        (transactions([("1-1-1", "b", "X A Y"), ("2-2-2", "a", "X C Y")]), ["2-2-2"]),
+        ("ERROR: message-spool operational status is not AD-ACTIVE\nCommand Failed\n", None),
+        ("Command Failed\n", None),
+        ("Something else\n", None),
+    ],
+)
+def test_nothing_printed_is_none_only_once_a_wider_form_confirms_it(wider: str, found: list[str] | None) -> None:
+    """Law: a bare prompt is unknown until the same command without its filter shows none either."""
+    device = node(answers={"show transaction message-vpn a": "\n", "show transaction": wider})
+    try:
+        answer = adapter_of(device).probe("transactions", ["a"])["a"]
+    except NotServing:
+        assert found is None
+        return
+    assert "show transaction" in device.heard
+    if found is None:
+        assert isinstance(answer, Failure)
+    else:
+        assert isinstance(answer, Transactions)
+        assert [item.xid for item in answer.items] == found
+
+
+def test_nothing_printed_of_a_message_vpn_that_is_not_there() -> None:
+    """Law: that no transaction is listed of it does not make a message VPN exist."""
+    gone = "ERROR: Message VPN 'x' not found.\nCommand Failed\n"
+    device = node(answers={"show transaction": "\n", "show message-vpn x replication": gone})
+    device.answers["show transaction message-vpn x"] = "\n"
+    assert failure(adapter_of(device).probe("transactions", ["x"])["x"], "NoSuchService", definite=True)
+
+
+def test_nothing_printed_for_many_is_confirmed_as_well() -> None:
+    """Law: for many services the wildcard has to show none too."""
+    device = node(answers={"show transaction": "\n", "show transaction message-vpn *": "\n"})
+    assert adapter_of(device).probe("transactions", ["a", "b"]) == {"a": Transactions(), "b": Transactions()}
+    device.answers["show transaction message-vpn *"] = "perhaps\n"
+    with pytest.raises(UnreadableReply):
+        adapter_of(device).probe("transactions", ["a", "b"])
+
+
+def test_a_letter_that_is_not_known_is_asked_for_in_words() -> None:
+    """Law: a state whose letter no legend has is read in its word, with ``detail``."""
+    detail = transaction_details([("1-1-1", "a", "app/7")]).replace("PREPARED", "HEURISTICALLY-COMMITTED")
+    device = node(
+        answers={
+            "show transaction message-vpn a": transactions([("1-1-1", "a", "X H Y")]),
+            "show transaction message-vpn a detail": detail,
+        }
+    )
+    answer = adapter_of(device).probe("transactions", ["a"])["a"]
+    assert isinstance(answer, Transactions)
+    assert [item.state for item in answer.items] == [TransactionState.COMPLETE]
+
+
+@pytest.mark.parametrize("text", ["\n", "Command Failed\n", "SolOS startup in progress, status: 'x'\n"])
+def test_nothing_printed_of_the_replication_queue_is_never_0(text: str) -> None:
+    """Law: the depth is a number that was printed, and nothing else is 0."""
+    device = node(answers={QUEUE.format("a"): text})
+    answer = adapter_of(device).probe("replication_queue", ["a"])["a"]
+    assert isinstance(answer, Failure)
 
 
 def test_a_prepared_transaction_is_shown_with_its_client() -> None:
@@ -349,7 +417,8 @@ def test_readings_and_actions_it_does_not_have_are_the_callers_mistake() -> None
 
 def test_what_it_declares() -> None:
     """Exactly these readings and actions; it is not simulated; and commands can be shown without connecting."""
-    assert set(SolaceCliAdapter.readings) == {"replication", "replication_queue", "transactions", "health"}
+    of_site = {"fence", "endpoints", "platform"}
+    assert set(SolaceCliAdapter.readings) == {"replication", "replication_queue", "transactions", "health", *of_site}
     assert set(SolaceCliAdapter.actions) == {
         "set_role",
         "complete_transaction",
@@ -369,6 +438,23 @@ def test_what_it_declares() -> None:
             "show redundancy",
         ],
         "health": ["show redundancy"],
+        "fence": ["show service", "show client *", "show message-vpn * replication"],
+        "endpoints": [
+            "show redundancy",
+            "show queue * message-vpn a",
+            "show topic-endpoint * message-vpn a",
+            "show queue * message-vpn b",
+            "show topic-endpoint * message-vpn b",
+            "show redundancy",
+        ],
+        "platform": [
+            "show redundancy",
+            "show version",
+            "show message-spool detail",
+            "show config-sync",
+            "show replication",
+            "show clock",
+        ],
     }
     assert list(SolaceCliAdapter.readings["replication_queue"].commands(["A B"])) == [
         "show redundancy",

@@ -44,6 +44,7 @@ class ScriptedDevice:
     answers: dict[str, Shown] = field(default_factory=dict)
     refuses: dict[str, str] = field(default_factory=dict)
     asks: set[str] = field(default_factory=set)
+    warning: str = "All clients will be disconnected."  # what it says before it asks
     says: dict[str, str] = field(default_factory=dict)
     mishaps: dict[str, MishapKind] = field(default_factory=dict)
     latency_s: float = 0.0
@@ -201,7 +202,7 @@ class ScriptedLine:
             self._print_pages([device.refuses[line].replace("\n", "\r\n") + "\r\n"])
         elif line in device.asks:
             self._asked = line
-            self._print("All clients will be disconnected.\r\n" + QUESTION)
+            self._print(f"{device.warning}\r\n{QUESTION}")
         elif line in device.answers:
             answer = device.answers[line]
             text = answer() if callable(answer) else answer

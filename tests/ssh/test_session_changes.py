@@ -144,7 +144,9 @@ def test_a_declared_question_is_answered_with_yes(takes: str) -> None:
     device = device_of(asks={CHANGE}, question_takes=takes)
     session = shell(device)
     enter_vpn(session)
-    session.send(CHANGE, at="configure/message-vpn", to="configure/message-vpn", asks=True)
+    session.send(
+        CHANGE, at="configure/message-vpn", to="configure/message-vpn", confirms=lambda said: QUESTION.strip() in said
+    )
     assert device.obeyed == [Obeyed("Trading_VPN", CHANGE)]
     assert session.show("show other") == "other"
 

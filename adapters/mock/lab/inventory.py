@@ -43,12 +43,8 @@ class Way:
 
 
 def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: str, password_file: Path) -> str:
-    """The inventory as YAML. The first site is the home site of the pair, the first way the one that is asked first.
-
-    Where SEMP is among the ways, a fence can be proven by reading it, and the sites have a fence plan.
-    """
+    """The inventory as YAML. The first site is the home site of the pair, the first way the one that is asked first."""
     first, *further = ways
-    has_fence = any(way.adapter == SEMP_ADAPTER for way in ways)
     lines = [_HEAD + "sites:"]
     for site in first.sites:
         lines += [
@@ -64,7 +60,7 @@ def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: st
         ]
         for way in further:
             lines += [f"      - adapter: {_quoted(way.adapter)}", *_spoken_to(way, site, "        ")]
-        lines += ["    fence:", "      - {backbone: true}"] if has_fence else []
+        lines += ["    fence:", "      - {backbone: true}"]
     lines += [
         "pairs:",
         f"  - name: {_quoted(PAIR)}",

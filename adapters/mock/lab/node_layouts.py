@@ -1,4 +1,4 @@
-"""What the CLI tells of the node itself: redundancy, message spool, version.
+"""What the CLI tells of the node's redundancy and message spool.
 
 Sources: seed 003 ("Verify the Message Spool") for the appliance's ``show redundancy``; the captured login on a
 software broker for ``detail`` and for cells that stay blank; facts/solace.md 3.5 and 3.6. A line whose value the
@@ -110,13 +110,3 @@ def message_spool_block(view: RedundancyView) -> list[str]:
         ("Datapath Status:", "Up" if view.spool == "AD-Active" else "Down"),
     ]
     return ["", *(f"{label:<42}{value}" for label, value in pairs), ""]
-
-
-def service_block(*, is_backbone_up: bool) -> list[str]:
-    """``show service``, the back-bone's line. Assumption: the layout; no source prints it, and no adapter reads it."""
-    return ["", f"{'Msg-Backbone:':<25}{'Enabled' if is_backbone_up else 'Disabled'}", ""]
-
-
-def version_block(edition: Edition) -> list[str]:
-    """``show version``. Assumption: the layout; only the first line's wording has a source (the captured banner)."""
-    return ["", f"Solace PubSub+ Appliance Version {edition.version} (SIMULATED)", ""]

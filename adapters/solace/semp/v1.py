@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 from adapters.http.session import Reply
 from adapters.http.translate import printable
 from adapters.http.xmldoc import MalformedXml, element, nested, parse_xml, text_of, written
+from adapters.solace.names import router_name
 from adapters.solace.parse_redundancy import Activity, Redundancy, Spool, VirtualRouter
 from adapters.solace.semp.envelope import moment_of, status_refusal, unreadable
 from orchestrator.errors import CommandRejected, UnreadableReply
@@ -22,7 +23,7 @@ SHOW_REDUNDANCY = nested(["redundancy"])
 SHOW_MESSAGE_SPOOL = nested(["message-spool"])
 SHOW_REPLICATION = nested(["replication"])
 
-_CONFIGURED = {"enabled": True, "enabled-released": True, "disabled": False, "shutdown": False}
+_CONFIGURED = {"enabled": True, "enabled-released": True, "released": True, "disabled": False, "shutdown": False}
 _BOOLEANS = {"true": True, "false": False}
 _ENABLED = {"yes": True, "true": True, "enabled": True, "no": False, "false": False, "disabled": False}
 _UP = {"up": True, "down": False}
@@ -119,7 +120,7 @@ def redundancy_in(show: Element, device: str) -> Redundancy:
         configured=configured,
         up=_UP.get(_plain(text_of(show, "redundancy/redundancy-status"))),
         link_up=None if None in links else all(links),
-        mate_router=text_of(show, "redundancy/mate-router-name"),
+        mate_router=router_name(text_of(show, "redundancy/mate-router-name") or "") or None,
         primary=primary,
         backup=backup,
     )
@@ -153,7 +154,7 @@ def mate_in(show: Element) -> str | None:
     Appliances and software lay it out differently (section 2.4): what counts is a router-name below the mate.
     """
     names = {
-        (found.text or "").strip()
+        router_name(found.text or "")
         for mate in ("mate", "mate-list")
         for found in show.findall(f"replication/{mate}//router-name")
     } - {""}

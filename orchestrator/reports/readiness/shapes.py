@@ -39,8 +39,8 @@ class SiteRead:
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What its nodes may call themselves."""
-        named = {device.router_name for device in self.site.devices if device.router_name}
+        """What its nodes may call themselves. A virtual router, as which a mate is named, is ``v:`` and that name."""
+        named = {device.router_name.removeprefix("v:") for device in self.site.devices if device.router_name}
         return frozenset(named | {device.name for device in self.site.devices})
 
     def option(self, name: str) -> object:

@@ -1,0 +1,68 @@
+"""One session with a node, as a plan shows it: each line that is typed, at the prompt that it is typed at.
+
+It follows ``adapters.ssh.session`` and ``actions``: what a log-in sends first, how modes are left and entered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.solace.dialect import SOLACE
+from adapters.solace.names import router_name
+from orchestrator.contract import Typed
+
+# A line that leads into a mode, by the mode that it is typed in and its first word.
+_DOORS = {
+    ("", "configure"): "configure",
+    ("", "admin"): "admin",
+    ("configure", "message-vpn"): "configure/message-vpn",
+    ("configure", "interface"): "configure/interface",
+    ("configure/message-vpn", "replication"): "configure/message-vpn/replication",
+    ("configure/message-vpn/replication", "queue"): "configure/message-vpn/replication/queue",
+    ("admin", "message-spool"): "admin/message-spool",
+}
+_WHO_SERVES = "show redundancy"
+
+
+def mode_behind(mode: str, line: str) -> str:
+    """The mode that ``line``, typed in ``mode``, leads to (facts/solace-cli.md section 21). Raises ``KeyError`` for a
+    line that leads nowhere."""
+    return _DOORS[mode, line.split()[0]]
+
+
+class Dialogue:
+    """A session from its log-in on. ``name`` is what the node calls itself."""
+
+    def __init__(self, name: str) -> None:
+        self._name = router_name(name)
+        self._mode = ""
+        self._is_privileged = self._is_open = False
+
+    def read(self, lines: Sequence[str]) -> list[Typed]:
+        """What is typed to read: ``show`` is known in every mode, so none is left for it."""
+        return [*self._log_in(), *(self._type(line, changes=False) for line in lines)]
+
+    def change(self, lines: Sequence[str], *, asks_who_serves: bool) -> list[Typed]:
+        """What is typed to change something: out of any mode, in at the doors, and the line itself."""
+        typed = self.read([_WHO_SERVES] if asks_who_serves else [])
+        if self._mode:
+            typed.append(self._type(SOLACE.top, changes=True))
+            self._mode = ""
+        if not self._is_privileged:
+            typed.append(self._type(SOLACE.enable, changes=True))
+            self._is_privileged = True
+        *doors, change = lines
+        for line in doors:
+            typed.append(self._type(line, changes=True))
+            self._mode = mode_behind(self._mode, line)
+        return [*typed, self._type(change, changes=True)]
+
+    def _log_in(self) -> list[Typed]:
+        if self._is_open:
+            return []
+        self._is_open = True
+        return [self._type(line, changes=False) for line in SOLACE.setup]
+
+    def _type(self, line: str, *, changes: bool) -> Typed:
+        mode = f"({self._mode})" if self._mode else ""
+        return Typed(f"{self._name}{mode}{'#' if self._is_privileged else '>'}", line, changes)

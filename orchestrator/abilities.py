@@ -1,0 +1,51 @@
+"""What a site could do on the day, by what its adapters read and do: known beforehand, and from declarations alone.
+
+Each procedure that comes with the product is compared with the declarations of both ends, so the answer follows from the
+runbooks and is kept by no hand. Must never connect to a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.contract import Adapter
+from orchestrator.findings import Level
+from orchestrator.lint_words import lint_words
+from orchestrator.probing import with_reachability
+from orchestrator.runbook import Runbook, Side
+
+Verdict = Literal["possible", "with attestation", "not"]
+# What a runbook asks of an adapter and may not get. Its other faults are the runbook's own.
+_MISSING = frozenset({"unknown-reading", "unknown-action"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """One procedure at one pair of ends. ``why``: what is missing, or what a person answers for."""
+
+    procedure: str
+    verdict: Verdict
+    why: tuple[str, ...] = ()
+
+
+def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:
+    """Each of ``runbooks`` where ``source`` declares what the site that is left can do, and ``target`` its mate."""
+    for runbook in runbooks:
+        yield _ability(runbook, {"source": source, "target": target})
+
+
+def _ability(runbook: Runbook, ends: dict[Side, type[Adapter]]) -> Ability:
+    name = runbook.runbook.rpartition("/")[2]
+    told = [
+        (one, side)
+        for side, kind in ends.items()
+        for one in lint_words(runbook, with_reachability(kind.readings), kind.actions, side=side)
+    ]
+    missing = [f"{side}: {one.message}" for one, side in told if one.code in _MISSING and one.level is Level.ERROR]
+    if missing:
+        return Ability(name, "not", tuple(dict.fromkeys(missing)))
+    answered = [one.message for one, _ in told if one.code == "comparison-unread"]
+    answered += [step.title for step in runbook.steps if step.ask is not None and "attest" in step.ask.choices]
+    return Ability(name, "with attestation" if answered else "possible", tuple(dict.fromkeys(answered)))
