@@ -16,6 +16,7 @@ from adapters.mock.amps.layout import DowngradeLayout, FabricLayout, QueueLayout
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin
+from adapters.mock.lab.editions_amps import with_editions
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Setting
 from orchestrator.redact import SecretStore
@@ -32,7 +33,7 @@ Way = Literal["in process", "over HTTP"]
 class WorldPair(Leading):
     """New York serves at first. ``way``: how the instances are spoken to. ``starts_closed``: after a restart, New York
     lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
-    ``queue_names``: there are these queues, too."""
+    ``queue_names``: there are these queues, too. ``editions``: how the instances answer over HTTP."""
 
     folder: Path
     way: Way
@@ -42,6 +43,7 @@ class WorldPair(Leading):
     starts_closed: bool = True
     downgrades: bool = False
     queue_names: tuple[str, ...] = ()
+    editions: tuple[str, ...] = ()
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
@@ -60,7 +62,8 @@ class WorldPair(Leading):
 
     def _wire(self, name: str) -> Wire:
         admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
-        return Wire(admin, self.clock, reaches=lambda: self._is_up(name))
+        handler = with_editions(admin, self.editions, self.clock.advance)
+        return Wire(handler, self.clock, reaches=lambda: self._is_up(name))
 
     def _is_up(self, name: str) -> bool:
         """Now: looking lets the world's time pass, and with it what is planned."""

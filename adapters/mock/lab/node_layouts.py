@@ -66,7 +66,7 @@ def redundancy_detail_block(view: RedundancyView) -> list[str]:
 
 def _redundancy_head(view: RedundancyView, *, tells_status: bool) -> list[str]:
     link = "Up" if view.mate_link_up else "Down"
-    pairs = [("Configuration Status", "Enabled" if view.configured else "Shutdown")]
+    pairs = [("Configuration Status", view.config_status)]
     if tells_status:
         pairs += [("Redundancy Status", "Up" if view.up else "Down")]
     pairs += [
@@ -119,4 +119,4 @@ def service_block(*, is_backbone_up: bool) -> list[str]:
 
 def version_block(edition: Edition) -> list[str]:
     """``show version``. Assumption: the layout; only the first line's wording has a source (the captured banner)."""
-    return ["", f"Solace PubSub+ Appliance Version {edition.version} (SIMULATED)", ""]
+    return ["", f"Solace PubSub+ {edition.product} Version {edition.version} (SIMULATED)", ""]
