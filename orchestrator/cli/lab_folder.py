@@ -55,7 +55,7 @@ def editions_of(directory: Path, family: str, typed: Sequence[str]) -> tuple[str
 
 
 def editions_shown(editions: Sequence[str]) -> list[str]:
-    """What a person is told of them: they were perhaps typed days ago."""
+    """The line that shows them: they were perhaps typed days ago."""
     return [f"  editions: {' '.join(editions)}"] if editions else []
 
 

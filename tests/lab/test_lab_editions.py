@@ -1,9 +1,10 @@
-"""The editions of the simulated appliances: what each changes of what is printed and told, and nothing else."""
+"""The editions of the simulated appliances: what each changes in the answers, and nothing else."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.edition import NEWER, SEED
 from adapters.mock.lab.editions import APPLIANCES, with_editions
+from adapters.mock.lab.editions_amps import INSTANCES
 from adapters.mock.lab.of_world import FaultyAppliance
 from adapters.mock.lab.semp import SempNode
 from adapters.mock.lab.semp_accounts import Sessions
@@ -22,7 +24,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
 
 QUEUE = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Risk_VPN"
-PACES = {"slow-login", "slow-line", "half-open"}  # nothing is said otherwise; see test_lab_pace
+PACES = {"slow-login", "slow-line", "half-open"}  # they change no answer: see test_lab_pace
 
 
 class Pair:
@@ -138,7 +140,7 @@ def test_a_transaction_is_asked_about(verb: str) -> None:
 
 
 def test_a_mate_by_its_virtual_router() -> None:
-    """Law: the mate's name has its prefix wherever it is told; the name of the node has none."""
+    """Law: the mate's name has its prefix in every answer; the name of the node has none."""
     pair = Pair("mate-prefix")
     told = pair.semp("/SEMP", b"<rpc><show><replication/></show></rpc>")
     assert "<router-name>v:NJ_Appliance1</router-name>" in told
@@ -226,3 +228,11 @@ def test_a_name_that_is_none(text: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         with_editions(SEED, [text])
     assert all(one.name in caught.value.hint and one.sentence in caught.value.hint for one in APPLIANCES.entries)
+
+
+def test_the_page_has_every_edition() -> None:
+    """Law: the page lists what there is, in the words of the list, and nothing else."""
+    page = (Path(__file__).parents[2] / "docs/lab-editions.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `")]
+    lines = [line.partition("  ") for line in (*APPLIANCES.lines(), *INSTANCES.lines())]
+    assert listed == [f"| `{name}` | {sentence.strip()} |" for name, _, sentence in lines]

@@ -20,10 +20,10 @@ from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
 from orchestrator.contract import Setting
+from orchestrator.errors import PerhapsObeyed
 from orchestrator.loader import load_inventory
 from orchestrator.readings import QueueDepth
 from orchestrator.redact import SecretStore
-from tests.seam import read, told
 
 pytestmark = pytest.mark.realtime
 Way = Literal["cli", "semp"]
@@ -47,12 +47,21 @@ def adapter_of(lab: Lab, way: Way, command_timeout: float = 20.0) -> SolaceCliAd
     return SolaceCliAdapter(site, setting) if way == "cli" else SolaceSempAdapter(site, setting)
 
 
+def depth(adapter: SolaceCliAdapter | SolaceSempAdapter) -> QueueDepth | None:
+    """The replication queue of Risk_VPN; None where it could not be read."""
+    try:
+        found = adapter.probe("replication_queue", ["Risk_VPN"])["Risk_VPN"]
+    except PerhapsObeyed:  # a time limit passed
+        return None
+    return found if isinstance(found, QueueDepth) else None
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_slow_login(tmp_path: Path, way: Way) -> None:
     """Law: the first session takes as long as the login does, and then the site is read."""
     with lab_with(tmp_path, "slow-login=1") as lab:
         adapter, begun = adapter_of(lab, way), time.monotonic()
-        assert told(QueueDepth, read(adapter, "replication_queue", "Risk_VPN")).messages is not None
+        assert depth(adapter) is not None
         took = time.monotonic() - begun
         adapter.close()
     assert took >= 1.0
@@ -65,10 +74,10 @@ def test_one_slow_line(tmp_path: Path, way: Way) -> None:
     with lab_with(tmp_path, "slow-line=3") as lab:
         adapter = adapter_of(lab, way, command_timeout=1.0)
         begun = time.monotonic()
-        depths = [adapter.probe("replication_queue", ["Risk_VPN"])["Risk_VPN"] for _ in range(8)]
+        depths = [depth(adapter) for _ in range(8)]
         took = time.monotonic() - begun
         adapter.close()
-    assert isinstance(depths[-1], QueueDepth), depths
+    assert (depths[0], depths[-1] is None) == (None, False), depths
     assert took >= 1.0, "the slow line was waited for, as long as the limit lets it"
 
 
@@ -77,11 +86,11 @@ def test_a_connection_that_falls_silent(tmp_path: Path, way: Way) -> None:
     """Law: a connection that says nothing more, and is not closed, costs one time limit; another one is made."""
     with lab_with(tmp_path, "half-open=12") as lab:
         adapter = adapter_of(lab, way, command_timeout=1.5)
-        found = [adapter.probe("replication_queue", ["Risk_VPN"])["Risk_VPN"] for _ in range(12)]
+        found = [depth(adapter) for _ in range(12)]
         adapter.close()
         sessions = {one.session for one in lab.log("ny", "NY_Appliance1").records}
-    read_well = [isinstance(one, QueueDepth) for one in found]
-    assert (read_well[0], sum(read_well) >= 8) == (True, True), found
+    read_well = [one is not None for one in found]
+    assert (read_well[0], sum(read_well) >= 6, all(read_well)) == (True, True, False), found
     assert way == "semp" or len(sessions) > 1
 
 
@@ -89,7 +98,7 @@ def test_a_lab_that_stops_waits_for_nobody(tmp_path: Path) -> None:
     """Law: a slow line ends with the lab."""
     with lab_with(tmp_path, "slow-line=600") as lab:
         adapter = adapter_of(lab, "semp", command_timeout=0.5)
-        adapter.probe("replication_queue", ["Risk_VPN"])
+        assert depth(adapter) is None
         begun = time.monotonic()
         lab.stop()
         assert time.monotonic() - begun < 10

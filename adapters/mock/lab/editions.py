@@ -86,7 +86,7 @@ def _printing(printing: Printing) -> Change:
     return lambda edition: replace(edition, prints=(*edition.prints, printing))
 
 
-# What is told
+# What a node tells of itself
 
 
 def _views(change: Callable[[Views], Views]) -> Change:
