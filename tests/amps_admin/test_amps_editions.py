@@ -11,13 +11,21 @@ import pytest
 from adapters.amps.admin.client import refusal_of
 from adapters.http.server import Incoming
 from adapters.http.session import Reply
+from adapters.mock.amps.embedded import amps_layout
+from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from adapters.mock.lab.editions_amps import INSTANCES as EDITIONS
 from adapters.mock.lab.editions_amps import with_editions
+from orchestrator.cli.main import main
+from orchestrator.cli.wiring import Tools
+from orchestrator.clock import SystemClock
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError
 from orchestrator.events import Outcome
 from orchestrator.readings import Reading
 from orchestrator.readings_amps import Instance, Transports
+from orchestrator.redact import SecretStore
+from orchestrator.registry import Registry
 from tests.amps_admin.test_amps_scenarios import CLOSE_NY, DOWN_LDN, clean, ended, sent, staged
 from tests.amps_admin.world_pair import HOME, INSTANCES, WorldPair
 from tests.lab.test_amps_admin import ACT, NY, Desk
@@ -152,3 +160,20 @@ def test_a_name_that_is_none() -> None:
     with pytest.raises(DefinitionError, match="there is no such edition") as caught:
         with_editions(Desk().admin, ["no-such"], lambda seconds: None)
     assert all(one.name in caught.value.hint for one in EDITIONS.entries)
+
+
+@pytest.mark.realtime
+def test_a_move_over_real_ports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law: on real ports, too, another spelling changes no move: both requests are sent, once each."""
+    monkeypatch.setenv("FAILOVER_USER", "ann")
+    world = AmpsWorld(amps_layout(queues=False), SystemClock())
+    editions = ("word-flags", "empty-left-out", "nameless-links", "late=0.05")
+    with AmpsLab(world, directory=tmp_path / "lab", service="orders", login=AmpsLogin(), editions=editions) as lab:
+        tools = Tools(tmp_path, SystemClock(), SecretStore(None), Registry())
+        tools.clock.sleep(2.5)
+        code = main(("controlled", "--service", "orders", "--yes", "-i", str(lab.inventory_path)), tools)
+    assert code == 0, capsys.readouterr().err
+    commands = [action for _, action, _ in world.tally().commands]
+    assert (commands, world.tally().lost) == (["disable", "downgrade"], 0)
