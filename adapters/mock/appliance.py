@@ -21,6 +21,13 @@ class Refused(Exception):
     """The node refuses the command; the text is what it would print."""
 
 
+class SpoolNotActive(Refused):
+    """Only a node with the active message spool can tell: another one refuses (facts/solace-cli.md section 19)."""
+
+    def __init__(self) -> None:
+        super().__init__("message-spool operational status is not AD-ACTIVE")
+
+
 class NoSuchObject(Refused):
     """There is no such message VPN, queue or transaction."""
 
@@ -81,6 +88,12 @@ class RedundancyView:
     mate_link_up: bool
     activity: Literal["Local Active", "Mate Active", "Local Inactive"]
     spool: Literal["AD-Active", "AD-Standby", "AD-Activating", "AD-NotReady", "AD-Disabled"]
+    released: str = ""  # the word of a node that has given its activity up, in place of Enabled
+
+    @property
+    def config_status(self) -> str:
+        """The Configuration Status, in the node's word."""
+        return self.released or ("Enabled" if self.configured else "Shutdown")
 
 
 class Appliance(Protocol):

@@ -48,6 +48,11 @@ class Centre:
         return self.serving is not None
 
     @property
+    def is_stalled(self) -> bool:
+        """Has no node the active message spool, and is none about to have it?"""
+        return self.serving is None and self.taking is None
+
+    @property
     def connects(self) -> bool:
         """Does the node that serves let clients and bridges in?"""
         return self.serving is not None and self.nodes[self.serving].backbone and self.nodes[self.serving].interface
@@ -120,6 +125,10 @@ class Centre:
             return None
         self.serving = None
         return self._take(mate)
+
+    def stall(self) -> None:
+        """The spool is ready on no node, though their management answers (seed 003, "Verify the Message Spool")."""
+        self.serving = self.taking = None
 
     def recover(self, name: str) -> str | None:
         """A node comes back. Returns it when nobody serves, so that it has to."""

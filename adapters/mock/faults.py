@@ -37,6 +37,7 @@ WHAT is a state fault
   stall [30s]                    the bridge stays bound and carries nothing
   slow 10x [30s]                 the bridge carries a tenth
   spool full SITE [10s]          the site can store no more
+  spool not ready SITE [30s]     its nodes answer and take roles, and none has an active spool
   unreachable SITE [4s]          its management does not answer; clients and bridge notice nothing
   node SITE/NODE down [30s]      a node dies; its HA mate, if any, takes over
   ha switch SITE                 the HA mate takes over
@@ -71,7 +72,7 @@ class BridgeFault:
 class SiteFault:
     """Something about a site or one of its nodes."""
 
-    kind: Literal["spool full", "unreachable", "node down", "ha switch", "ha split"]
+    kind: Literal["spool full", "spool not ready", "unreachable", "node down", "ha switch", "ha split"]
     site: str
     node: str | None = None
     lasts: float | None = None
@@ -108,7 +109,10 @@ def _of_bridge(groups: Groups) -> StateFault | None:
 
 def _of_site(groups: Groups) -> StateFault | None:
     match groups:
-        case {"kind": "spool full" | "unreachable" | "ha split" | "ha switch" as kind, "site": str(site)}:
+        case {
+            "kind": "spool full" | "spool not ready" | "unreachable" | "ha split" | "ha switch" as kind,
+            "site": str(site),
+        }:
             return SiteFault(kind, site, lasts=lasts(groups))
     return None
 
@@ -148,7 +152,7 @@ FAULTS: Grammar[StateFault] = Grammar(
     about=r"(?!\+)\S(?:.*?\S)??",  # the name of a message VPN may have blanks in it
     shapes=(
         (rf"(?P<bridge>bridge down|stall|slow (?P<factor>\d+(?:\.\d+)?)x){LASTS}", _of_bridge),
-        (rf"(?P<kind>spool full|unreachable|ha split) (?P<site>{NAME}){LASTS}", _of_site),
+        (rf"(?P<kind>spool full|spool not ready|unreachable|ha split) (?P<site>{NAME}){LASTS}", _of_site),
         (rf"(?P<kind>ha switch) (?P<site>{NAME})", _of_site),
         (
             rf"node (?P<site>{NAME})/(?P<node>\S+) down{LASTS}",

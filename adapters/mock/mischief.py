@@ -96,6 +96,11 @@ class Mischief(FaultScript[StateFault, Seen]):
                 world.change(centre.fill)
                 if what.lasts is not None:
                     world.plan(until, "store", [what.site])
+            case "spool not ready":
+                first = centre.layout.nodes[0]
+                world.change(centre.stall)
+                if what.lasts is not None:
+                    world.plan(until, "up", [what.site, first])
             case "node down":
                 node = what.node or centre.layout.nodes[0]
                 world.change(lambda: world.take_over(what.site, centre.fail(node)))

@@ -23,6 +23,7 @@ from adapters.mock.appliance import (
     RedundancyView,
     Refused,
     RoleName,
+    SpoolNotActive,
     TransactionView,
     VpnReplication,
 )
@@ -66,6 +67,8 @@ class SimulatedAppliance:
     def replication_queue(self, vpn: str) -> QueueView:
         with self._world.request():
             found = self._read("replication_queue", vpn).replication_queue(self._site)
+            if self._world.centre(self._site).is_stalled:
+                raise SpoolNotActive
             return found if self._serves else replace(found, messages=0, usage_mb=0.0, high_water_mb=0.0)
 
     def transactions(self, vpn: str) -> Sequence[TransactionView]:
@@ -214,7 +217,10 @@ class SimulatedAppliance:
             try:
                 self._world.notice(Seen("command", self._site, action, (vpn,), args))
                 self._reach()
-                if not self._serves:
+                # Assumption: without an active spool at the site each node takes roles, since seed 003 has roles set
+                # (4.1) before the spool is looked at (4.2).
+                is_role_alone = action == "set_role" and self._world.centre(self._site).is_stalled
+                if not self._serves and not is_role_alone:
                     raise Refused(f"{self._node} does not have the active message spool")
                 changed = effect(self._world.vpn(vpn))
             finally:

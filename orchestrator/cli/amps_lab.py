@@ -12,7 +12,17 @@ from adapters.mock.amps.embedded import SERVICE, WORLD_FILE, amps_world
 from adapters.mock.amps.faults import FAULTS
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
-from orchestrator.cli.lab_folder import keep_ports, kept_ports, usable_folder, wait_for_signal, write_copy
+from adapters.mock.lab.editions_amps import INSTANCES as EDITIONS
+from orchestrator.cli.lab_folder import (
+    editions_of,
+    editions_shown,
+    keep_editions,
+    keep_ports,
+    kept_ports,
+    usable_folder,
+    wait_for_signal,
+    write_copy,
+)
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.counting import counted
@@ -29,24 +39,30 @@ class AmpsLabWish:
     faults: Sequence[str]
     assume: Sequence[str] = ()
     sync: bool | None = None
+    editions: Sequence[str] = ()
 
 
 def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     """Serve the pair until a signal comes."""
     faults = FAULTS.typed(wish.faults)
+    editions = editions_of(wish.directory, EDITIONS.devices, wish.editions)
+    EDITIONS.chosen(editions)
     usable_folder(wish.directory)
     assumed = dict(map(_assumption, wish.assume))
     world = amps_world(wish.directory / WORLD_FILE, tools.clock, assumed, sync=wish.sync)
     world.afflict(faults)
     ports = kept_ports(wish.directory)
     login = AmpsLogin()
-    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=login)
+    lab = AmpsLab(world, directory=wish.directory, service=SERVICE, ports=ports, login=login, editions=editions)
     with ExitStack() as stack:
         stack.callback(world.close)
         stack.enter_context(lab)
         keep_ports(wish.directory, {name: lab.address(name)[1] for name in world.layout.names})
+        keep_editions(wish.directory, EDITIONS.devices, editions)
         write_copy(lab.inventory_path, wish.inventory)
         show("SIMULATED  the lab is up:")
+        for line in editions_shown(editions):
+            show(line)
         for one in world.layout.instances:
             show(f"  {one.site_name}  {one.name}  http://{lab.origin(one.name)}/amps/instance.json")
         show(f"The password of {login.username} is in {lab.password_file}.")

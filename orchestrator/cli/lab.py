@@ -68,11 +68,18 @@ def up(
         list[str] | None,
         typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
     ] = None,
+    edition: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--edition", metavar="NAME[=N]", help="How real devices speak otherwise; see failover lab editions."
+        ),
+    ] = None,
 ) -> None:
     """Serve both simulated sites on loopback ports, until Ctrl-C.
 
     As Solace appliances, over SSH and SEMP; its inventory moves services over SEMP, and over SSH what SEMP cannot do.
-    Or, with --amps, as AMPS instances with their administration interface.
+    Or, with --amps, as AMPS instances with their administration interface. The editions of a lab are kept in its
+    directory; --edition plain ends them.
 
     \b
     Examples, each in two terminals:
@@ -94,14 +101,39 @@ def up(
         if latency or adapter or plain_http or ha:
             raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
         sync = None if link is None else link is Link.sync
-        serve_amps_lab(tools_of(context), AmpsLabWish(directory, inventory, fault or (), assume or (), sync))
+        wish = AmpsLabWish(directory, inventory, fault or (), assume or (), sync, edition or ())
+        serve_amps_lab(tools_of(context), wish)
         return
     if assume or link:
         raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
     serve_lab(
         tools_of(context),
-        LabWish(directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or ()),
+        LabWish(
+            directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or (), edition or ()
+        ),
     )
+
+
+@_APP.command("editions")
+def editions() -> None:
+    """List the editions of a lab, with one sentence each.
+
+    An edition makes the simulated devices speak as a real one may. Several can be given at once.
+
+    \b
+    Example:
+      failover lab editions
+      failover lab up --edition mate-prefix --edition slow-line=40
+      failover lab up --amps --edition no-group
+    """
+    from adapters.mock.lab.editions import APPLIANCES
+    from adapters.mock.lab.editions_amps import INSTANCES
+    from orchestrator.cli.terminal import show
+
+    for title, catalogue in (("failover lab up", APPLIANCES.lines()), ("failover lab up --amps", INSTANCES.lines())):
+        show(f"{title} --edition NAME")
+        for line in catalogue:
+            show(f"  {line}")
 
 
 @_APP.command("dump")

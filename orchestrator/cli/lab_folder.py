@@ -1,5 +1,5 @@
-"""What every lab of the command line needs: its folder, its ports, a copy of its inventory, and to serve until it is told
-to end."""
+"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and to serve
+until it is told to end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import json
 import signal
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.errors import DefinitionError
 
 _PORTS_FILE = "ports.json"
+_EDITIONS_FILE = "editions.json"
 
 
 def usable_folder(directory: Path) -> None:
@@ -45,12 +46,39 @@ def _is_free(port: int) -> bool:
 
 def keep_ports(directory: Path, ports: Mapping[str, int]) -> None:
     """Remember these for the next lab in this folder. Raises ``DefinitionError``."""
+    _keep(directory / _PORTS_FILE, dict(ports))
+
+
+def editions_of(directory: Path, family: str, typed: Sequence[str]) -> tuple[str, ...]:
+    """The editions that were typed, or, without any, those of the lab of this ``family`` that was here before."""
+    return tuple(typed) or _kept_editions(directory).get(family, ())
+
+
+def editions_shown(editions: Sequence[str]) -> list[str]:
+    """The line that shows them: they were perhaps typed days ago."""
+    return [f"  editions: {' '.join(editions)}"] if editions else []
+
+
+def keep_editions(directory: Path, family: str, editions: Sequence[str]) -> None:
+    """Remember these for the next lab of this ``family`` in this folder. Raises ``DefinitionError``."""
+    _keep(directory / _EDITIONS_FILE, {**_kept_editions(directory), family: list(editions)})
+
+
+def _kept_editions(directory: Path) -> dict[str, tuple[str, ...]]:
+    try:
+        kept = json.loads((directory / _EDITIONS_FILE).read_text(encoding="utf-8"))
+        return {family: tuple(map(str, names)) for family, names in kept.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}  # no file, or none of ours: then the lab is plain
+
+
+def _keep(path: Path, what: Mapping[str, object]) -> None:
     from adapters.mock.lab.inventory import write_private
 
     try:
-        write_private(directory / _PORTS_FILE, json.dumps(dict(ports)))
+        write_private(path, json.dumps(what))
     except OSError as error:
-        raise DefinitionError(f"{directory} cannot be used: {error.strerror}") from error
+        raise DefinitionError(f"{path.parent} cannot be used: {error.strerror}") from error
 
 
 def write_copy(written: Path, wanted: Path) -> None:

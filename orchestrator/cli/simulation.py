@@ -13,7 +13,16 @@ from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
-from orchestrator.cli.lab_folder import keep_ports, kept_ports, usable_folder, wait_for_signal, write_copy
+from orchestrator.cli.lab_folder import (
+    editions_of,
+    editions_shown,
+    keep_editions,
+    keep_ports,
+    kept_ports,
+    usable_folder,
+    wait_for_signal,
+    write_copy,
+)
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
@@ -40,14 +49,19 @@ class LabWish:
     plain_http: bool
     ha: bool
     faults: Sequence[str]
+    editions: Sequence[str] = ()
 
 
 def serve_lab(tools: Tools, wish: LabWish) -> None:
     """Serve both sites until a signal comes."""
+    from adapters.mock.lab.edition import SEED
+    from adapters.mock.lab.editions import APPLIANCES, with_editions
     from adapters.mock.lab.of_world import serve_world
     from adapters.mock.lab.server import LabSettings
 
     faults = FAULTS.typed(wish.faults)
+    editions = editions_of(wish.directory, APPLIANCES.devices, wish.editions)
+    edition = with_editions(SEED, editions)
     if wish.plain_http and wish.adapter == "solace-cli":
         raise DefinitionError("--http is about SEMP, and --adapter solace-cli serves none")
     world = _lab_world(tools, wish)
@@ -56,6 +70,8 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     nodes = [(site.name, node) for site in world.layout.sites for node in site.nodes]
     kept = kept_ports(wish.directory)
     settings = LabSettings(
+        edition=edition,
+        editions=editions,
         latency_s=wish.latency_ms / 1000,
         clock=tools.clock,
         with_log_files=True,
@@ -66,8 +82,11 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     with serve_world(world, directory=wish.directory, ports=ports, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
         keep_ports(wish.directory, _ports_of(lab, has_semp=settings.semp is not None))
+        keep_editions(wish.directory, APPLIANCES.devices, editions)
         write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
         show("SIMULATED  the lab is up:")
+        for line in editions_shown(editions):
+            show(line)
         for site, node in lab.nodes:
             for line in _doors(lab, site, node, settings.semp):
                 show(f"  {site}  {node}  {line}")

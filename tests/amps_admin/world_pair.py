@@ -18,6 +18,7 @@ from adapters.mock.amps.layout import Assumptions, DowngradeLayout, FabricLayout
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin
+from adapters.mock.lab.editions_amps import with_editions
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Setting
 from orchestrator.redact import SecretStore
@@ -36,7 +37,7 @@ class WorldPair(Leading):
     lets no client in by itself. ``downgrades``: actions of the configurations downgrade a link that owes too long.
     ``queue_names``: there are these queues, too. ``absent_nodes``: statistics that are not found (404). ``slow_s``: each
     request takes so long over HTTP. ``mate``: what the inventory calls the link to the mate. ``alter``:
-    the fabric is changed by this before its time starts."""
+    the fabric is changed by this before its time starts. ``editions``: how the instances answer over HTTP."""
 
     folder: Path
     way: Way
@@ -50,6 +51,7 @@ class WorldPair(Leading):
     slow_s: float = 0.0
     mate: str = ""
     alter: Callable[[FabricLayout], FabricLayout] = lambda layout: layout
+    editions: tuple[str, ...] = ()
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_600.0))
 
     def __post_init__(self) -> None:
@@ -70,12 +72,13 @@ class WorldPair(Leading):
 
     def _wire(self, name: str) -> Wire:
         admin = AmpsAdmin(self.world, name, CommandLog(self.clock))
-        return Wire(lambda asked: self._slowly(admin, asked), self.clock, reaches=lambda: self._is_up(name))
+        handler = with_editions(admin, self.editions, self.clock.advance)
+        return Wire(lambda asked: self._slowly(handler, asked), self.clock, reaches=lambda: self._is_up(name))
 
-    def _slowly(self, admin: AmpsAdmin, asked: Incoming) -> Outgoing:
+    def _slowly(self, handler: Callable[[Incoming], Outgoing], asked: Incoming) -> Outgoing:
         if self.slow_s:
             self.clock.advance(self.slow_s)
-        return admin(asked)
+        return handler(asked)
 
     def _is_up(self, name: str) -> bool:
         """Now: looking lets the world's time pass, and with it what is planned."""

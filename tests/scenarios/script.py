@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -27,6 +27,8 @@ PAIRS = {"ny": ("NY_Appliance1", "NY_Appliance2"), "nj": ("NJ_Appliance1", "NJ_A
 
 Number = int | float | Bounds
 RoleWord = Literal["active", "standby"]
+Way = Literal["mock", "solace-cli", "solace-semp"]
+WAYS: tuple[Way, ...] = get_args(Way)
 
 
 class _Strict(BaseModel):
@@ -59,11 +61,23 @@ class WorldText(_Strict):
         return WorldLayout(sites=(one, other), **said)
 
 
+class FailText(_Strict):
+    """The law does not hold yet: played in these ways the scenario fails, and it is a mistake if it does not. ``why``
+    names what is wrong."""
+
+    ways: tuple[Way, ...] = Field(min_length=1)
+    why: str = Field(min_length=20)
+
+
 class SceneFile(_Strict):
-    """``scenario.yaml``. ``about``: the law it shows, one sentence."""
+    """``scenario.yaml``. ``about``: the law it shows, one sentence. ``editions``: how the lab's appliances speak, which
+    the adapter in process does not hear. ``ways``: how the sites may be spoken to."""
 
     about: str = Field(min_length=20)
     world: WorldText
+    editions: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = WAYS
+    fails: FailText | None = None
 
 
 class CallOff(_Strict):

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
+from adapters.mock.lab.edition import SEED, Edition
 from adapters.mock.lab.of_world import FaultyAppliance
 from adapters.mock.mischief import Seen
 from adapters.mock.world import World
@@ -23,10 +24,11 @@ from orchestrator.site import Device
 
 
 class Terminals:
-    """Log-ins to the nodes of ``world``. ``logs`` is what each node heard, by its name."""
+    """Log-ins to the nodes of ``world``, which speak as ``edition`` has it. ``logs``: what each heard, by its name."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, edition: Edition = SEED) -> None:
         self._world = world
+        self.edition = edition
         self._sites = {node: site for site, centre in world.centres.items() for node in centre.nodes}
         self.logs: Mapping[str, CommandLog] = {node: CommandLog(world.clock) for node in self._sites}
 
@@ -42,7 +44,10 @@ class Terminals:
         if is_refused:
             raise AuthenticationFailed(f"{name} does not let operator in", device=name)
         shell = CliSession(
-            FaultyAppliance(self._world, site, name), self.logs[name], hold=lambda: self._hold(site, name)
+            FaultyAppliance(self._world, site, name, self.edition.views),
+            self.logs[name],
+            edition=self.edition,
+            hold=lambda: self._hold(site, name),
         )
         return TerminalLine(shell, self._world.clock)
 

@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from adapters.mock.worlds import WORLDS
-from tests.scenarios.script import Scenario, read_scenario, scenarios
+from tests.scenarios.script import WAYS, Scenario, Way, read_scenario, scenarios
 from tests.scenarios.staging import Stage, in_process
 from tests.scenarios.verdict import differences
 from tests.scenarios.wires import Protocol, Wires, over
 from tests.solace.only import may_change
-
-Way = Literal["mock"] | Protocol
-WAYS: tuple[Way, ...] = ("mock", "solace-cli", "solace-semp")
 
 
 @contextmanager
@@ -62,9 +58,14 @@ def test_what_goes_which_way(
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", scenarios())
-def test_scenario(name: str, way: Way, tmp_path: Path) -> None:
+def test_scenario(name: str, way: Way, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The scenario's own law (see its ``about``), and the promises; a device hears no change but the few there are."""
     scenario = read_scenario(name)
+    if way not in scenario.scene.ways:
+        pytest.skip(f"what it shows is not to be seen with {way}")
+    fails = scenario.scene.fails
+    if fails is not None and way in fails.ways:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=fails.why))
     with staged(scenario, tmp_path, way) as stage:
         for phase in scenario.phases:
             played = stage.play(phase)

@@ -5,11 +5,13 @@ Everything is in this process and on virtual time; the faults of answers happen 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Literal
 
+from adapters.mock.lab.edition import NEWER, SEED, Edition
+from adapters.mock.lab.editions import with_editions
 from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
@@ -28,9 +30,10 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {"solace-cli": {}, "solace-semp": {"
 class Wires(Registry):
     """Hands out the adapters whose devices are the nodes of one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, editions: Sequence[str] = ()) -> None:
         super().__init__()
-        terminals, semp = Terminals(world), Semp(world=world)
+        terminals = Terminals(world, with_editions(SEED, editions))
+        semp = Semp(world=world, edition=with_editions(NEWER, editions))
 
         class Cli(SolaceCliAdapter):
             def __init__(self, site: Site, setting: Setting) -> None:
@@ -61,17 +64,18 @@ def over(protocol: Protocol, scenario: Scenario, folder: Path) -> Stage:
     clock = PatientClock()
     world = World(scenario.scene.world.layout, clock)
     ways = ["solace-semp", "solace-cli"] if protocol == "both" else [protocol]
-    sites = {name: _site(world, name, *ways) for name in world.sites}
+    wires = Wires(world, scenario.scene.editions)
+    sites = {name: _site(world, wires.terminals.edition, name, *ways) for name in world.sites}
     pair = Pair(name="trading", sites=world.sites, services=world.vpn_names)
     inventory = Inventory(sites=sites, pairs=(pair,))
-    return Stage(scenario, clock, world, fast_journal(folder / "journal.sqlite"), inventory, Wires(world), Secrets())
+    return Stage(scenario, clock, world, fast_journal(folder / "journal.sqlite"), inventory, wires, Secrets())
 
 
-def _site(world: World, name: str, adapter: str, *further: str) -> Site:
+def _site(world: World, edition: Edition, name: str, adapter: str, *further: str) -> Site:
     # A device of this machine is its port (``lease.service_place``), and that of the mate is another one.
     first = 8080 + 10 * world.sites.index(name)
     devices = tuple(
-        Device(name=node, address="127.0.0.1", port=port, router_name=node)
+        Device(name=node, address="127.0.0.1", port=port, router_name=edition.views.router(node))
         for port, node in enumerate(world.centre(name).nodes, first)
     )
     return Site(

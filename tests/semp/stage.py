@@ -14,6 +14,7 @@ from typing import Any
 from adapters.http.server import Incoming, Outgoing
 from adapters.mock.faults import parse_faults
 from adapters.mock.lab.accounting import CommandLog
+from adapters.mock.lab.edition import NEWER, Edition
 from adapters.mock.lab.of_world import FaultyAppliance
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp import SempNode
@@ -153,7 +154,9 @@ class Semp:
         world: World | None = None,
         level: Level = "admin",
         sessions_max: int = 10,
+        edition: Edition = NEWER,
     ) -> None:
+        self.edition = edition
         layout = WorldLayout(sites=PAIRS if ha else SITES, vpns=vpns or (VpnLayout("V", backlog=60),))
         self.world = world or World(layout, VirtualClock())
         self.clock = told(VirtualClock, self.world.clock)
@@ -171,11 +174,12 @@ class Semp:
             "operator", PASSWORD, TOKEN, approves=lambda: self._approves(site), sessions_max=sessions_max
         )
         served = SempNode(
-            FaultyAppliance(self.world, site, node),
+            FaultyAppliance(self.world, site, node, self.edition.views),
             log,
             sessions,
             clock=self.clock,
             level=level,
+            edition=self.edition,
             scheme="http",
             hold=self.world.request,
         )

@@ -25,6 +25,7 @@ UNDERSTOOD = {
     "drain: slow 10x": (When("drain"), BridgeFault("slow", factor=10.0)),
     "drain: slow 2.5x 1m": (When("drain"), BridgeFault("slow", factor=2.5, lasts=60.0)),
     "drain: spool full nj": (When("drain"), SiteFault("spool full", "nj")),
+    "at 1s: spool not ready ny 1m": (When("at", after=1.0), SiteFault("spool not ready", "ny", lasts=60.0)),
     "drain: ha switch ny": (When("drain"), SiteFault("ha switch", "ny")),
     "drain: ha split ny 500ms": (When("drain"), SiteFault("ha split", "ny", lasts=0.5)),
     "any: unreachable nj 4s": (When("any"), SiteFault("unreachable", "nj", lasts=4.0)),

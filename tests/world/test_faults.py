@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.appliance import Refused, RoleName
+from adapters.mock.appliance import Refused, RoleName, SpoolNotActive
 from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.faults import parse_faults
 from adapters.mock.mischief import Seen
@@ -88,6 +88,24 @@ def test_a_full_spool_at_the_active_stops_publishing(stage: Stages) -> None:
     here.fault("at 5s: spool full ny 5s")
     here.wait(20)
     assert here.tally().acknowledged == pytest.approx(1_500, abs=2)
+
+
+def test_a_spool_that_is_not_ready_serves_no_client_and_loses_nothing(stage: Stages) -> None:
+    """Law: publishers wait while no node of the site has an active spool; what was acknowledged is kept, and the site
+    takes roles meanwhile."""
+    here = stage(publish_rate=100)
+    here.fault("at 5s: spool not ready ny 10s")
+    here.wait(6)
+    with pytest.raises(SpoolNotActive):
+        here.depth()
+    before = here.tally().acknowledged
+    here.wait(5)
+    assert here.tally().acknowledged == before
+    here.role("ny", "standby")
+    here.role("ny", "active")
+    here.wait(30)
+    after = here.tally()
+    assert (after.acknowledged > before, after.lost) == (True, 0)
 
 
 def test_a_fault_happens_once(stage: Stages) -> None:

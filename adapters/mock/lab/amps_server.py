@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,8 @@ from adapters.http.server import HttpServer
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin, Gate
-from adapters.mock.lab.inventory import write_private
+from adapters.mock.lab.editions_amps import with_editions
+from adapters.mock.lab.inventory import editions_line, write_private
 from orchestrator.errors import AdapterError, DefinitionError
 
 ADAPTER = "amps-admin"
@@ -55,19 +56,22 @@ class AmpsLab:
         ports: Mapping[str, int] | None = None,
         login: AmpsLogin | None = None,
         denied: str | None = None,
+        editions: Sequence[str] = (),
     ) -> None:
         self.world = world
+        self._editions = tuple(editions)
+        self._is_over = threading.Event()
         self._login = login
         self._directory = directory
         self.inventory_path = directory / INVENTORY
         self._logs = {name: CommandLog(world.clock) for name in world.layout.names}
         self._servers = {name: self._server(name, (ports or {}).get(name, 0), denied) for name in world.layout.names}
         self._service = service
-        self._is_over = threading.Event()
 
     def _server(self, name: str, port: int, denied: str | None) -> HttpServer:
         gate = Gate(login=self._login.pair if self._login else None, denied=denied)
-        handler = AmpsAdmin(self.world, name, self._logs[name], gate=gate, address=lambda: self.origin(name))
+        admin = AmpsAdmin(self.world, name, self._logs[name], gate=gate, address=lambda: self.origin(name))
+        handler = with_editions(admin, self._editions, lambda seconds: self._is_over.wait(seconds))
         return HttpServer(
             handler, port=port, latency_s=self.world.layout.admin_latency, admits=lambda: self._is_up(name)
         )
@@ -82,6 +86,7 @@ class AmpsLab:
     def start(self) -> AmpsLab:
         """Listen, and write the inventory. Raises ``DefinitionError``."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._is_over.clear()
         for name, server in self._servers.items():
             try:
                 server.start()
@@ -97,9 +102,9 @@ class AmpsLab:
 
     def stop(self) -> None:
         """Close every port. Files stay. Does nothing the second time."""
+        self._is_over.set()
         for server in self._servers.values():
             server.stop()
-        self._is_over.set()
 
     def wait(self) -> None:
         """Serve until ``stop`` is called by another thread, or a signal raises here."""
@@ -140,7 +145,7 @@ class AmpsLab:
         sites: dict[str, list[str]] = {}
         for one in self.world.layout.instances:
             sites.setdefault(one.site_name, []).append(one.name)
-        lines = [_HEAD + "sites:"]
+        lines = [_HEAD + editions_line(self._editions) + "sites:"]
         for site, names in sites.items():
             lines += [
                 f"  {_quoted(site)}:",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, Protocol, runtime_checkable
 
-from adapters.mock.appliance import Appliance, Refused
+from adapters.mock.appliance import Appliance, Refused, SpoolNotActive
 from adapters.mock.lab.accounting import CommandLog, Kind
 from adapters.mock.lab.commands import plan_change
 from adapters.mock.lab.edition import SEED, Edition
@@ -218,5 +218,7 @@ class CliSession:
 def _in_words(plan: Plan, refusal: Refused) -> str:
     """What the CLI prints of a refused change: facts/solace.md section 3.1 knows the word, and not the layout."""
     said = str(refusal)
+    if isinstance(refusal, SpoolNotActive):  # the only refusal of a `show` that was captured: facts/solace-cli.md 19
+        return f"ERROR: {said}\nCommand Failed"
     is_bare = plan.kind == "change" and not said.lower().startswith("error")
     return f"Error: {said}" if is_bare else said

@@ -6,8 +6,46 @@ an assumption is wrong, which is what the other values of a field are for in tes
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from adapters.mock.appliance import PlatformView, RedundancyView, VpnReplication
+from adapters.mock.lab.pace import PROMPT, Pace
+
+# The words after ``show`` and the lines to print, to the lines that are printed instead.
+Printing = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
+
+
+def _same_name(name: str) -> str:
+    return name
+
+
+def _same_row(row: VpnReplication) -> VpnReplication:
+    return row
+
+
+def _same_node(node: RedundancyView) -> RedundancyView:
+    return node
+
+
+def _same_platform(platform: PlatformView) -> PlatformView:
+    return platform
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What a node tells of itself otherwise, over the CLI and over SEMP alike.
+
+    ``router``: the name in its prompt, and that of its mates. ``asks_spool``: without the active spool it refuses to show
+    a queue, where it otherwise shows an empty one.
+    """
+
+    router: Callable[[str], str] = _same_name
+    row: Callable[[VpnReplication], VpnReplication] = _same_row
+    node: Callable[[RedundancyView], RedundancyView] = _same_node
+    platform: Callable[[PlatformView], PlatformView] = _same_platform
+    asks_spool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +73,17 @@ class Edition:
     invalid: str = "Invalid command input"
     # Assumption: no source tells what a session with too low a level is answered.
     forbidden: str = "Error: access level is too low for this command"
+    # The word between "Solace PubSub+" and "Version": of software its edition (facts/solace-cli.md section 1).
+    product: str = "Appliance"
+    views: Views = Views()
+    prints: tuple[Printing, ...] = ()
+    pace: Pace = PROMPT
 
     @property
     def banner(self) -> str:
         """What a login is greeted with: the shape of the captured one, the licence lines our own."""
         return (
-            f"\nSolace PubSub+ Appliance Version {self.version}\n"
+            f"\nSolace PubSub+ {self.product} Version {self.version}\n"
             "\n"
             "This is a SIMULATED appliance. It holds no real messages, belongs to\n"
             "nobody, and is licensed to everybody who wants to rehearse.\n"
@@ -48,6 +91,12 @@ class Edition:
             "Operating Mode: Message Routing Node\n"
             "\n"
         )
+
+    def printed(self, words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
+        """What is printed in place of ``lines``, the answer to ``show`` and these words."""
+        for change in self.prints:
+            lines = change(words, lines)
+        return lines
 
     def asking_also(self, *commands: str) -> Edition:
         """The same, with more commands that ask first."""

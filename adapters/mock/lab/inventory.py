@@ -42,10 +42,17 @@ class Way:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: str, password_file: Path) -> str:
+def inventory_text(
+    ways: Sequence[Way],
+    services: Sequence[str],
+    *,
+    username: str,
+    password_file: Path,
+    editions: Sequence[str] = (),
+) -> str:
     """The inventory as YAML. The first site is the home site of the pair, the first way the one that is asked first."""
     first, *further = ways
-    lines = [_HEAD + "sites:"]
+    lines = [_HEAD + editions_line(editions) + "sites:"]
     for site in first.sites:
         lines += [
             f"  {_quoted(site)}:",
@@ -70,6 +77,11 @@ def inventory_text(ways: Sequence[Way], services: Sequence[str], *, username: st
         *(f"      - {_quoted(service)}" for service in services),
     ]
     return "\n".join(lines) + "\n"
+
+
+def editions_line(editions: Sequence[str]) -> str:
+    """The comment that names the editions of the lab; empty without any."""
+    return f"# Editions: {' '.join(editions)}\n" if editions else ""
 
 
 def _spoken_to(way: Way, site: str, indent: str) -> list[str]:

@@ -66,7 +66,7 @@ def redundancy_detail_block(view: RedundancyView) -> list[str]:
 
 def _redundancy_head(view: RedundancyView, *, tells_status: bool) -> list[str]:
     link = "Up" if view.mate_link_up else "Down"
-    pairs = [("Configuration Status", "Enabled" if view.configured else "Shutdown")]
+    pairs = [("Configuration Status", view.config_status)]
     if tells_status:
         pairs += [("Redundancy Status", "Up" if view.up else "Down")]
     pairs += [

@@ -20,10 +20,12 @@ from adapters.mock.appliance import (
     QueueView,
     RedundancyView,
     RoleName,
+    SpoolNotActive,
     TransactionView,
     VpnReplication,
 )
 from adapters.mock.fault_lines import AnswerFault
+from adapters.mock.lab.edition import Views
 from adapters.mock.lab.server import Credentials, Lab, LabSettings, NodeKey
 from adapters.mock.mischief import Seen
 from adapters.mock.world import World
@@ -45,11 +47,14 @@ def serve_world(
     here. Raises ``DefinitionError``.
     """
     layout = world.layout
+    how = settings if settings is not None else LabSettings()
     nodes = {
-        (site.name, node): FaultyAppliance(world, site.name, node) for site in layout.sites for node in site.nodes
+        (site.name, node): FaultyAppliance(world, site.name, node, how.edition.views)
+        for site in layout.sites
+        for node in site.nodes
     }
     tied = replace(
-        settings if settings is not None else LabSettings(),
+        how,
         hold=world.request,
         reachable=world.reachable,
         approve=lambda site: _approves(world, site),
@@ -67,28 +72,33 @@ def _approves(world: World, site: str) -> bool:
 
 
 class FaultyAppliance:
-    """A node of a world, behind the faults of its answers (``faults.GRAMMAR``). Use it with the world held."""
+    """A node of a world, behind the faults of its answers (``faults.GRAMMAR``), as ``views`` has it. Use it with the
+    world held."""
 
-    def __init__(self, world: World, site: str, node: str) -> None:
+    def __init__(self, world: World, site: str, node: str, views: Views | None = None) -> None:
         self._world = world
         self._site = site
+        self._views = views if views is not None else Views()
         self._node = world.appliance(site, node)
         self._spoilt: AnswerMishap | None = None
 
     @property
     def router_name(self) -> str:
-        return self._node.router_name
+        return self._views.router(self._node.router_name)
 
     def vpn_names(self) -> Sequence[str]:
         return self._node.vpn_names()
 
     def replication(self, vpn: str) -> VpnReplication:
         self._read("replication", vpn)
-        return self._node.replication(vpn)
+        return self._views.row(self._node.replication(vpn))
 
     def replication_queue(self, vpn: str) -> QueueView:
         self._read("replication_queue", vpn)
-        return self._node.replication_queue(vpn)
+        found = self._node.replication_queue(vpn)
+        if self._views.asks_spool and self._node.redundancy().spool != "AD-Active":
+            raise SpoolNotActive
+        return found
 
     def transactions(self, vpn: str) -> Sequence[TransactionView]:
         self._read("transactions", vpn)
@@ -96,7 +106,9 @@ class FaultyAppliance:
 
     def redundancy(self) -> RedundancyView:
         self._read("redundancy")
-        return self._node.redundancy()
+        found = self._node.redundancy()
+        mate = found.mate_router_name
+        return self._views.node(replace(found, mate_router_name=self._views.router(mate) if mate else mate))
 
     def is_backbone_up(self) -> bool:
         self._read("fence")
@@ -118,7 +130,8 @@ class FaultyAppliance:
 
     def platform(self) -> PlatformView:
         # Its clock stamps each answer, so this is nothing that somebody asked for.
-        return self._node.platform()
+        found = self._node.platform()
+        return self._views.platform(replace(found, mate_router=self._views.router(found.mate_router)))
 
     def set_msg_backbone(self, *, up: bool) -> None:
         if self._arrives("set_backbone", "", {"state": "up" if up else "down"}):

@@ -15,6 +15,7 @@ from adapters.http.server import HttpServer
 from adapters.mock.appliance import Appliance
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.edition import Edition
+from adapters.mock.lab.pace import NodePace
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp import SempNode
 from adapters.mock.lab.semp_accounts import SESSIONS_MAX, Sessions
@@ -35,13 +36,14 @@ class SempAccount:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a node's SEMP shares with its SSH: clock, latency, and what ties both to a world."""
+    """What a node's SEMP shares with its SSH: clock, pace, latency, and what ties both to a world."""
 
     clock: Clock
     edition: Edition
     hold: Callable[[], AbstractContextManager[object]]
     admits: Callable[[], bool]
     approves: Callable[[], bool]
+    pace: NodePace
     latency_s: float = 0.0
     sessions_max: int = SESSIONS_MAX
 
@@ -77,7 +79,12 @@ class SempServer:
             hold=around.hold,
         )
         self._http = HttpServer(
-            node, host=address[0], port=address[1], tls=tls, latency_s=around.latency_s, admits=around.admits
+            around.pace.handler(node),
+            host=address[0],
+            port=address[1],
+            tls=tls,
+            latency_s=around.latency_s,
+            admits=around.admits,
         )
 
     @property

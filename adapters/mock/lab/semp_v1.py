@@ -86,7 +86,7 @@ def _redundancy(appliance: Appliance, texts: Mapping[str, str], edition: Edition
     link = "true" if view.mate_link_up else "false"
     return element(
         "redundancy",
-        element("config-status", "Enabled" if view.configured else "Shutdown"),
+        element("config-status", view.config_status),
         element("redundancy-status", "Up" if view.up else "Down"),
         element("operating-mode", "Message Routing Node"),
         element("auto-revert", "false"),
@@ -135,9 +135,8 @@ def _interface(appliance: Appliance, texts: Mapping[str, str], edition: Edition)
 
 
 def _version(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:
-    return element(
-        "version", element("description", f"Solace PubSub+ Appliance Version {edition.version} (SIMULATED)")
-    )
+    description = f"Solace PubSub+ {edition.product} Version {edition.version} (SIMULATED)"
+    return element("version", element("description", description))
 
 
 def _queue(appliance: Appliance, texts: Mapping[str, str], edition: Edition) -> Element:

@@ -22,12 +22,13 @@ from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.cli import CliSession
 from adapters.mock.lab.edition import SEED, Edition
 from adapters.mock.lab.inventory import ADAPTER, SEMP_ADAPTER, Node, Way, inventory_text, write_private
+from adapters.mock.lab.pace import NodePace
 from adapters.mock.lab.plans import Level
 from adapters.mock.lab.semp_server import Scheme, SempAccount, SempServer, Surroundings
 from adapters.mock.lab.sockets import SocketServer
 from adapters.ssh.server import AUTH_METHODS, Account, AuthMethod, Login, SshServer
 from adapters.ssh.server_key import server_key
-from adapters.ssh.server_shell import Chaos
+from adapters.ssh.server_shell import Chaos, Shell
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.errors import AdapterError, DefinitionError, Unreachable
 
@@ -54,10 +55,11 @@ class Credentials:
 class LabSettings:
     """What few callers need.
 
-    ``services`` are listed in the inventory's pair; None means every message VPN that all nodes know. ``latency_s``
-    passes before each answer. ``with_sockets`` serves each node on a unix-domain socket too. ``with_log_files`` keeps
-    the command logs in the directory as JSON Lines. ``semp`` serves SEMP as well, with TLS or without, on
-    ``semp_ports`` or free ones, and writes inventories for that (``lab-semp.yaml``) and for both (``lab-both.yaml``).
+    ``editions`` are the names of what ``edition`` was made of, for the inventory's reader. ``services`` are listed in its
+    pair; None means every message VPN that all nodes know. ``latency_s`` passes before each answer. ``with_sockets``
+    serves each node on a unix-domain socket too. ``with_log_files`` keeps the command logs in the directory, JSON Lines.
+    ``semp`` serves SEMP as well, with TLS or without, on ``semp_ports`` or free ones, and writes inventories for that
+    (``lab-semp.yaml``) and for both (``lab-both.yaml``).
 
     ``hold`` is entered around everything done to an appliance; without one, a lock of the lab keeps sessions apart. A
     node that is not ``reachable`` turns clients away and breaks their sessions; a site that does not ``approve``
@@ -65,6 +67,7 @@ class LabSettings:
     """
 
     edition: Edition = SEED
+    editions: Sequence[str] = ()
     methods: Sequence[AuthMethod] = AUTH_METHODS
     latency_s: float = 0.0
     services: Sequence[str] | None = None
@@ -81,8 +84,15 @@ class LabSettings:
 class Lab:
     """Simulated nodes on real ports. Use as a context manager, or call ``stop``."""
 
-    def __init__(self, nodes: Mapping[NodeKey, _NodeServer], inventory_path: Path, credentials: Credentials) -> None:
+    def __init__(
+        self,
+        nodes: Mapping[NodeKey, _NodeServer],
+        inventory_path: Path,
+        credentials: Credentials,
+        editions: Sequence[str] = (),
+    ) -> None:
         self._nodes = dict(nodes)
+        self._editions = tuple(editions)
         self.inventory_path = inventory_path
         self.credentials = credentials
         self._is_over = threading.Event()
@@ -116,7 +126,7 @@ class Lab:
                 address = (host, (ports or {}).get(key, 0))
                 servers[key] = _NodeServer(key, appliance, home, address, who, replace(how, hold=hold))
                 servers[key].start()
-            lab = cls(servers, home / "lab.yaml", who)
+            lab = cls(servers, home / "lab.yaml", who, how.editions)
             lab._write_files(appliances, how.services)
         except BaseException:
             for server in servers.values():
@@ -205,7 +215,10 @@ class Lab:
 
         def write(path: Path, *ways: Way) -> None:
             who = self.credentials.username
-            write_private(path, inventory_text(ways, listed, username=who, password_file=home / "password"))
+            text = inventory_text(
+                ways, listed, username=who, password_file=home / "password", editions=self._editions
+            )
+            write_private(path, text)
 
         ssh = Way(ADAPTER, self._listed(appliances, lambda node: (*node.ssh.address, node.ssh.host_key_line)))
         write(self.inventory_path, ssh)
@@ -248,6 +261,8 @@ class _NodeServer:
         self._credentials = credentials
         self._settings = settings
         self._socket: SocketServer | None = None
+        self._is_over = threading.Event()
+        self._pace = NodePace(settings.edition.pace, lambda seconds: self._is_over.wait(seconds))
         self.socket_path = directory / f"{name}.sock"
         self.log = CommandLog(
             settings.clock, file=directory / f"{name}.commands.jsonl" if settings.with_log_files else None
@@ -261,7 +276,7 @@ class _NodeServer:
             methods=settings.methods,
             latency_s=settings.latency_s,
             admits=self._is_reachable,
-            approves=lambda username: settings.approve(key[0]),
+            approves=lambda username: self._approves(),
         )
         self.semp_scheme = settings.semp
         self.semp = None if settings.semp is None else self._semp_of(appliance, directory, address[0], settings.semp)
@@ -281,7 +296,8 @@ class _NodeServer:
                 edition=settings.edition,
                 hold=self._hold,
                 admits=self._is_reachable,
-                approves=lambda: settings.approve(self._key[0]),
+                approves=self._approves,
+                pace=self._pace,
                 latency_s=settings.latency_s,
             ),
             address=(host, settings.semp_ports.get(self._key, 0)),
@@ -296,6 +312,7 @@ class _NodeServer:
         return self.semp
 
     def start(self) -> None:
+        self._is_over.clear()
         for server in (self.ssh, self.semp):
             try:
                 if server is not None:
@@ -312,6 +329,7 @@ class _NodeServer:
             )
 
     def stop(self) -> None:
+        self._is_over.set()
         socket, self._socket = self._socket, None
         if socket is not None:
             socket.stop()
@@ -319,14 +337,14 @@ class _NodeServer:
             self.semp.stop()
         self.ssh.stop()
 
-    def _shell_of_login(self, login: Login) -> CliSession:
+    def _shell_of_login(self, login: Login) -> Shell:
         return self._session(login.username, f"ssh {login.peer} {login.method}")
 
-    def _shell_of_user(self, user: str) -> CliSession:
+    def _shell_of_user(self, user: str) -> Shell:
         return self._session(user, "socket")
 
-    def _session(self, user: str, origin: str) -> CliSession:
-        return CliSession(
+    def _session(self, user: str, origin: str) -> Shell:
+        session = CliSession(
             self._appliance,
             self.log,
             user=user,
@@ -335,6 +353,11 @@ class _NodeServer:
             edition=self._settings.edition,
             hold=self._hold,
         )
+        return self._pace.shell(session)
+
+    def _approves(self) -> bool:
+        self._pace.log_in()
+        return self._settings.approve(self._key[0])
 
     def _is_reachable(self) -> bool:
         try:

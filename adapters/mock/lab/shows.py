@@ -35,7 +35,8 @@ class Shows:
 
     def plan(self, words: Sequence[str]) -> Plan:
         """The plan for what follows ``show``. Raises ``Invalid``."""
-        return Plan("show", self._reader(words))
+        read = self._reader(words)
+        return Plan("show", lambda: self._edition.printed(words, read()))
 
     def _reader(self, words: Sequence[str]) -> Callable[[], Lines]:
         match words:
