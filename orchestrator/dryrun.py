@@ -202,7 +202,8 @@ class _Layout:
             sent = list(self._on_items(step))
             commands += sent
             # What is left is listed again: an item that is no longer listed is the proof.
-            commands += self.lines.reads([(step.for_each.on, step.for_each.reading)] if sent else [], "proof")
+            again = [(step.for_each.on, step.for_each.reading)]
+            commands += self.lines.reads(again, "proof", is_sure=bool(sent))
         elif step.do is not None:
             commands += self.lines.sends(self.service.service, step.do, step.do.args)
             proof = dict.fromkeys((one.on, one.reading) for one in (*step.expect, *step.report))

@@ -60,8 +60,10 @@ class Lines:
     devices: Mapping[Side, str]
     sessions: dict[str, SessionLines] = field(default_factory=dict)
 
-    def reads(self, asks: Iterable[tuple[Side, str]], phase: Phase) -> Iterator[CommandAhead]:
-        """The lines that take these readings, each at its prompt."""
+    def reads(
+        self, asks: Iterable[tuple[Side, str]], phase: Phase, *, is_sure: bool = True
+    ) -> Iterator[CommandAhead]:
+        """The lines that take these readings, each at its prompt. Not ``is_sure``: only if that is needed."""
         for side, reading in asks:
             spec = self.adapters[side].readings.get(reading)
             if spec is None:  # a comparison that this site cannot serve: its gate says so

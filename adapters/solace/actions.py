@@ -151,7 +151,7 @@ def _delete_transaction(call: Call) -> Plan:
 def _on_transaction(call: Call, verb: str) -> Plan:
     doors = ("admin", f"message-spool message-vpn {quoted(call.service)}")
     xid = argument(call, "xid")
-    return Plan(doors, f"{verb}-transaction xid {xid}", is_own=lambda said: is_about_transaction(said, verb, xid))
+    return Plan(doors, f"{verb}-transaction xid {xid}", is_own=lambda said: is_about_transaction(said, xid))
 
 
 def _set_backbone(call: Call) -> Plan:

@@ -12,9 +12,12 @@ import re
 _QUESTION = re.compile(r"\s*(?P<before>.*?)\s*Do you want to continue \(y/n\)[ \t]*\??\s*", re.DOTALL | re.IGNORECASE)
 _BACKBONE = "all clients will be disconnected."
 _XID = re.compile(r"\b[0-9A-F]{2,}-[0-9A-F]*-[0-9A-F]+\b", re.IGNORECASE)
-# A sentence that says more than the line does is about something else.
-_MORE = re.compile(r"\b(?:all|every|clients?|queues?|endpoints?|spool)\b", re.IGNORECASE)
-_DOES = {"commit": "commit", "rollback": "roll", "delete": "delet"}
+# Words of something larger than one transaction: the known questions of other commands have them, and so would a sentence
+# about an effect that is not the command's own.
+_MORE = re.compile(
+    r"\b(?:all|every|clients?|queues?|endpoints?|spool\w*|disconnect\w*|reboot\w*|restart\w*|reload\w*|shut\w*|disk|lun)\b",
+    re.IGNORECASE,
+)
 
 
 def is_about_backbone(said: str) -> bool:
@@ -23,17 +26,12 @@ def is_about_backbone(said: str) -> bool:
     return found is not None and " ".join(found["before"].split()).lower() in ("", _BACKBONE)
 
 
-def is_about_transaction(said: str, verb: str, xid: str) -> bool:
-    """Is it a question about doing ``verb`` to the transaction ``xid``? It says nothing else, or names that transaction
-    or what is done to one, and no other, and nothing beyond it."""
+def is_about_transaction(said: str, xid: str) -> bool:
+    """Is it the documented question, about what was just sent for the transaction ``xid``? What it says before that names
+    no other transaction, and nothing larger than one."""
     found = _QUESTION.fullmatch(said)
     if found is None:
         return False
     before = " ".join(found["before"].split())
-    if not before:
-        return True
     named = {one.upper() for one in _XID.findall(before)}
-    if named - {xid.upper()} or _MORE.search(before):
-        return False
-    words = before.lower()
-    return bool(named) or "transaction" in words or _DOES[verb] in words
+    return not named - {xid.upper()} and _MORE.search(before) is None

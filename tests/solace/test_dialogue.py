@@ -53,30 +53,30 @@ def test_the_prompt_of_each_line() -> None:
     assert f"{again[0].prompt} {again[0].line}" == "NY(configure/message-vpn)# end"
 
 
-@pytest.mark.parametrize("verb", ["commit", "rollback", "delete"])
 @pytest.mark.parametrize(
     ("before", "is_own"),
     [
         ("", True),
-        ("This will {verb} transaction 0021B028-00-01\n", True),
+        ("This will commit transaction 0021B028-00-01\n", True),
         ("The transaction will be completed heuristically.\n", True),
         ("WARNING: transaction 0021b028-00-01. ", True),
-        ("This will {verb} transaction 0021B028-00-02\n", False),
+        ("This will commit transaction 0021B028-00-02\n", False),
         ("All transactions will be completed.\n", False),
         ("All clients will be disconnected.\n", False),
         ("This will delete all spooled messages in q\n", False),
         ("All message spooling will be stopped.\n", False),
-        ("Something unheard of will happen.\n", False),
+        ("This changes the appliance.\n", True),
+        ("The broker will be restarted.\n", False),
     ],
 )
-def test_questions_at_a_transaction(verb: str, before: str, is_own: bool) -> None:
+def test_questions_at_a_transaction(before: str, is_own: bool) -> None:
     """Law: a question about the very transaction is the command's own; one about anything else is not."""
-    assert is_about_transaction(before.replace("{verb}", "complete") + ASKED, verb, XID) is is_own
+    assert is_about_transaction(before + ASKED, XID) is is_own
 
 
 def test_other_questions_are_not_its_own() -> None:
     """Law: only the documented question counts, and at the backbone only its own sentence."""
-    assert not is_about_transaction("Are you sure (y/n)? ", "commit", XID)
+    assert not is_about_transaction("Are you sure (y/n)? ", XID)
     assert is_about_backbone("All clients will be disconnected.\n" + ASKED)
     assert not is_about_backbone("All messages will be deleted.\n" + ASKED)
 
