@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from adapters.mock import site_readings, wording
-from adapters.mock.appliance import BridgeName, NoSuchObject, Refused
+from adapters.mock.appliance import NoSuchObject, Refused
 from adapters.mock.browsing import Browsing
 from adapters.mock.fault_lines import AnswerFault
 from adapters.mock.mischief import Seen
@@ -47,17 +47,13 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.readings import (
-    Bridge,
     DeviceHealth,
     QueueDepth,
     Reading,
-    ReplicationStatus,
-    Role,
     Transactions,
 )
 from orchestrator.site import Site
 
-_BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
 _BATCH = 1_000  # calls that share one request, and so one latency
 # Not config-synced (facts section 1.5): each node is told, whether it serves or not.
 _EVERY_NODE = frozenset({"set_backbone"})
@@ -188,7 +184,12 @@ class MockAdapter(Browsing):
             return dict.fromkeys(services, health)
         if reading == "fence":
             return dict.fromkeys(services, site_readings.fence(self._nodes()))
-        node = self._serving()
+        try:
+            node = self._serving()
+        except NotServing:
+            if reading != "replication" or not self._is_idle():
+                raise
+            return {service: site_readings.configured_role(self._nodes()[0], service) for service in services}
         if reading == "platform":
             return dict.fromkeys(services, site_readings.platform(node, self._setting.clock))
         return {service: self._read_one(reading, node, service) for service in services}
@@ -197,7 +198,7 @@ class MockAdapter(Browsing):
         try:
             match reading:
                 case "replication":
-                    return _status(node, service)
+                    return site_readings.status(node, service)
                 case "replication_queue":
                     queue = node.replication_queue(service)
                     return QueueDepth(
@@ -245,6 +246,13 @@ class MockAdapter(Browsing):
             )
         raise NotServing(f"no node of {self._site.name} serves", device=self._site.name)
 
+    def _is_idle(self) -> bool:
+        """Does every node answer, and is the spool ready on none (seed 003, restore, steps 4.1 and 4.2)?"""
+        nodes = self._reachable()
+        return len(nodes) == len(self._site.devices) and all(
+            node.redundancy().spool == "AD-NotReady" for node in nodes
+        )
+
     def _reachable(self) -> list[SimulatedAppliance]:
         """The nodes whose management answers, in the inventory's order. Raises ``Unreachable`` when none does."""
         site, world = self._site.name, self._world
@@ -277,7 +285,9 @@ class MockAdapter(Browsing):
     def _do(self, action: str, call: Call, permit: Permit) -> Result:
         sent = tuple(self.actions[action].commands(call))
         with self._world.request():
-            nodes = self._nodes() if action in _EVERY_NODE else [self._serving()]
+            gives_up = action == "set_role" and call.args.get("role") == "standby"
+            is_for_all = action in _EVERY_NODE or (gives_up and self._is_idle())
+            nodes = self._nodes() if is_for_all else [self._serving()]
             answering = [node for node in nodes if self._world.reachable(self._site.name, node.router_name)]
             if not answering:
                 raise Unreachable(f"no node of {self._site.name} answers", device=self._site.name)
@@ -380,17 +390,3 @@ class MockAdapter(Browsing):
 
 def _is_lost(fault: AnswerFault | None) -> bool:
     return fault is not None and fault.kind == "lose request"
-
-
-def _status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
-    row = node.replication(service)
-    return ReplicationStatus(
-        enabled=row.admin_up,
-        role=Role(row.role),
-        bridge=None if row.local_bridge is None else _BRIDGES[row.local_bridge],
-        remote_bridge_up=row.remote_bridge_up,
-        queue_bound=row.queue_bound,
-        sync_eligible=row.sync_eligible,
-        reject_when_ineligible=row.reject_when_ineligible,
-        transaction_mode=row.transaction_mode,
-    )

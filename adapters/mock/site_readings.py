@@ -1,24 +1,29 @@
-"""What the simulated sites tell beside replication: fences, endpoints, transactions, platform. Used by ``adapter``."""
+"""What the simulated sites tell: roles, fences, endpoints, transactions, platform. Used by ``adapter``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from adapters.mock.appliance import TransactionView
+from adapters.mock.appliance import BridgeName, NoSuchObject, TransactionView
 from adapters.mock.node import SimulatedAppliance
 from orchestrator.clock import Clock
-from orchestrator.errors import Unreachable
+from orchestrator.contract import Failure
+from orchestrator.errors import NoSuchService, NotServing, Unreachable
 from orchestrator.readings import (
+    Bridge,
     EndpointDepth,
     Endpoints,
     Fence,
     NodeFence,
     Platform,
+    ReplicationStatus,
+    Role,
     Transaction,
     TransactionState,
 )
 
+_BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}
 
 
@@ -75,3 +80,29 @@ def transaction(view: TransactionView) -> Transaction:
         consumed=view.messages_consumed,
         in_state_s=view.in_state_s,
     )
+
+
+def status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
+    """``replication`` of the node that serves. Raises ``NoSuchObject``."""
+    row = node.replication(service)
+    return ReplicationStatus(
+        enabled=row.admin_up,
+        role=Role(row.role),
+        bridge=None if row.local_bridge is None else _BRIDGES[row.local_bridge],
+        remote_bridge_up=row.remote_bridge_up,
+        queue_bound=row.queue_bound,
+        sync_eligible=row.sync_eligible,
+        reject_when_ineligible=row.reject_when_ineligible,
+        transaction_mode=row.transaction_mode,
+    )
+
+
+def configured_role(node: SimulatedAppliance, service: str) -> ReplicationStatus | Failure:
+    """``replication`` of a site whose spool is ready on no node: standby, or no role. Nodes of a site share it."""
+    try:
+        row = node.replication(service)
+    except NoSuchObject as error:
+        return Failure.of(NoSuchService(str(error), device=node.router_name))
+    if row.role == "standby":
+        return ReplicationStatus(enabled=row.admin_up, role=Role.STANDBY)
+    return Failure.of(NotServing("no message spool of the site is ready, and the configured role is active"))

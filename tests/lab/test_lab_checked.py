@@ -45,7 +45,6 @@ def test_a_healthy_pair_stays_healthy(
     assert checked(tmp_path / "edition", capsys, edition) - plain == found
 
 
-@pytest.mark.xfail(strict=True, reason="the mate is a virtual router, v:NAME, and no stranger (docs.solace.com, S7)")
 def test_a_mate_with_its_prefix_is_no_stranger(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
