@@ -20,9 +20,16 @@ def waits_for(run: Run, service: str, now: float) -> str:
     step = steps[lane.step]
     if lane.goal_since is not None and step.hold:
         return f"it has to hold for {step.hold:.0f}s, and has for {max(0.0, now - lane.goal_since):.0f}s"
-    read = [check for check in _conditions(run, lane, step) if lane.reading(check.on, check.reading) is not None]
-    verdict = judge(run.plan, lane, read)
+    if lane.stage is Stage.REQUIRE and step.only_if and not lane.condition_met:
+        # Does the step apply? It waits only while that is unknown.
+        verdict = judge(run.plan, lane, _read(lane, step.only_if))
+        return verdict.why if verdict.holds is None else ""
+    verdict = judge(run.plan, lane, _read(lane, _conditions(run, lane, step)))
     return "" if verdict.holds else verdict.why
+
+
+def _read(lane: Lane, checks: Sequence[Check]) -> list[Check]:
+    return [check for check in checks if lane.reading(check.on, check.reading) is not None]
 
 
 def _conditions(run: Run, lane: Lane, step: Step) -> Sequence[Check]:

@@ -175,3 +175,16 @@ def test_what_a_lane_waits_for() -> None:
     held = a_plan({**WAIT, "hold": "30s"})
     holding = replace(run, plan=held, lanes={name: replace(lane, goal_since=1.0)})
     assert waits_for(holding, name, 5.0) == "it has to hold for 30s, and has for 4s"
+
+
+@pytest.mark.parametrize(("count", "words"), [(None, "gone unknown"), (1, ""), (0, "")])
+def test_a_step_that_may_not_apply(count: int | None, words: str) -> None:
+    """Law: while it is unknown whether a step applies at all, that is what the lane waits for; once known it waits no
+    more."""
+    run = waiting(Stage.REQUIRE)
+    [(name, lane)] = run.lanes.items()
+    only = {**WAIT, "only_if": [{"on": "source", "reading": "clients", "where": {"gone": True}}]}
+    seen = (ev.Seen(on="source", reading="clients", value=Clients(count=count), asked_at=0.0),)
+    asked = replace(run, plan=a_plan(only, services=["s0"]), lanes={name: replace(lane, seen=seen)})
+    awaited = waits_for(asked, name, 5.0)
+    assert awaited.endswith(words) if words else awaited == ""
