@@ -103,11 +103,13 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
 def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
     """A repair sets roles and nothing else: what is left to do at the site that is standby."""
     left = lane.left_behind
-    held = amount(None if left is None else left.messages, "solace")
+    if left is not None and left.messages is not None:
+        held = f"The replication queue of {report.source} holds {amount(left.messages, 'solace')}."
+    else:
+        held = f"How many messages the replication queue of {report.source} holds was not read: unknown."
     restored = (
-        f"{report.source} is standby beside {report.target}, with {held} in its replication queue. To complete its "
-        f"prepared transactions and wait until both sites are synchronised: `failover restore {it} --site "
-        f"{report.source}` (with the same inventory)."
+        f"{held} To complete the prepared transactions of {report.source} and wait until both sites are synchronised: "
+        f"`failover restore {it} --site {report.source}` (with the same inventory)."
     )
     if left is None or left.messages == 0:
         return restored
