@@ -209,7 +209,7 @@ def version_block(edition: Edition) -> list[str]:
     """``show version`` (section 1)."""
     return [
         "",
-        f"Solace PubSub+ 3560 Version {edition.version} (SIMULATED)",
+        f"Solace PubSub+ {edition.product} Version {edition.version} (SIMULATED)",
         "",
         "Process         Release              Build date",
         "--------------- -------------------- ------------------------",
