@@ -61,14 +61,6 @@ class WorldText(_Strict):
         return WorldLayout(sites=(one, other), **said)
 
 
-class FailText(_Strict):
-    """The law does not hold yet: played in these ways the scenario fails, and it is a mistake if it does not. ``why``
-    names what is wrong."""
-
-    ways: tuple[Way, ...] = Field(min_length=1)
-    why: str = Field(min_length=20)
-
-
 class SceneFile(_Strict):
     """``scenario.yaml``. ``about``: the law it shows, one sentence. ``editions``: how the lab's appliances speak, which
     the adapter in process does not hear. ``ways``: how the sites may be spoken to."""
@@ -77,7 +69,6 @@ class SceneFile(_Strict):
     world: WorldText
     editions: tuple[str, ...] = ()
     ways: tuple[Way, ...] = WAYS
-    fails: FailText | None = None
 
 
 class CallOff(_Strict):
