@@ -157,7 +157,7 @@ def replication_block(platform: PlatformView) -> list[str]:
     """``show replication`` of an appliance (section 4): the mate is a virtual router, ``v:NAME``."""
     pairs = [
         ("Replication Interface:", "1/6/lag1"),
-        ("Replication Mate:", f"v:{platform.mate_router}"),
+        ("Replication Mate:", f"v:{platform.mate_router.removeprefix('v:')}"),
         ("  Connect-Via:", "192.0.2.9"),
         ("  Connect-Ports:", ""),
         ("    Plain Text:", "55555"),
