@@ -28,7 +28,7 @@ from orchestrator.runbook import Check, Decide, Do, ForEach, Step
 from orchestrator.state import Lane
 
 # Seconds between two listings while items are left to others.
-_SLOWEST_LISTING = 10.0
+_SLOWEST_LISTING = 5.0
 # So many items that are left alone are named.
 _NAMED = 5
 

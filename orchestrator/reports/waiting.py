@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.decide.judge import judge
+from orchestrator.counting import counted
+from orchestrator.decide.items import listed
+from orchestrator.decide.judge import Verdict, judge
 from orchestrator.lane import Lane, Stage
-from orchestrator.runbook import Check, Step
+from orchestrator.runbook import Check, ForEach, Step
 from orchestrator.state import Run
 
 
@@ -24,8 +26,21 @@ def waits_for(run: Run, service: str, now: float) -> str:
         # Does the step apply? It waits only while that is unknown.
         verdict = judge(run.plan, lane, _read(lane, step.only_if))
         return verdict.why if verdict.holds is None else ""
+    if lane.stage is Stage.MAIN and step.for_each is not None:
+        return _left_to_others(run, lane, step, step.for_each, now)
     verdict = judge(run.plan, lane, _read(lane, _conditions(run, lane, step)))
     return "" if verdict.holds else verdict.why
+
+
+def _left_to_others(run: Run, lane: Lane, step: Step, each: ForEach, now: float) -> str:
+    """The items that have their time (``delay``) before the step acts on them."""
+    items = listed(run.plan, lane, each)
+    left = lane.step_at + step.delay - now
+    if isinstance(items, Verdict):
+        return items.why
+    if not items or left <= 0:
+        return ""
+    return f"{counted(len(items), 'transaction')} left to the transaction manager for another {left:.0f}s"
 
 
 def _read(lane: Lane, checks: Sequence[Check]) -> list[Check]:

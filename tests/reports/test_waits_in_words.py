@@ -17,7 +17,7 @@ from orchestrator.reports.waiting import waits_for
 from orchestrator.reports.words import left, sentence
 from orchestrator.runbook import Progress
 from orchestrator.state import Run, fold
-from tests.core.builders import a_plan, created
+from tests.core.builders import COMPLETE, DELETE_AT_TARGET, T0, a_lane, a_plan, a_transaction, created, listing, see
 
 WAIT = {
     "id": "gone",
@@ -188,3 +188,18 @@ def test_a_step_that_may_not_apply(count: int | None, words: str) -> None:
     asked = replace(run, plan=a_plan(only, services=["s0"]), lanes={name: replace(lane, seen=seen)})
     awaited = waits_for(asked, name, 5.0)
     assert awaited.endswith(words) if words else awaited == ""
+
+
+def test_items_that_have_their_time_are_counted() -> None:
+    """Law: a step that leaves items to the transaction manager first says how many, and for how long."""
+    plan = a_plan(COMPLETE, DELETE_AT_TARGET)
+    ruling = ev.Ruling(choice="commit", reason="r", by="ann")
+    waits = a_lane(
+        step=1, stage=Stage.MAIN, status="committed", step_at=T0, rulings={("transactions", "1-a-b"): ruling}
+    )
+    run = fold([ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(plan))])
+    [service] = run.lanes
+    seen = see(waits, listing(a_transaction("1-a-b", "complete"), on="target", at=T0 + 2), at=T0 + 2)
+    run = replace(run, lanes={service: seen})
+    assert waits_for(run, service, T0 + 2) == "1 transaction left to the transaction manager for another 3s"
+    assert waits_for(run, service, T0 + 6) == ""

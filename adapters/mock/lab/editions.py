@@ -179,7 +179,11 @@ APPLIANCES: Catalogue[Change] = Catalogue(
             lambda _: _empty(lambda lines: ["", _SENTENCE, ""]),
         ),
         Named("other-labels", "Labels are spelled as newer versions spell them.", lambda _: _printing(_labels)),
-        Named("mate-prefix", "Over SEMP, too, the replication mate is a virtual router: v:NAME.", lambda _: _views(_mate_prefix)),
+        Named(
+            "mate-prefix",
+            "Over SEMP, too, the replication mate is a virtual router: v:NAME.",
+            lambda _: _views(_mate_prefix),
+        ),
         Named(
             "sync-untold",
             "Sync eligibility is - for an active message VPN too; SEMP leaves it out.",
