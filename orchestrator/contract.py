@@ -36,6 +36,8 @@ Args = Mapping[str, str]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
 # The kind of a failure to read what no adapter of the site offers.
 NOT_OFFERED = "NotOffered"
+# The ``place`` of what is sent to all devices of a site.
+EVERY_NODE = "every node"
 
 
 class Failure(BaseModel):

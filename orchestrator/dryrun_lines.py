@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator import events as ev
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure, ReadingSpec, SessionLines, Typed
+from orchestrator.contract import EVERY_NODE, ActionSpec, Adapter, Call, Failure, ReadingSpec, SessionLines, Typed
 from orchestrator.probing import probe, with_reachability
 from orchestrator.readings import Reading
 from orchestrator.runbook import Do, Side
@@ -95,7 +95,8 @@ class Lines:
     def _where(self, side: Side, place: str) -> tuple[str, str]:
         """Site and device of a command; on every node of a site that has one it is that one."""
         site = self.plan.inventory.sites[self.plan.site_name(side)]
-        return site.name, self.devices[side] if len(site.devices) == 1 or not place else place
+        is_one = not place or (place == EVERY_NODE and len(site.devices) == 1)
+        return site.name, self.devices[side] if is_one else place
 
     def _session(self, dialogue: Callable[[str], SessionLines] | None, site: str, device: str) -> SessionLines | None:
         """The session with ``device``, as far as it was followed; None where lines are requests of their own."""

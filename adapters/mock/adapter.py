@@ -23,6 +23,7 @@ from adapters.mock.node import SimulatedAppliance
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator.contract import (
+    EVERY_NODE,
     ActionSpec,
     ArgumentSpec,
     Call,
@@ -71,7 +72,7 @@ class MockAdapter(Browsing):
         ),
         "transactions": ReadingSpec("transactions", "transactions in all states", wording.show_transactions),
         "health": ReadingSpec("health", "which node serves", wording.show_health),
-        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence, place="every node"),
+        "fence": ReadingSpec("fence", "can clients reach the site", wording.show_fence, place=EVERY_NODE),
         "endpoints": ReadingSpec("endpoints", "queues and topic endpoints", wording.show_endpoints),
         "platform": ReadingSpec("platform", "version, mate, account, clock", wording.show_platform),
     }
@@ -112,7 +113,7 @@ class MockAdapter(Browsing):
             arguments={"state": ArgumentSpec(choices=("up", "down"))},
             inverse="set_backbone",
             batch=_BATCH,
-            place="every node",
+            place=EVERY_NODE,
             shuts={"state": "down"},
         ),
         "set_reject_on_discard": ActionSpec(

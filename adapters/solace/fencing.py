@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
+from orchestrator.contract import EVERY_NODE, ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
 from orchestrator.errors import Forbidden
 
 SET_BACKBONE = "set_backbone"
-EVERY_NODE = "every node"
 
 N = TypeVar("N")
 Attempt = Callable[[N, Call, Permit], Result]

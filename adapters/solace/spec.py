@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from adapters.solace.dialogue import Dialogue
-from adapters.solace.fencing import EVERY_NODE
 from adapters.solace.readings import (
     SHOW_REDUNDANCY,
     show_details,
@@ -14,7 +13,7 @@ from adapters.solace.readings import (
     show_transactions,
 )
 from adapters.solace.site_readings import endpoint_lines, fence_lines, oldest_lines, platform_lines
-from orchestrator.contract import ReadingSpec
+from orchestrator.contract import EVERY_NODE, ReadingSpec
 
 Lines = Callable[[Sequence[str]], Sequence[str]]
 

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar, cast
 
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Request, Transport
-from adapters.solace.fencing import EVERY_NODE, SET_BACKBONE, backbone_spec, set_backbones
+from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.semp.actions import ACTIONS, interface_change, perform
@@ -43,6 +43,7 @@ from adapters.solace.semp.site_readings import (
 from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, line_of
 from adapters.solace.serving import Nodes
 from orchestrator.contract import (
+    EVERY_NODE,
     ActionSpec,
     Call,
     Counted,
