@@ -37,7 +37,6 @@ class SolaceDraw:
         "bridge-lost": ("revert", "escalate", "wait"),
         "drain-stalled": ("revert", "escalate", "wait"),
         "sync-stalled": ("stop", "wait"),
-        "sync-untold": ("accept", "stop"),
         "step-failed": ("revert", "stop", "retry", "waive"),
         "undo-failed": ("stop", "retry"),
         "unfenced": ("attest", "waive", "stop"),
@@ -82,7 +81,8 @@ class SolaceDraw:
 
     def apart(self, chance: Random, story: Story) -> dict[str, Any]:
         """See ``draw_beside`` and ``draw_repair``."""
-        return draw_beside.apart(chance, story) or draw_repair.answers(chance, story)
+        found = draw_beside.apart(chance, story) or draw_repair.answers(chance, story)
+        return found or _accepts_untold_sync(chance, story)
 
     def own(self, chance: Random, kind: Kind) -> OwnCommand | None:
         """A command that parks something at the source, before it gives up activity."""
@@ -133,6 +133,14 @@ def _command(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
     silent = chance.sample(range(1, 12), k=chance.choice((0, 0, 1, 3, 8)))
     closed = chance.random() < (0.8 if kind == "restore-commanded" else 0.05)
     return {"fence": FenceCommand(site=source, ends=tuple(ends), silent=tuple(sorted(silent)), closed=closed)}
+
+
+def _accepts_untold_sync(chance: Random, story: Story) -> dict[str, Any]:
+    """Where a site does not tell sync eligibility, an operator may have accepted it beforehand."""
+    if story.kind not in ("restore", "restore-commanded", "failback") or chance.random() < 0.5:
+        return {}
+    answers: dict[str, Choice] = {**story.policy.on_gate, "sync-untold": "accept"}
+    return {"policy": story.policy.model_copy(update={"on_gate": answers})}
 
 
 def _services(chance: Random, layout: WorldLayout) -> tuple[str, ...]:
