@@ -156,6 +156,7 @@ def _survives(log: Plain) -> bool | None:
 
 
 _DERIVED: Mapping[tuple[str, str], Callable[[Plain], Any]] = {
+    ("replication", "sync_told"): lambda value: value["sync_eligible"] is not None,
     ("replication_queue", "drained"): _drained,
     ("fence", "closed"): _of_nodes(_is_shut),
     ("fence", "open"): _of_nodes(lambda node: node["backbone_up"]),

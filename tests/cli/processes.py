@@ -62,7 +62,7 @@ class Bench:
         )
         World(WorldLayout(sites, self.vpns), SystemClock(), path=self.world_file).save()
         plain = embedded_inventory(self.world_file).model_dump(mode="json", exclude_defaults=True)
-        plain["pairs"][0]["services"] = [vpn.name for vpn in self.vpns]
+        plain["pairs"][0] |= {"services": [vpn.name for vpn in self.vpns], "transaction_wait": "100ms"}
         for site in plain["sites"].values():
             del site["name"]
         self.inventory.write_text(json.dumps(plain), encoding="utf-8")

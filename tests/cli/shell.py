@@ -40,7 +40,7 @@ def hasty_runbook(grace: str, delay: str = "5s") -> str:
     for long, short in (
         ("grace: 60s", f"grace: {grace}"),
         ("after: 2m", f"after: {grace}"),
-        ("delay: 5s", f"delay: {delay}"),
+        ("delay: 3m", f"delay: {delay}"),
     ):
         assert long in text
         text = text.replace(long, short)

@@ -78,7 +78,7 @@ FORESIGHT = (
     Mutant(
         "question-not-foreseen",
         "unattended, a lane starts though a question on its way has no answer",
-        (edit(unanswered, ("if has_changed and step.ask is not None", "if False and step.ask is not None")),),
+        (edit(unanswered, ("if step.ask is not None and is_open and", "if False and step.ask is not None and")),),
     ),
     Mutant(
         "items-not-foreseen",
