@@ -186,7 +186,7 @@ DOUBT = (
     Mutant(
         "refusal-awaited",
         "the effect of a refused action is waited for",
-        (edit(_prove, ("if last.effect is Effect.REJECTED:", "if False:")),),
+        (edit(_prove, ("    if last.effect is Effect.REJECTED:\n        return", "    if False:\n        return")),),
     ),
     Mutant(
         "effect-awaited-for-ever",
