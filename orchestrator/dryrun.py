@@ -347,7 +347,7 @@ class _Layout:
         elif not items and not unclear:
             yield "none at the moment"
         if step.delay and items:
-            yield f"only those that are still listed after {format_duration(step.delay)}"
+            yield f"only those that are still listed after {format_duration(self.plan.delay_of(step))}"
 
 
 def in_words(where: Where) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.contract import Failure
 from orchestrator.readings import Reading
-from orchestrator.runbook import Answer, Choice, Runbook, Side
+from orchestrator.runbook import Answer, Choice, Runbook, Side, Step
 from orchestrator.site import Inventory
 
 
@@ -154,6 +154,11 @@ class Plan(_Strict):
         """What an approval is bound to: SHA-256 over the whole plan as JSON, keys sorted, defaults left out."""
         plain = self.model_dump(mode="json", exclude_defaults=True)
         return sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def delay_of(self, step: Step) -> float:
+        """How long the items of ``step`` are left to others first: what the pair says, where the step waits at all."""
+        wait = next((pair.transaction_wait for pair in self.inventory.pairs if pair.name == self.pair), None)
+        return step.delay if wait is None or not step.delay else wait
 
     def site_name(self, side: Side) -> str:
         """The inventory's name of a side."""

@@ -48,7 +48,7 @@ def make_plan(tools: Tools, wish: Wish) -> ev.Plan:
         if shared:
             hint = "list them as one service, or give each an instance of its own"
             raise DefinitionError(shared, hint=hint)
-    definition = _waiting(_runbook(tools, runbook, inventory, source, target), pair)
+    definition = _runbook(tools, runbook, inventory, source, target)
     return ev.Plan(
         runbook=definition,
         inventory=Inventory(
@@ -113,15 +113,6 @@ def _runbook(tools: Tools, name: str, inventory: Inventory, source: str, target:
                 sentence = f"{finding.message} [{finding.code}]"
                 raise DefinitionError(sentence, hint=finding.hint, file=finding.file, line=finding.line)
     return fitted(runbook, actions)
-
-
-def _waiting(runbook: Runbook, pair: Pair) -> Runbook:
-    """The runbook, with the time that the pair gives its transaction managers."""
-    wait = pair.transaction_wait
-    if wait is None:
-        return runbook
-    steps = [step.model_copy(update={"delay": wait}) if step.delay else step for step in runbook.steps]
-    return runbook.model_copy(update={"steps": tuple(steps)})
 
 
 def recordable(plan: ev.Plan) -> ev.Plan:

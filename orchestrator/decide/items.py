@@ -52,9 +52,10 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
         return patience(lane, step, items, request, now, undo=False)
     if not items:
         return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
-    left = lane.step_at + step.delay - lane.seen_at  # of the listing: it is listed again when the time is over
+    delay = plan.delay_of(step)
+    left = lane.step_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
     if left > 0:
-        return again(lane, request, now, min(_SLOWEST_LISTING, step.delay / 5, left))
+        return again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
     if step.decide is not None:
         waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
         if waiting is not None:

@@ -75,7 +75,7 @@ def test_every_text_is_free_or_a_name(model: Any) -> None:
 READINGS = frozenset(
     {
         *("node", "mate_node", "mate", "xid", "client", "name", "level", "version"),
-        *("group", "destination", "type", "message_type", "names", "sources", "denied"),
+        *("group", "destination", "type", "message_type", "names", "sources", "denied", "topic"),
     }
 )
 
