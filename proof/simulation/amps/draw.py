@@ -58,7 +58,7 @@ class AmpsDraw:
         ("queues", "items"),
         ("bootstrap", "configured"),
         ("bootstrap", "empty"),
-        ("transaction_log", "empty"),
+        ("sow", "items"),
         ("permissions", "known"),
     )
     # Together with the latest effect of a request (20s) and a sample (2s) still within the 30s of `settle`.
