@@ -70,7 +70,8 @@ class JsonScreen:
             return  # said once: told again of every event, it would fill the record with itself
         try:
             line = event_line(record, simulated=run.plan.simulated) | stands(record, self._positions)
-            show_json(line | {"waits_for": _waits_for(record, run)})
+            waits = {"waits_for": _waits_for(record, run)} if isinstance(record.event, ev.Observed) else {}
+            show_json(line | waits)
         except OutputLost:
             self._lost = True
             raise

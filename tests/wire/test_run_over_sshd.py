@@ -94,7 +94,7 @@ def test_a_controlled_run_through_openssh(tmp_path: Path) -> None:
             }
             for site, node in (("ny", "ny1"), ("nj", "nj1"))
         }
-        pairs = [{"name": "wire", "sites": ["ny", "nj"], "services": ["Trading VPN"]}]
+        pairs = [{"name": "wire", "sites": ["ny", "nj"], "services": ["Trading VPN"], "transaction_wait": "1s"}]
         inventory, decisions = tmp_path / "inventory.yaml", tmp_path / "decisions.yaml"
         inventory.write_text(json.dumps({"sites": sites, "pairs": pairs}))
         decisions.write_text(
