@@ -143,7 +143,7 @@ def test_no_wait_is_silent(stage: Stage, services: int, every: float, capsys: py
 
 
 def test_a_wait_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """Law: each reading of a wait says in ``waits_for`` what is missing yet; other lines have null there."""
+    """Law: each reading of a wait says in ``waits_for`` what is missing yet; other lines do not."""
     run = waiting(Stage.MAIN)
     shown = JsonScreen(Positions(run.plan))
     polled(shown, run, every=5.0, until=5.0)
