@@ -63,8 +63,8 @@ class Under:
         raise AssertionError(f"still not: {self.others()}")
 
     def left(self) -> set[str]:
-        """What there is besides the state, which is private to the product and stays."""
-        return {path.name for path in self.folder.rglob("*") if "state" not in path.relative_to(self.folder).parts}
+        """What there is. A command that reads files needs no state directory."""
+        return {path.name for path in self.folder.rglob("*")}
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
         stop(under, "writing", signal.SIGINT)
     assert [path for path in left if path.exists()] == []
     assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}
-    assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("state", "tmp", "scratch space"))}
+    assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("tmp", "scratch space"))}
     assert {*(tmp_path / "tmp").iterdir()} <= before
     with comparing(exports, tmp_path) as under:
         _, err = under.process.communicate(timeout=PATIENCE_S)
