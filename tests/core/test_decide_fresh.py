@@ -390,6 +390,12 @@ ASKS: Mapping[str, Any] = {
         ((DEMOTE, ASKS), True, {}, True),
         ((DEMOTE, ASKS), False, {"on_gate": {"leave-behind": "accept"}}, True),
         ((ASKS, DEMOTE), False, {}, True),
+        (
+            ({**ASKS, "ask": {**ASKS["ask"], "choices": ["accept", "stop"], "unattended": "stop"}}, DEMOTE),
+            False,
+            {},
+            False,
+        ),
         ((DEMOTE, {**ASKS, "only_if": DEMOTE["expect"]}), False, {}, True),
     ],
 )
@@ -397,10 +403,10 @@ def test_a_certain_question_is_answered_before_the_start(
     steps: tuple[Mapping[str, Any], ...], attended: bool, policy: dict[str, Any], starts: bool
 ) -> None:
     """Promise 16: a gate that certainly opens after a change needs an answer or an operator; one before it changes
-    nothing, and one that depends on a reading is not certain."""
+    nothing unless the lane would only stop there, and one that depends on a reading is not certain."""
     plan = a_plan(*steps, policy=ev.Policy.model_validate(policy))
     (event,) = decide(plan, Lane("Trading"), T0, attended=attended).events
     assert event.kind == ("lane.started" if starts else "lane.ended")
     if isinstance(event, ev.LaneEnded):
         assert event.outcome is ev.Outcome.REFUSED
-        assert event.reason.endswith("no operator is there to answer: add --reason")
+        assert event.reason.endswith("no operator is there to answer: add --reason. t")
