@@ -89,14 +89,17 @@ def _clients(node: Node) -> int | None:
     return 0 if parse_connections(node.read(SHOW_VPNS)) == 0 else None
 
 
+# A row of the table of replication states that is no message VPN of anybody's (facts/solace-cli.md).
+_CONFIG_SYNC = "#config-sync"
+
+
 def _active(node: Node) -> int | None:
     """How many replicated message VPNs have activity; None when that is not told of one, and no other has it."""
     rows = parse_replication(node.read(SHOW_REPLICATIONS), node.device.name)
-    # `#config-sync` is listed, and never replicated.
     states = [
         False if row.enabled is False or row.role is Role.STANDBY else None if row.role is None else row.enabled
         for name, row in rows.items()
-        if not name.startswith("#")
+        if name != _CONFIG_SYNC
     ]
     return states.count(True) or (None if None in states else 0)
 

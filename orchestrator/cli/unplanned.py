@@ -21,7 +21,6 @@ from orchestrator.cli.options import (
 from orchestrator.cli.terminal import is_attended
 from orchestrator.cli.together import together
 from orchestrator.errors import DefinitionError
-from orchestrator.runbook import Choice
 
 _UNCONTROLLED = """\
 The active site is lost: let its mate take over. What only the lost site holds stays there.
@@ -252,8 +251,7 @@ def failback(
     if accept_risk is not None and attest is not None:
         raise DefinitionError("--attest says that it is safe, --accept-risk that it is not: give one of them")
     if accept_risk is not None or attest is not None:
-        answer: Choice = "accept" if attest is None else "attest"
-        policy = accepting(policy, {"unsafe-return": answer}, attest or accept_risk)
+        policy = accepting(policy, {"unsafe-return": "accept" if attest is None else "attest"}, attest or accept_risk)
     if accept_sync is not None:
         policy = accepting(policy, {"sync-untold": "accept"}, accept_sync)
     source = site_to_leave(tools.inventory(inventory), vpn or (), pair, to)

@@ -72,7 +72,7 @@ def test_what_is_left_out_is_named(bench: Bench) -> None:
     assert bench.here("controlled", "-i", str(bench.inventory), "--vpn", "V", "--yes").code == 0
     terminal = bench.terminal("restore", "--vpn", "V", "--site", "ny", "--yes")
     assert terminal.end() == 0
-    title = "[6/8] Clients and the replication bridge can reach the restored site"
+    title = "[6/10] Clients and the replication bridge can reach the restored site"
     assert f"{title}: left out: ny: open yes" in terminal.words
 
 
