@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from adapters.mock.faults import parse_faults
+from adapters.mock.lab.edition import NEWER
 from adapters.mock.lab.of_world import serve_world
 from adapters.mock.lab.server import Credentials, LabSettings
 from adapters.mock.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
@@ -170,7 +171,7 @@ class LabBench(WorldBench):
     def __enter__(self) -> Self:
         credentials = Credentials(password="correct-horse-battery-staple")
         self.secret = credentials.password
-        settings = LabSettings(semp="http" if self.name == "solace-semp" else None)
+        settings = LabSettings(edition=NEWER, semp="http" if self.name == "solace-semp" else None)
         self.lab = serve_world(
             self.world, directory=self.folder / "lab", credentials=credentials, settings=self._settings(settings)
         )
