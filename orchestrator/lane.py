@@ -53,7 +53,8 @@ class Lane:
     """One service's own passage through the run.
 
     ``mark`` numbers the stages: a round of readings counts only if it was asked under the present mark.
-    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch.
+    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch. ``left_at``: the same as
+    ``step_at``, but earlier by the time for which processes before the present one watched the step.
     """
 
     service: str
@@ -63,6 +64,7 @@ class Lane:
     mark: int = 0
     stage_at: float = 0.0
     step_at: float = 0.0
+    left_at: float = 0.0
     seen: tuple[ev.Seen, ...] = ()
     seen_mark: int = -1
     seen_at: float = 0.0

@@ -84,6 +84,10 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         at,
         status=status,
         step_at=at,
+        # Counted on the clock of the process that watched: this one may be on another machine. What nobody watched
+        # does not count.
+        left_at=at - max(0.0, lane.seen_at - lane.left_at),
+        seen_at=at,
         moved_at=at,
         outcome=None,
         reason="",
@@ -116,7 +120,7 @@ def _abort_declined(lane: Lane, event: ev.AbortDeclined, at: float) -> Lane:
 
 
 def _step_started(lane: Lane, event: ev.StepStarted, at: float) -> Lane:
-    return _enter(lane, Stage.REQUIRE, at, step_at=at, moved_at=at)
+    return _enter(lane, Stage.REQUIRE, at, step_at=at, left_at=at, moved_at=at)
 
 
 def _condition_met(lane: Lane, event: ev.ConditionMet, at: float) -> Lane:

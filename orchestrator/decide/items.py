@@ -53,7 +53,7 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     if not items:
         return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
     delay = plan.delay_of(step)
-    left = lane.step_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
+    left = lane.left_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
     if left > 0:
         return again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
     if step.decide is not None:

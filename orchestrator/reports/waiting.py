@@ -35,7 +35,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
 def _left_to_others(run: Run, lane: Lane, step: Step, each: ForEach, now: float) -> str:
     """The items that have their time (``delay``) before the step acts on them."""
     items = listed(run.plan, lane, each)
-    left = lane.step_at + run.plan.delay_of(step) - now
+    left = lane.left_at + run.plan.delay_of(step) - now
     if isinstance(items, Verdict):
         return items.why
     if not items or left <= 0:

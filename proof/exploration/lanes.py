@@ -233,6 +233,7 @@ class Ages(NamedTuple):
 
     stage: tuple[float, ...] = ()
     step: tuple[float, ...] = ()
+    left: tuple[float, ...] = ()
     known: tuple[float, ...] = ()
     moved: tuple[float, ...] = ()
     broke: tuple[float, ...] = ()
@@ -252,7 +253,8 @@ class Ages(NamedTuple):
         waits = [rule.wait_at_most for rule in rules if rule.unattended == "wait"]
         return cls(
             stage=_passed(step.patience, *(() if each else effect)),
-            step=_passed(step.timeout, step.delay if each else None),
+            step=_passed(step.timeout),
+            left=_passed(step.delay if each else None),
             known=_passed(step.patience),
             moved=_passed(step.when_stalled.after if step.when_stalled else None),
             broke=_passed(step.when_guard_breaks.grace if step.when_guard_breaks else None),
@@ -300,6 +302,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         seen_at=NOW,
         stage_at=moment(lane.stage_at, ages.stage),
         step_at=moment(lane.step_at, ages.step),
+        left_at=moment(lane.left_at, ages.left),
         known_at=moment(lane.known_at, ages.known),
         moved_at=moment(lane.moved_at, ages.moved),
         guard_broke_at=None if lane.guard_broke_at is None else moment(lane.guard_broke_at, ages.broke),

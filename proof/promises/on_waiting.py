@@ -25,6 +25,8 @@ def judge_waiting(case: Case, lane: Passage, event: Plain, at: float) -> Iterato
     match event["kind"]:
         case "step.done" if step["until"]:
             yield from _not_held(lane, step)
+        case "action.intended" if seconds(step["delay"]) and not event["undo"]:
+            yield from _taken_from_others(case, lane, step)
         case "gate.opened":
             yield from _asked_too_soon(lane, step, event)
             yield from _way_back_offered(lane, step, event)
@@ -44,6 +46,16 @@ def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
         yield Broken(2, f"{what}, and did not hold for {step['hold']}")
     if any(lane.round.holds((check,)) for check in step["never"]):
         yield Broken(2, f"{what}, beside what must never be")
+
+
+def _taken_from_others(case: Case, lane: Passage, step: Plain) -> Iterator[Broken]:
+    """Promise 7: items that are left to others first have their whole time, and are listed after it."""
+    pairs = case.plan.get("inventory", {}).get("pairs", ())
+    wanted = next((one.get("transaction_wait") for one in pairs if one["name"] == case.plan["pair"]), None)
+    wanted = wanted or step["delay"]
+    had = 0.0 if lane.round is None else lane.round.asked - lane.left_at
+    if had < seconds(wanted) - NEAR_S:
+        yield Broken(7, f"{lane.service}: {step['id']} acts after {had:.0f}s on what others have {wanted} for")
 
 
 def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:

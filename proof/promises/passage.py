@@ -99,6 +99,8 @@ class Passage:
     began_at: float = 0.0
     step: str = ""
     step_at: float = 0.0
+    left_at: float = 0.0  # like ``step_at``, and earlier by what earlier processes watched
+    watched_at: float = 0.0  # when a round of readings was asked last
     applies: bool = False
     applied: bool = False  # since the step was begun, whatever came in between
     is_waived: bool = False
@@ -160,6 +162,7 @@ class Passage:
     def see(self, seen: Round, gauge: float | None, at: float, step: Plain | None) -> None:
         """A round that was asked since the lane moved last."""
         self.round = seen
+        self.watched_at = seen.asked
         if step is None:
             return
         guard = seen.holds((*step["guard"], *step.get("reconfirm", ())))
@@ -200,6 +203,7 @@ class Passage:
             self.counted_from = len(self.tried)
         was_broken = self.broke_at is not None
         self._anew(at)
+        self.left_at, self.watched_at = at - max(0.0, self.watched_at - self.left_at), at
         self.broke_at = at if was_broken else None
         self.outcome, self.must_resume = None, False
 
@@ -209,6 +213,7 @@ class Passage:
 
     def _leave(self, at: float) -> None:
         self._anew(at)
+        self.left_at = at
         self.applied = False
         self.open_gates.clear()
         self.tried, self.counted_from, self.is_waived = [], 0, False

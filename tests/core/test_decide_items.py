@@ -331,13 +331,26 @@ def test_an_unclear_item_of_somebody_else_is_nobody_s_business() -> None:
 def test_the_transaction_manager_has_its_chance() -> None:
     """At the target what is left is deleted only after ``delay`` (5s); what goes by itself is not touched."""
     left = a_transaction("1-a-a", "complete")
-    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), step_at=T0)
+    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), left_at=T0)
     early = decide(PLAN, see(lane, listing(left, on="target", at=T0 + 4), at=T0 + 4), T0 + 4, attended=False)
     assert (kinds(early), early.wake) == ([], T0 + 5)
     late = decide(PLAN, see(lane, listing(left, on="target", at=T0 + 5), at=T0 + 5), T0 + 5, attended=False)
     assert kinds(late) == ["action.intended"]
     gone = decide(PLAN, see(lane, listing(on="target", at=T0 + 1), at=T0 + 1), T0 + 1, attended=False)
     assert kinds(gone) == ["step.done"]
+
+
+def test_the_time_of_others_lasts_through_a_resume() -> None:
+    """Law: the time for which earlier processes watched counts, by their clocks; the time between them does not."""
+    left = a_transaction("1-a-a", "complete")
+    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), step_at=T0, left_at=T0)
+    lane = see(lane, listing(left, on="target", at=T0 + 3), at=T0 + 3)
+    for resumed_at in (T0 + 1_000, T0 + 500):  # the second process died before it listed; its clock was ahead
+        lane = after(lane, Next(events=(ev.LaneResumed(by="ann"),)), resumed_at)
+    early = see(lane, listing(left, on="target", at=T0 + 501), at=T0 + 501)
+    assert kinds(decide(PLAN, early, T0 + 501, attended=False)) == []
+    late = see(lane, listing(left, on="target", at=T0 + 502), at=T0 + 502)
+    assert kinds(decide(PLAN, late, T0 + 502, attended=False)) == ["action.intended"]
 
 
 def test_after_a_stop_an_accepted_item_still_has_its_time() -> None:
@@ -351,7 +364,7 @@ def test_after_a_stop_an_accepted_item_still_has_its_time() -> None:
 def test_it_is_listed_again_before_it_is_deleted() -> None:
     """Law: what the transaction manager did at the end of its time counts: nothing stands on a listing from before."""
     left = a_transaction("1-a-a", "complete")
-    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), step_at=T0)
+    lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), left_at=T0)
     seen = see(lane, listing(left, on="target", at=T0 + 4), at=T0 + 4)
     assert asked(decide(PLAN, seen, T0 + 7, attended=False)) == [("target", "transactions")]
     assert kinds(decide(PLAN, seen, T0 + 7, attended=False)) == []

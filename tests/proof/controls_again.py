@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.proof.histories import SERVICE, SOURCE, TARGET, Controls, Whole, amps_world, check, step
+from tests.proof.histories import SERVICE, SOURCE, TARGET, TURN, Controls, Whole, amps_world, check, step
 
 AGAIN = Controls("solace")
 AGAIN_AMPS = Controls("amps")
@@ -194,4 +194,21 @@ def _claims_an_open_door(harm: bool) -> Whole:
     run = _amps(step())
     run.instance("source")["doors"] = [not harm]
     run.judge.claimed({SERVICE: {"lets_clients_in": {SOURCE: True}}}, run.world)
+    return run
+
+
+@ASKED(7, "move acts after 60s on what others have 3m for")
+def _taken_from_others(harm: bool) -> Whole:
+    """Two processes watch for a minute each, and a third one acts: what passes between them does not count."""
+    each = {"on": "source", "reading": "transactions", "where": {"state": "complete"}, "decided_in": None}
+    run = Whole(step(for_each=each, do=TURN, delay="3m"))
+    run.started()
+    for watched in (30.0, 30.0 if harm else 150.0):
+        run.wait(watched)
+        run.shows(reading="transactions", items=[{"xid": "1-a", "state": "complete"}])
+        run.wait(3_600.0)
+        run.leads()
+        run.tell("lane.resumed")
+    run.shows(reading="transactions", items=[{"xid": "1-a", "state": "complete"}])
+    run.send(run.intend("turn"))
     return run

@@ -195,7 +195,7 @@ def test_items_that_have_their_time_are_counted() -> None:
     plan = a_plan(COMPLETE, DELETE_AT_TARGET)
     ruling = ev.Ruling(choice="commit", reason="r", by="ann")
     waits = a_lane(
-        step=1, stage=Stage.MAIN, status="committed", step_at=T0, rulings={("transactions", "1-a-b"): ruling}
+        step=1, stage=Stage.MAIN, status="committed", left_at=T0, rulings={("transactions", "1-a-b"): ruling}
     )
     run = fold([ev.Record(run="R", seq=1, at=0.0, lane=None, event=created(plan))])
     [service] = run.lanes
