@@ -48,7 +48,7 @@ test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
-	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist worksteal)
+	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20)
 
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start
