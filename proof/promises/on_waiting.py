@@ -61,18 +61,19 @@ def _taken_from_others(case: Case, lane: Passage, step: Plain) -> Iterator[Broke
 def _asked_too_soon(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:
     """Promise 3: a guard that breaks for a moment, or a queue that rests, is no question yet."""
     what = f"{lane.service}: {event['gate']} is asked"
-    guard, stall = step["when_guard_breaks"], step["when_stalled"]
     if lane.round is None:
         return
-    asked = lane.round.asked
+    asked, early = lane.round.asked, []
+    guard, stall = step["when_guard_breaks"], step["when_stalled"]
     if guard is not None and guard["gate"] == event["gate"]:
         is_early = lane.broke_at is None or asked - lane.broke_at <= seconds(guard["grace"]) - NEAR_S
-        if is_early:
-            yield Broken(3, f"{what}, and the guard was not broken for longer than {guard['grace']}")
-    elif stall is not None and stall["gate"] == event["gate"]:
+        early.append(f"the guard was not broken for longer than {guard['grace']}" if is_early else "")
+    if stall is not None and stall["gate"] == event["gate"]:
         is_early = asked - lane.low_at <= seconds(stall["after"]) - NEAR_S
-        if is_early:
-            yield Broken(3, f"{what}, and it fell within the last {stall['after']}")
+        early.append(f"it fell within the last {stall['after']}" if is_early else "")
+    # Both may ask the same question; one reason is enough.
+    if early and all(early):
+        yield Broken(3, f"{what}, and {' and '.join(early)}")
 
 
 def _way_back_offered(lane: Passage, step: Plain, event: Plain) -> Iterator[Broken]:

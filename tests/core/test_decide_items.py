@@ -10,6 +10,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import Ask, Next, decide, follow
 from orchestrator.readings import Transaction
+from orchestrator.runbook import parse_duration
 from orchestrator.state import Intent, Lane, Stage
 from tests.core.builders import (
     COMPLETE,
@@ -338,6 +339,16 @@ def test_the_transaction_manager_has_its_chance() -> None:
     assert kinds(late) == ["action.intended"]
     gone = decide(PLAN, see(lane, listing(on="target", at=T0 + 1), at=T0 + 1), T0 + 1, attended=False)
     assert kinds(gone) == ["step.done"]
+
+
+@pytest.mark.parametrize(("told", "at"), [("20s", 20.0), ("1s", 1.0), (None, 5.0)])
+def test_a_pair_says_how_long_its_transaction_managers_get(told: str | None, at: float) -> None:
+    """Law: ``transaction_wait`` of the pair replaces the runbook's ``delay``; a step without a delay stays without."""
+    [pair] = PLAN.inventory.pairs
+    wait = None if told is None else parse_duration(told)
+    pairs = (pair.model_copy(update={"transaction_wait": wait}),)
+    plan = PLAN.model_copy(update={"inventory": PLAN.inventory.model_copy(update={"pairs": pairs})})
+    assert [plan.delay_of(step) for step in plan.runbook.steps] == [0.0, 0.0, at]
 
 
 def test_the_time_of_others_lasts_through_a_resume() -> None:

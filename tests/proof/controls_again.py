@@ -21,17 +21,11 @@ def _turn(run: Whole, site: str, role: str, by: str = "command") -> None:
 
 def _drained(run: Whole) -> None:
     """One round shows the queue empty, the bridge bound and both sites as standby."""
-    said = (
+    run.shows_together(
         ("source", "replication", {"role": "standby"}),
         ("source", "replication_queue", {"messages": 0}),
         ("target", "replication", {"bridge": "bound", "role": "standby"}),
     )
-    for on, reading, _ in said:
-        run.judge.asked(on, reading, run.now)
-    seen = [
-        {"on": on, "reading": name, "asked_at": run.now, "value": {"kind": name, **value}} for on, name, value in said
-    ]
-    run.tell("observed", seen=seen, gauge=None)
 
 
 def _moved(*, is_read_again: bool) -> Whole:
@@ -211,4 +205,27 @@ def _taken_from_others(harm: bool) -> Whole:
         run.tell("lane.resumed")
     run.shows(reading="transactions", items=[{"xid": "1-a", "state": "complete"}])
     run.send(run.intend("turn"))
+    return run
+
+
+@ASKED(3, "move is asked, and the guard was not broken for longer than 60s and it fell within the last 2m")
+def _asked_for_neither_reason(harm: bool) -> Whole:
+    """One question for a broken guard and for a stalled queue: the guard holds, and the queue must have rested."""
+    choices = {"gate": "move", "choices": ["wait"], "unattended": "wait", "wait_at_most": "1h"}
+    run = Whole(
+        step(
+            until=[check(serving=True)],
+            guard=[check(spool_active=True)],
+            progress={"on": "source", "reading": "replication_queue", "field": "messages"},
+            when_guard_breaks={"grace": "60s", **choices},
+            when_stalled={"after": "2m", **choices},
+        )
+    )
+    run.started()
+    run.tell("step.ready", step="move")
+    for depth in (9.0, 8.0 if harm else 9.0):
+        run.shows(depth, serving=False, spool_active=True)
+        run.wait(80.0)
+    run.shows(8.0 if harm else 9.0, serving=False, spool_active=True)
+    run.tell("gate.opened", gate="move", step="move", choices=["wait"], unattended="wait")
     return run

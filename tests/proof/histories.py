@@ -224,6 +224,16 @@ class Whole(History):
         self.judge.asked(on, reading, self.now)
         self.arrives(gauge, on=on, reading=reading, **value)
 
+    def shows_together(self, *said: tuple[str, str, dict[str, Any]]) -> None:
+        """One round, asked and answered right now: side, reading, value."""
+        for on, reading, _ in said:
+            self.judge.asked(on, reading, self.now)
+        seen = [
+            {"on": on, "reading": reading, "asked_at": self.now, "value": {"kind": reading, **value}}
+            for on, reading, value in said
+        ]
+        self.tell("observed", seen=seen, gauge=None)
+
     def arrives(
         self,
         gauge: float | None = None,

@@ -89,13 +89,22 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
 
 def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
     """Promise 15: what the wait has proven is read again at the point of no return, however long ago that was."""
-    if not case.is_whole or case.runbook not in LOSSLESS or order["on"] != "target" or lane.escalated is not None:
+    if not case.is_whole or order["on"] != "target" or lane.escalated is not None:
         return
-    last = case.passages[lane.service].last
-    values = {} if last is None or last.stands_on is None else last.stands_on.values
-    queue, bridge = values.get(("source", "replication_queue")) or {}, values.get(("target", "replication")) or {}
-    if queue.get("messages") != 0 or bridge.get("bridge") != "bound":
+    if case.runbook not in LOSSLESS and case.runbook != REPAIR_STANDBY:
+        return
+    queue = _read_for_it(case, lane, "source", "replication_queue")
+    bridge = _read_for_it(case, lane, "target", "replication")
+    # Two standby sites take nothing from publishers, so a repair asks for no bridge.
+    is_bound = case.runbook == REPAIR_STANDBY or bridge.get("bridge") == "bound"
+    if queue.get("messages") != 0 or not is_bound:
         yield Broken(15, f"{words(order)}, and that nothing is queued was not read again for it")
+
+
+def _read_for_it(case: Case, lane: LaneFacts, side: str, reading: str) -> Plain:
+    """The value in the round of readings that the last intent was decided on; empty where it is not in it."""
+    last = case.passages[lane.service].last
+    return {} if last is None or last.stands_on is None else last.stands_on.values.get((side, reading)) or {}
 
 
 def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
@@ -120,8 +129,9 @@ def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Brok
         return
     if not lane.accepted("leave-behind"):
         yield Broken(3, f"{words(order)}, and no operator accepted what stays there")
-    mate = lane.read("target" if order["on"] == "source" else "source", "replication")
-    if mate is None or mate.get("role") != "active":
+    mate = "target" if order["on"] == "source" else "source"
+    seen = _read_for_it(case, lane, mate, "replication") if case.is_whole else lane.read(mate, "replication")
+    if seen is None or seen.get("role") != "active":
         yield Broken(3, f"{words(order)}, and its mate was not read as active")
 
 
