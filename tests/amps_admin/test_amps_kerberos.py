@@ -135,7 +135,7 @@ def test_a_ticket_that_expires(realm: Realm, keytab: Path) -> None:
     """Law: once the ticket has expired the reading is unknown and an action is not sent; after ``kinit`` the same session
     reads again."""
     stage = staged(Door(keytab))
-    realm.kinit("-l", "2s")
+    realm.kinit("-l", "4s")
     adapter = stage.settled()
     assert isinstance(adapter.probe("instance", ["orders"])["orders"], Instance)
     until(lambda: not realm.has_ticket())
