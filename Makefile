@@ -17,6 +17,10 @@ VENV := .venv$(if $(findstring command,$(origin PYTHON)),-$(shell $(PYTHON) -c $
 BIN := $(VENV)/bin
 HAS_RUN := $(VENV)/.has-run
 HAS_DEV := $(VENV)/.has-dev
+# gssapi, of the extra kerberos, has no wheel for Linux. Where it cannot be compiled, its tests are skipped and say so.
+HAS_HEADER := 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+CAN_COMPILE := { command -v krb5-config && command -v gcc && $(PYTHON) -c $(HAS_HEADER); } >/dev/null
+HAS_KERBEROS := $(if $(shell $(CAN_COMPILE) && echo yes),$(VENV)/.has-kerberos)
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 # The examples of property tests are the same ones each time, and have no deadline: a red run is never the weather.
@@ -43,7 +47,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: $(HAS_DEV) ## Everything that must hold: format, lint, types, architecture, all tests
+test: $(HAS_DEV) $(HAS_KERBEROS) ## Everything that must hold: format, lint, types, architecture, all tests
 	$(call stage,format,$(BIN)/ruff format --check --output-format concise .)
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
@@ -78,6 +82,7 @@ pins: ## Compute requirements/ anew from pyproject.toml (needs uv)
 	$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group pyproject.toml:apart --constraints requirements/dev.txt \
 		--no-emit-package pyspark --no-emit-package py4j --no-emit-package pyarrow -o requirements/apart.txt
+	$(COMPILE) --group pyproject.toml:kerberos --constraints requirements/dev.txt -o requirements/kerberos.txt
 
 .PHONY: clean
 clean: ## Remove what make and the tools made, .venv too
@@ -102,3 +107,7 @@ $(HAS_DEV): requirements/dev.txt requirements/run.txt requirements/apart.txt pyp
 	$(PIP_INSTALL) --require-hashes --no-deps --target $(VENV)/apart -r requirements/apart.txt
 	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(HAS_RUN) $@
+
+$(VENV)/.has-kerberos: requirements/kerberos.txt | $(HAS_DEV)
+	$(PIP_INSTALL) --require-hashes -r requirements/kerberos.txt
+	@touch $@

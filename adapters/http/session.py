@@ -69,8 +69,8 @@ class Limits:
 class HttpSession:
     """One device, at ``origin`` (scheme, host, port).
 
-    ``proof`` makes the ``Authorization`` header. ``allows`` is asked before anything leaves; what it refuses is
-    ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
+    ``proof`` makes the ``Authorization`` header, or ``auth`` does, anew for each request. ``allows`` is asked before
+    anything leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class HttpSession:
         allows: Callable[[Request], bool] = lambda request: True,
         transport: Transport | None = None,
         look_up: LookUp = socket.getaddrinfo,
+        auth: httpx.Auth | None = None,
     ) -> None:
         self.device = device
         self._origin = origin
@@ -97,6 +98,7 @@ class HttpSession:
         self._trust = trust
         self._transport = transport
         self._look_up = look_up
+        self._auth = auth
         self._client = self._new_client()
 
     def _new_client(self) -> httpx.Client:
@@ -106,6 +108,7 @@ class HttpSession:
             or DialledTransport(
                 self._trust, unacknowledged_s=limits.exchange_s, clock=self._clock, look_up=self._look_up
             ),
+            auth=self._auth,
             timeout=httpx.Timeout(limits.exchange_s, connect=limits.connect_s),
             trust_env=False,
             follow_redirects=False,

@@ -18,6 +18,7 @@ from tests.semp.wire import Wire
 
 PASSWORD = "s3cret-pass"
 SETTLED_S = 20.0
+LOGIN = Login(username="failover", password=SecretRef(env="AMPS"))
 
 
 class Secrets:
@@ -29,11 +30,12 @@ class Secrets:
 
 @dataclass
 class Stage:
-    """A site. ``instances``: by device name. ``options`` go into the inventory."""
+    """A site. ``instances``: by device name. ``options`` go into the inventory, and ``login``."""
 
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(1_735_689_610.0))
     names: Sequence[str] = ("amps-1",)
     options: Mapping[str, Any] = field(default_factory=dict)
+    login: Login | None = LOGIN
 
     def __post_init__(self) -> None:
         self.instances = {name: ScriptedInstance(self.clock, name) for name in self.names}
@@ -55,7 +57,7 @@ class Stage:
             name="ny",
             adapter="amps-admin",
             devices=tuple(Device(name=name, address=f"{name}.example.com", port=8085) for name in self.names),
-            login=Login(username="failover", password=SecretRef(env="AMPS")),
+            login=self.login,
             options={"scheme": "http", "insecure_http": True, **self.options},
         )
 

@@ -30,13 +30,13 @@ def test_the_defaults_are_those_of_the_program() -> None:
     assert told == {name: str(value).lower() for name, value in AdminAssumptions().model_dump().items()}
 
 
-def test_the_example_loads() -> None:
+def test_the_examples_load() -> None:
     """Law: the options shown are options."""
     import yaml
 
-    [text] = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)
-    site = Site.model_validate(yaml.safe_load(text)["sites"]["ny"])
-    assert options_of(site).link == "sync"
+    texts = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)
+    password, ticket = (options_of(Site.model_validate(yaml.safe_load(text)["sites"]["ny"])) for text in texts)
+    assert (password.link, password.auth, ticket.auth) == ("sync", None, "negotiate")
 
 
 @pytest.mark.parametrize("name", RUNBOOKS)

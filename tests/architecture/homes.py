@@ -51,6 +51,8 @@ HOMES: Mapping[str, Home] = {
     "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
     "httpcore": Home(("adapters/http/transport.py",), "connections for httpx, by address"),
+    "httpx_gssapi": Home(("adapters/http/negotiate.py",), "Kerberos for httpx, an extra", package="httpx-gssapi"),
+    "gssapi": Home(("adapters/http/negotiate.py",), "the tickets behind it"),
     "defusedxml": Home(
         ("adapters/http/xmldoc.py", "pipeline/charts.py"),
         "XML bodies, which come from a device; and SVG of a library",

@@ -48,14 +48,18 @@ def test_homes_say_why() -> None:
 
 @pytest.mark.parametrize(
     ("file", "declared"),
-    [("run.txt", RUNTIME + group("build")), ("dev.txt", RUNTIME + group("build") + group("dev"))],
+    [
+        ("run.txt", RUNTIME + group("build")),
+        ("dev.txt", RUNTIME + group("build") + group("dev")),
+        ("kerberos.txt", group("kerberos")),
+    ],
 )
 def test_pins_hold_what_is_declared(file: str, declared: list[str]) -> None:
     """Whatever pyproject.toml declares stands in the pins; `make pins` was run after the last change."""
     assert not (found := unpinned(pins(file), declared)), listed(found)
 
 
-@pytest.mark.parametrize("file", ["run.txt", "dev.txt"])
+@pytest.mark.parametrize("file", ["run.txt", "dev.txt", "kerberos.txt"])
 def test_pins_have_hashes(file: str) -> None:
     """Each pin is one exact version with at least one hash, and the file sets no option of pip."""
     text = re.sub(r"\\\n\s*", "", "\n".join(pins(file)))
@@ -69,6 +73,17 @@ def test_tests_run_what_is_shipped() -> None:
     """dev.txt holds all of run.txt in the same versions: what is tested is what runs."""
     run, dev = ({line for line in pins(name) if re.match(r"[a-z0-9]", line)} for name in ("run.txt", "dev.txt"))
     assert run <= dev
+
+
+def test_what_is_compiled_is_the_extra() -> None:
+    """kerberos.txt is made of what the extra asks for, and changes no version that dev.txt has."""
+    assert PROJECT["project"]["optional-dependencies"]["kerberos"] == group("kerberos")
+    dev, more = (
+        dict(line.split(" ")[0].split("==") for line in pins(name) if re.match(r"[a-z0-9]", line))
+        for name in ("dev.txt", "kerberos.txt")
+    )
+    assert {name: dev[name] for name in more if name in dev} == {name: more[name] for name in more if name in dev}
+    assert set(more) - set(dev) == {"decorator", "gssapi", "httpx-gssapi"}
 
 
 def test_control_homes() -> None:

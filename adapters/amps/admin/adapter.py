@@ -15,6 +15,7 @@ from adapters.amps.admin.instances import AmpsInstance
 from adapters.amps.admin.options import device_of, options_of
 from adapters.amps.admin.paths import only_reads, reads_and_acts
 from adapters.amps.admin.readings import READERS, SPECS
+from adapters.http.negotiate import ticket_auth
 from adapters.http.options import origin_of, proof_of, trust_of
 from adapters.http.session import HttpSession, Limits, Transport
 from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
@@ -52,7 +53,9 @@ class AmpsAdminAdapter:
         self._site = site
         self._setting = setting
         self._options = options = options_of(site)
-        trust, proof = trust_of(options), proof_of(site, options, setting.secrets)
+        trust = trust_of(options)
+        by_ticket = options.auth == "negotiate"
+        proof = (lambda: "") if by_ticket else proof_of(site, options, setting.secrets)
         spread = random or Random()
 
         def instance(device: Device) -> AmpsInstance:
@@ -64,6 +67,9 @@ class AmpsAdminAdapter:
                 limits=Limits(connect_s=site.connect_timeout, exchange_s=site.command_timeout),
                 clock=setting.clock,
                 allows=only_reads if setting.read_only else reads_and_acts,
+                auth=ticket_auth(device.name, clock=setting.clock, within_s=site.connect_timeout)
+                if by_ticket
+                else None,
                 transport=None if wire is None else wire(device),
             )
             return AmpsInstance(

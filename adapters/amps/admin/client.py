@@ -17,6 +17,7 @@ from orchestrator.errors import (
     AuthenticationFailed,
     CommandRejected,
     Forbidden,
+    Unreachable,
     UnreadableReply,
 )
 from orchestrator.retrying import READ_MAY_RETRY, Retry
@@ -25,18 +26,31 @@ _OK = range(200, 300)
 # The request was understood, and refused: it had no effect.
 _REFUSED = frozenset({400, 404, 405, 409, 410, 422, 501})
 _NOT_ENTITLED = 403
-_KNOWN_SCHEMES = frozenset({"Basic", "basic", "BASIC", "Bearer", "bearer"})
+_NOT_BY_PASSWORD = (
+    "without WWWAuthenticate in Admin, AMPS asks for Negotiate (Kerberos): add `auth: negotiate` to the site's "
+    'options, or configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>` there, see docs/amps.md'
+)
+_NOT_BY_TICKET = (
+    "give the site a login in place of `auth: negotiate`, or configure Negotiate as WWWAuthenticate of Admin"
+)
+_LOOK_AT_LOGIN = "look at the login in the inventory, and at Entitlement of Admin in the configuration of AMPS"
+_LOOK_AT_TICKET = (
+    "look at whose the ticket is (`klist`), at Entitlement of Admin in the configuration of AMPS, and at the keytab "
+    "of its service principal"
+)
 # A scheme is a word alone or before its parameters (RFC 9110, section 11.6.1); ``realm="x"`` is a parameter.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,30})(?:\s|$)")
 
 
 class AdminReader:
-    """Looks at one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last."""
+    """Looks at one instance; each is tried again after a broken or late answer, while ``within_s`` seconds last.
+    ``by_ticket``: the session logs in by Negotiate."""
 
-    def __init__(self, session: HttpSession, retry: Retry, *, within_s: float) -> None:
+    def __init__(self, session: HttpSession, retry: Retry, *, within_s: float, by_ticket: bool = False) -> None:
         self._session = session
         self._retry = retry
         self._within_s = within_s
+        self._by_ticket = by_ticket
 
     @property
     def device(self) -> str:
@@ -72,6 +86,9 @@ class AdminReader:
         """End the session; never raises."""
         self._session.close()
 
+    def _refusal(self, reply: Reply) -> AdapterError:
+        return refusal_of(reply, self.device, by_ticket=self._by_ticket)
+
     def _look(self, target: str, *, may_refuse: bool = False) -> Reply:
         if not is_look(target):
             raise Forbidden(f"{target} is not asked for: it is no reading", device=self.device)
@@ -80,7 +97,7 @@ class AdminReader:
             reply = self._session.exchange(Request("GET", target, is_read=True))
             is_refused = may_refuse and (reply.status in _REFUSED or reply.status == _NOT_ENTITLED)
             if reply.status not in _OK and not is_refused:
-                raise refusal_of(reply, self.device)
+                raise self._refusal(reply)
             return reply
 
         return self._retry.read(attempt, within_s=self._within_s, on=READ_MAY_RETRY)
@@ -92,9 +109,12 @@ class AdminWriter(AdminReader):
     def act(self, target: str) -> None:
         """Ask for an action path, once. Raises ``AdapterError``; returning says that the instance took it, no more:
         what it answers to an action is not documented."""
-        reply = self._session.exchange(Request("GET", target))
+        try:
+            reply = self._session.exchange(Request("GET", target))
+        except AuthenticationFailed as error:  # of our own, since a refusal would be an answer: nothing has left
+            raise Unreachable(str(error), device=self.device, hint=error.hint) from error
         if reply.status not in _OK:
-            raise refusal_of(reply, self.device)
+            raise self._refusal(reply)
 
 
 def _schemes(reply: Reply) -> tuple[str, ...]:
@@ -104,22 +124,23 @@ def _schemes(reply: Reply) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one[1] for one in found if one))
 
 
-def refusal_of(reply: Reply, device: str) -> AdapterError:
-    """The error that an answer other than a success stands for."""
+def refusal_of(reply: Reply, device: str, *, by_ticket: bool = False) -> AdapterError:
+    """The error that an answer other than a success stands for. ``by_ticket``: the session logs in by Negotiate."""
     said = printable(reply.text, 200)
     wanted = _schemes(reply) if reply.status == 401 else ()
-    if wanted and not _KNOWN_SCHEMES & set(wanted):
+    ours = {"negotiate"} if by_ticket else {"basic", "bearer"}
+    if wanted and not ours & {one.lower() for one in wanted}:
         return AuthenticationFailed(
-            f"{device} does not let the account in (HTTP 401): it asks for {' or '.join(wanted)}, not for Basic",
+            f"{device} does not let the account in (HTTP 401): it asks for {' or '.join(wanted)}, "
+            f"not for {'Negotiate' if by_ticket else 'Basic'}",
             device=device,
-            hint="this program logs in with Basic or a bearer token. Without WWWAuthenticate in Admin, AMPS asks for "
-            'Negotiate (Kerberos): configure `<WWWAuthenticate>Basic realm="AMPS"</WWWAuthenticate>`, see docs/amps.md',
+            hint=_NOT_BY_TICKET if by_ticket else _NOT_BY_PASSWORD,
         )
     if reply.status in (401, 403):
         return AuthenticationFailed(
             f"{device} does not let the account do that (HTTP {reply.status})",
             device=device,
-            hint="look at the login in the inventory, and at Entitlement of Admin in the configuration of AMPS",
+            hint=_LOOK_AT_TICKET if by_ticket else _LOOK_AT_LOGIN,
         )
     if reply.status in _REFUSED:
         return CommandRejected(f"{device} refused (HTTP {reply.status}): {said}", device=device)

@@ -38,7 +38,12 @@ class AmpsInstance:
         self._options = options
         self._clock = clock
         kind = AdminReader if read_only else AdminWriter
-        self.reader: AdminReader = kind(session, Retry(clock, random, _READING), within_s=site.command_timeout)
+        self.reader: AdminReader = kind(
+            session,
+            Retry(clock, random, _READING),
+            within_s=site.command_timeout,
+            by_ticket=options.auth == "negotiate",
+        )
         self.samples = Samples(clock, acts=not read_only)
         self._served: Served | None = None
         self._served_until = 0.0

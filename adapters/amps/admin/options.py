@@ -80,6 +80,9 @@ class Dumped(_Strict):
 class AmpsOptions(HttpOptions):
     """The options of ``amps-admin``."""
 
+    auth: Literal["negotiate"] | None = Field(
+        default=None, description="log in with a Kerberos ticket (extra kerberos), in place of a login or a token"
+    )
     mate: str | None = Field(default=None, description="name, destination or group of the link to the other site")
     link: Literal["sync", "async"] = Field(
         default="async",
@@ -110,9 +113,11 @@ class AmpsOptions(HttpOptions):
         return text
 
     @model_validator(mode="after")
-    def _some_time(self) -> AmpsOptions:
+    def _consistent(self) -> AmpsOptions:
         if self.interval is not None and self.interval < 1:
             raise ValueError("AMPS takes no interval below 1s")
+        if self.auth is not None and self.token is not None:
+            raise ValueError("`auth: negotiate` and `token` are two ways to log in; give one of them")
         return self
 
     def of(self, service: str) -> ServiceOptions:
@@ -128,6 +133,11 @@ class AmpsOptions(HttpOptions):
 def options_of(site: Site) -> AmpsOptions:
     """The site's options. Raises ``DefinitionError``."""
     options = read_options(site, AmpsOptions, adapter="amps-admin")
+    if options.auth is not None and site.login is not None:
+        raise DefinitionError(
+            f"site {site.name} has both a login and `auth: negotiate` in its options: these are two ways to log in",
+            hint="with `auth: negotiate` the Kerberos ticket is the login; leave out one of them",
+        )
     names = {device.name for device in site.devices}
     for device in set(options.configurations) - names:
         raise DefinitionError(

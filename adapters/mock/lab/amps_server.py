@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from adapters.http.server import HttpServer
+from adapters.http.server import Handler, HttpServer
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.accounting import CommandLog
 from adapters.mock.lab.amps_admin import AmpsAdmin, Gate
@@ -45,7 +45,8 @@ class AmpsLogin:
 
 
 class AmpsLab:
-    """Simulated instances on real ports. Use as a context manager, or call ``stop``."""
+    """Simulated instances on real ports. Use as a context manager, or call ``stop``. ``tickets``: lets in who has a
+    Kerberos ticket, in place of ``login``."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class AmpsLab:
         service: str,
         ports: Mapping[str, int] | None = None,
         login: AmpsLogin | None = None,
+        tickets: Callable[[Handler], Handler] | None = None,
         denied: str | None = None,
         editions: Sequence[str] = (),
     ) -> None:
@@ -62,6 +64,7 @@ class AmpsLab:
         self._editions = tuple(editions)
         self._is_over = threading.Event()
         self._login = login
+        self._tickets = tickets
         self._directory = directory
         self.inventory_path = directory / INVENTORY
         self._logs = {name: CommandLog(world.clock) for name in world.layout.names}
@@ -73,7 +76,10 @@ class AmpsLab:
         admin = AmpsAdmin(self.world, name, self._logs[name], gate=gate, address=lambda: self.origin(name))
         handler = with_editions(admin, self._editions, lambda seconds: self._is_over.wait(seconds))
         return HttpServer(
-            handler, port=port, latency_s=self.world.layout.admin_latency, admits=lambda: self._is_up(name)
+            handler if self._tickets is None else self._tickets(handler),
+            port=port,
+            latency_s=self.world.layout.admin_latency,
+            admits=lambda: self._is_up(name),
         )
 
     def _is_up(self, name: str) -> bool:
@@ -169,6 +175,8 @@ class AmpsLab:
                 ]
             lines += ["    options:", '      scheme: "http"', f"      link: {_quoted(self._link_of(names[0]))}"]
             lines.append(f"      journal_capacity: {_quoted(_CAPACITY)}")
+            if self._tickets is not None:
+                lines.append('      auth: "negotiate"')
         first_two = list(sites)[:2]
         lines += [
             "pairs:",

@@ -1,0 +1,126 @@
+"""A Kerberos ticket as the way to log in over HTTP (Negotiate, RFC 4559). The only home of httpx-gssapi and gssapi.
+
+Both come with the extra ``kerberos``, so they are imported only where an inventory asks for Negotiate. A request is never
+sent twice here: the library's own flow sends one again that was refused with 401, and a request may be an action.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import httpx
+
+from adapters.http.translate import printable
+from orchestrator.clock import Clock
+from orchestrator.errors import AuthenticationFailed, DefinitionError, UnreadableReply
+
+if TYPE_CHECKING:
+    from gssapi import Credentials
+
+_UNAUTHORIZED = 401
+_NO_TICKET = (
+    "`kinit` gets one into the cache of KRB5CCNAME, and `klist` shows it; KRB5_CLIENT_KTNAME names a keytab instead"
+)
+_NO_SERVICE = (
+    "it is asked for by the address in the inventory, as HTTP/ADDRESS; look at that, at krb5.conf and at the KDC"
+)
+
+
+def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
+    """Proves each request to ``device`` with a ticket for ``HTTP`` at the host of its URL. The ticket is that of the
+    process's environment: the cache of KRB5CCNAME, or the keytab of KRB5_CLIENT_KTNAME.
+
+    ``within_s``: a KDC that takes longer is too slow, and the request is not sent. Raises ``DefinitionError`` without the
+    extra. In an exchange: ``AuthenticationFailed`` before anything is sent, where there is no ticket; ``UnreadableReply``
+    for an answer whose proof is wrong. One without a proof is taken, since TLS has shown whose it is.
+    """
+    try:
+        import gssapi
+        import httpx_gssapi
+    except ImportError as error:
+        raise DefinitionError(
+            f"`auth: negotiate` needs Kerberos for Python: {error}",
+            hint="pip install 'failover[kerberos]'; on Debian that needs libkrb5-dev, gcc and python3-dev",
+        ) from error
+    del gssapi
+    # It writes each failure with its stack, and each token where all is asked for; what failed is told by our errors.
+    logging.getLogger(httpx_gssapi.__name__).setLevel(logging.CRITICAL + 1)
+    return _Ticket(device, clock, within_s)
+
+
+class _Ticket(httpx.Auth):
+    def __init__(self, device: str, clock: Clock, within_s: float) -> None:
+        self._device = device
+        self._clock = clock
+        self._within_s = within_s
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        from gssapi.raw import GSSError
+        from httpx_gssapi import OPTIONAL, HTTPSPNEGOAuth
+        from httpx_gssapi.exceptions import MutualAuthenticationError, SPNEGOExchangeError
+
+        asked_at = self._clock.now()
+        spnego = HTTPSPNEGOAuth(creds=self._credentials(), mutual_authentication=OPTIONAL, opportunistic_auth=True)
+        try:
+            context = spnego.set_auth_header(request)
+        except SPNEGOExchangeError as error:
+            raise AuthenticationFailed(
+                f"Kerberos gives no ticket for HTTP/{request.url.host} ({self._device}): {_words(error.__context__)}",
+                device=self._device,
+                hint=_NO_SERVICE,
+            ) from error
+        took_s = self._clock.now() - asked_at
+        if took_s > self._within_s:
+            raise AuthenticationFailed(
+                f"Kerberos took {took_s:.0f} s to give a ticket for {self._device}, so nothing was sent there",
+                device=self._device,
+                hint="look at the KDCs that krb5.conf names; the first may be away",
+            )
+        response = yield request
+        has_proof = "negotiate" in response.headers.get("www-authenticate", "").lower()
+        if response.status_code == _UNAUTHORIZED or not has_proof:
+            return
+        try:
+            spnego.handle_mutual_auth(response, context)
+            is_proven = context.complete  # the library takes a failure that gssapi tells only here for a success
+        except (MutualAuthenticationError, GSSError, ValueError):  # the last of what is no base64
+            is_proven = False
+        if not is_proven:
+            raise UnreadableReply(
+                f"the answer of {self._device} does not prove that it is HTTP/{request.url.host}",
+                text="",
+                device=self._device,
+            )
+
+    def _credentials(self) -> Credentials:
+        """The ticket, looked for anew each time, since ``kinit`` may have replaced it."""
+        from gssapi import Credentials, MechType
+        from gssapi.exceptions import ExpiredCredentialsError
+        from gssapi.raw import GSSError
+
+        try:
+            found = Credentials(usage="initiate", mechs=[MechType.kerberos])
+            if found.lifetime == 0:
+                raise self._no_ticket("it has expired")
+        except ExpiredCredentialsError as error:
+            raise self._no_ticket("it has expired") from error
+        except GSSError as error:
+            raise self._no_ticket(_words(error)) from error
+        return found
+
+    def _no_ticket(self, why: str) -> AuthenticationFailed:
+        return AuthenticationFailed(
+            f"there is no Kerberos ticket to log in to {self._device} with (`kinit` gets one): {why}",
+            device=self._device,
+            hint=_NO_TICKET,
+        )
+
+
+def _words(error: BaseException | None) -> str:
+    """What the mechanism said; the major status only says that it failed."""
+    statuses = getattr(error, "get_all_statuses", None)
+    if statuses is None:
+        return printable(str(error))
+    return printable("; ".join(statuses(getattr(error, "min_code", 0), False)))
