@@ -15,6 +15,9 @@ from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejec
 from orchestrator.readings import DeviceHealth
 from orchestrator.site import Device, Site
 
+# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
+ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})
+
 
 @dataclass(frozen=True, slots=True)
 class Told:

@@ -6,7 +6,7 @@ not print is unknown: the level of the account has no ``show``, and the oldest m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from adapters.solace.names import checked_endpoint, quoted
@@ -19,8 +19,8 @@ from adapters.solace.parse_replication import parse_replication
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import lines_of
 from orchestrator.contract import EndpointKind, Failure
-from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
-from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform, Reading, Role
+from orchestrator.errors import CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
+from orchestrator.readings import EndpointDepth, Endpoints, NodeFence, Platform, Reading, Role
 
 Answers = dict[str, Reading | Failure]
 Told = TypeVar("Told")
@@ -37,30 +37,13 @@ _NO_ANSWER = (CommandRejected, NoSuchService, NotServing, UnreadableReply)
 # The fence
 
 
-def read_fence(nodes: Iterable[Node], interface: str | None = None) -> Fence:
-    """Every node's door, serving or not: what shuts it is not config-synced. A node that cannot be asked is unknown.
-
-    ``interface``: the door is this one, and not the message backbone. Raises ``AdapterError`` when none can be asked.
-    """
-    fences: list[NodeFence] = []
-    errors: list[AdapterError] = []
-    for node in nodes:
-        try:
-            fences.append(_fence(node, interface))
-        except AdapterError as error:
-            errors.append(error)
-            fences.append(NodeFence(node=node.device.name))
-    if len(errors) == len(fences):
-        raise errors[0]
-    return Fence(nodes=tuple(fences))
-
-
 def fence_lines(interface: str | None = None) -> list[str]:
-    """The commands of ``read_fence`` to each node."""
+    """The commands of ``read_fence``."""
     return [_show_door(interface), SHOW_CLIENTS, SHOW_REPLICATIONS]
 
 
-def _fence(node: Node, interface: str | None) -> NodeFence:
+def read_fence(node: Node, interface: str | None) -> NodeFence:
+    """The node's door: ``interface``, or the message backbone. Raises ``AdapterError`` when the session breaks."""
     return NodeFence(
         node=node.device.name,
         backbone_up=_told(lambda: _lets_in(node, interface)),
@@ -203,7 +186,7 @@ def _show_all(kind: EndpointKind, service: str) -> str:
 # The platform
 
 
-def read_platform(node: Node, *, is_pair: bool) -> Platform:
+def read_platform(node: Node, is_pair: bool) -> Platform:
     """What the serving node is. Raises ``AdapterError`` when the session breaks; what it does not answer is unknown."""
     return Platform(
         node=node.device.name,

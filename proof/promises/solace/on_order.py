@@ -80,6 +80,10 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
         return
     if not lane.is_drained:
         yield Broken(2, f"{words(order)}, and no reading had shown the queue empty with the bridge bound")
+    yield from _still_queued(case, lane, order, world)
+
+
+def _still_queued(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
     if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
         return
     left = world["services"][lane.service]["queued"][case.site("source")]
@@ -106,11 +110,7 @@ def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
     seen = lane.read("source", "replication_queue")
     if seen is None or seen.get("messages") != 0:
         yield Broken(2, f"{words(order)}, and the queue of {case.site('source')} was not read as empty")
-    if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
-        return
-    left = world["services"][lane.service]["queued"][case.site("source")]
-    if left:
-        yield Broken(2, f"{words(order)}, and {left} messages are still queued at {case.site('source')}")
+    yield from _still_queued(case, lane, order, world)
 
 
 def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
