@@ -105,7 +105,7 @@ def _count_clients(reader: SempReader, listed: Sequence[Item]) -> int:
 
 
 def _active(listed: Sequence[Item]) -> int | None:
-    """How many replicated message VPNs have activity; None when that is not told of one, and no other has it."""
+    """How many replicated message VPNs have activity; None when one does not report it, and no other has it."""
     states = [_is_active(vpn) for vpn in listed]
     return states.count(True) or (None if None in states else 0)
 
