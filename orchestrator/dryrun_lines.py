@@ -19,7 +19,7 @@ _PERHAPS = "if needed"
 
 
 class ReadOnly:
-    """An adapter that can only look: there is no ``apply`` on it to call."""
+    """An adapter that can only read: there is no ``apply`` on it to call."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter

@@ -29,16 +29,16 @@ def configured_roles(nodes: Nodes[N], services: Sequence[str], read: Read[N]) ->
     as a spool is ready: its answer is a failure with that reason. Raises ``NotServing`` when the site is not idle.
     """
     members = nodes.idle()
-    told = [read(node, services) for node in members]
+    answers = [read(node, services) for node in members]
     names = " and ".join(node.device.name for node in members)
-    return {service: _agreed(names, [one[service] for one in told]) for service in services}
+    return {service: _agreed(names, [one[service] for one in answers]) for service in services}
 
 
-def _agreed(names: str, told: Sequence[Reading | Failure]) -> Reading | Failure:
-    for one in told:
+def _agreed(names: str, answers: Sequence[Reading | Failure]) -> Reading | Failure:
+    for one in answers:
         if not isinstance(one, ReplicationStatus):
             return one
-    states = [one for one in told if isinstance(one, ReplicationStatus)]
+    states = [one for one in answers if isinstance(one, ReplicationStatus)]
     if all(one.role is Role.STANDBY for one in states):
         enabled = {one.enabled for one in states}
         return ReplicationStatus(enabled=enabled.pop() if len(enabled) == 1 else None, role=Role.STANDBY)

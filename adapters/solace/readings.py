@@ -163,11 +163,11 @@ def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transaction
     return Transactions(items=tuple(_with_details(item, told.get(item.xid)) for item in items))
 
 
-def _with_details(item: Transaction, told: Transaction | None) -> Transaction:
-    if told is None:
+def _with_details(item: Transaction, found: Transaction | None) -> Transaction:
+    if found is None:
         return item
-    extra = {"client": told.client, "published": told.published, "consumed": told.consumed}
-    return item.model_copy(update={**extra, "state": told.state if item.state is None else item.state})
+    extra = {"client": found.client, "published": found.published, "consumed": found.consumed}
+    return item.model_copy(update={**extra, "state": found.state if item.state is None else item.state})
 
 
 def show_details(service: str, which: str) -> str:

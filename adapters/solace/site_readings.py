@@ -161,8 +161,7 @@ def _oldest(node: Node, kind: EndpointKind, row: Row) -> float | None:
     except Forbidden:
         return None
     times = [message.spooled_at for message in parse_messages(node.read(command), node.device.name)]
-    told = [time for time in times if time is not None]
-    return min(told) if told and len(told) == len(times) else None
+    return min(time for time in times if time is not None) if times and None not in times else None
 
 
 def messages(node: Node, kind: EndpointKind, name: str, service: str) -> list[Message]:

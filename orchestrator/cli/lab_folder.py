@@ -1,5 +1,5 @@
-"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and to serve
-until it is told to end."""
+"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and a signal to
+end."""
 
 from __future__ import annotations
 

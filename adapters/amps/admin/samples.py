@@ -14,7 +14,7 @@ from typing import NamedTuple
 from orchestrator.clock import Clock
 
 SETTLED_INTERVALS = 2
-# Samples that nobody read between two polls so far apart prove nothing.
+# Between two polls so far apart there are samples that were not read, so they prove nothing.
 _GAP_INTERVALS = 3
 _GAP_S = 10.0
 # A slow interface, or a busy machine, makes every poll late. So the pace of the polls counts too, up to this.

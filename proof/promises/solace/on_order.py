@@ -103,8 +103,8 @@ def _not_read_again(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broke
 
 
 def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2 of a repair: of two standby sites one is activated only once the other one's queue was read as empty,
-    and it was so; unless an operator gave that up. No publisher can reach it, so the bridge adds nothing."""
+    """Promise 2 of a repair: one of two standby sites is activated only once the other one's queue was read as empty, and
+    it was empty, unless an operator escalated. No publisher can reach that queue, so the bridge does not matter."""
     if case.runbook != REPAIR_STANDBY or lane.escalated is not None:
         return
     seen = lane.read("source", "replication_queue")
@@ -114,8 +114,8 @@ def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) 
 
 
 def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 3 of a repair: one of two active sites gives up activity only after an operator accepted by name what
-    stays there, and while its mate was read as active."""
+    """Promise 3 of a repair: one of two active sites is made standby only after an operator accepted by name what stays
+    there, and only if its mate was read as active."""
     if case.runbook != REPAIR_ACTIVE or order["action"] != "set_role":
         return
     if not lane.accepted("leave-behind"):
