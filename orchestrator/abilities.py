@@ -1,7 +1,7 @@
-"""What a site could do on the day, by what its adapters read and do: known beforehand, and from declarations alone.
+"""Which procedures are possible at a site, from what its adapters declare that they read and do.
 
-Each procedure that comes with the product is compared with the declarations of both ends, so the answer follows from the
-runbooks and is kept by no hand. Must never connect to a device.
+Each procedure that comes with the product is compared with the declarations of both ends, so no list is maintained by
+hand. It must never connect to a device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orchestrator.probing import with_reachability
 from orchestrator.runbook import Runbook, Side
 
 Verdict = Literal["possible", "with attestation", "not"]
-# What a runbook asks of an adapter and may not get. Its other faults are the runbook's own.
+# What a runbook needs and an adapter may lack. Other findings are faults of the runbook.
 _MISSING = frozenset({"unknown-reading", "unknown-action"})
 
 
@@ -31,21 +31,21 @@ class Ability:
 
 
 def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:
-    """Each of ``runbooks`` where ``source`` declares what the site that is left can do, and ``target`` its mate."""
+    """Each of ``runbooks``, by the declarations of the site that is left (``source``) and of its mate (``target``)."""
     for runbook in runbooks:
         yield _ability(runbook, {"source": source, "target": target})
 
 
 def _ability(runbook: Runbook, ends: dict[Side, type[Adapter]]) -> Ability:
     name = runbook.runbook.rpartition("/")[2]
-    told = [
+    found = [
         (one, side)
         for side, kind in ends.items()
         for one in lint_words(runbook, with_reachability(kind.readings), kind.actions, side=side)
     ]
-    missing = [f"{side}: {one.message}" for one, side in told if one.code in _MISSING and one.level is Level.ERROR]
+    missing = [f"{side}: {one.message}" for one, side in found if one.code in _MISSING and one.level is Level.ERROR]
     if missing:
         return Ability(name, "not", tuple(dict.fromkeys(missing)))
-    answered = [one.message for one, _ in told if one.code == "comparison-unread"]
+    answered = [one.message for one, _ in found if one.code == "comparison-unread"]
     answered += [step.title for step in runbook.steps if step.ask is not None and "attest" in step.ask.choices]
     return Ability(name, "with attestation" if answered else "possible", tuple(dict.fromkeys(answered)))

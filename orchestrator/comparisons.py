@@ -1,6 +1,6 @@
-"""The rules that a step may ``compare`` both sites by: what is read of each, and what keeps the step from being done.
+"""The rules by which a step may ``compare`` both sites: what is read of each, and what keeps the step from being done.
 
-Pure. A rule finds reasons why something is not shown; none found is what shows it.
+Pure. A rule lists the reasons why something is not shown. It is shown if there are none.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _BOTH: tuple[Side, ...] = ("source", "target")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``reading`` is read of both sites. ``reasons``: of the source's, the target's and what is known of the outage; None
-    for readings of another kind. ``good``: what is noted when there are none. ``gate`` asks after ``why``; no
-    attestation among its ``choices`` counts against readings by which it ``is_refuted``. ``settles``: what differs may
-    still be on its way."""
+    """``reading`` is read of both sites. ``reasons``: from the source's reading, the target's and what is known of the
+    outage; None for readings of another kind. ``good``: the note when there are none. Otherwise ``gate`` asks, with
+    ``why``. It does not offer ``attest`` of its ``choices`` if the readings ``is_refuted`` what would be attested.
+    ``settles``: a difference may still go away, so the step waits its ``patience`` first."""
 
     reading: Literal["endpoints", "sow"]
     noun: str
@@ -41,11 +41,11 @@ class Rule:
 
 
 def sow_reasons(instance: Sow, mate: Sow) -> list[str]:
-    """What the SOW of ``instance`` lacks, or has besides that of its ``mate``, by the number of records of each topic.
+    """The SOW topics of ``mate`` of which ``instance`` has another number of records.
 
-    The same number is taken for the same records: a missing one would have to be made up for by one too many. Where new
-    records come all the time the numbers may never meet, for the two are sampled at different moments: a number cannot
-    tell those from missing ones, so that a person has to.
+    The same number counts as the same records: a missing record and an extra one would have to balance. Where new records
+    arrive all the time, the numbers may never be equal, because the two instances are sampled at different moments. Then
+    a person decides.
     """
     if mate.items is None or instance.items is None:
         return ["how many records the SOW topics hold is unknown"]
@@ -103,5 +103,5 @@ RULES: Mapping[Comparison, Rule] = {
 
 
 def compared_by(comparison: Comparison | None) -> tuple[tuple[Side, str], ...]:
-    """What a step reads, and of which site, to compare both; nothing if it does not."""
+    """What a step reads, and of which site, to compare both; empty if it compares nothing."""
     return () if comparison is None else tuple((side, RULES[comparison].reading) for side in _BOTH)

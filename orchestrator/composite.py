@@ -1,5 +1,5 @@
-"""One site spoken to through several adapters: each reading and each action goes to the first that declares it; a reading
-of which the first tells less than a further one, to that one.
+"""One site spoken to through several adapters: each reading and each action goes to the first that declares it. A reading
+goes to a further one if that reports more.
 
 So a site may be read and changed over SEMP, while the CLI does what SEMP cannot, and a command of the operator's
 keeps clients away. Who does what is settled by the declarations alone: what fails is never tried again through
@@ -40,7 +40,7 @@ def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
         for name in dict.fromkeys(name for kind in kinds for name in kind.readings)
         if (kind := _reader(kinds, name)) is not None
     }
-    # The first is merged last, so that its words stand.
+    # The first is merged last, so that its declarations count.
     merged_actions: Mapping[str, ActionSpec] = {
         name: spec for kind in reversed(kinds) for name, spec in kind.actions.items()
     }
@@ -64,7 +64,7 @@ def _family(kinds: Sequence[type[Adapter]]) -> str:
 
 
 def _reader(parts: Sequence[Part], reading: str) -> Part | None:
-    """The first of ``parts`` that has ``reading``, unless a further one tells more."""
+    """The first of ``parts`` that has ``reading``, unless a further one reports more."""
     having = [part for part in parts if reading in part.readings]
     return next((part for part in having if not part.readings[reading].tells_less), having[0] if having else None)
 
@@ -126,7 +126,7 @@ class CompositeAdapter:
 
 
 def browser_of(adapter: Adapter) -> Browser | None:
-    """What shows the messages of the site's endpoints: the adapter itself, or the one of its parts that tells most."""
+    """What shows the messages of the site's endpoints: the adapter itself, or the one of its parts that reports most."""
     if isinstance(adapter, CompositeAdapter):
         parts = sorted(adapter.parts, key=_tells_less)
         return next((part for part in parts if isinstance(part, Browser)), None)
@@ -140,7 +140,7 @@ def browses(kind: type[Adapter]) -> bool:
 
 
 def _tells_less(part: Adapter) -> bool:
-    """Of the endpoints, as its declaration says."""
+    """Does it declare that another adapter reports more of the endpoints?"""
     spec = part.readings.get("endpoints")
     return spec is not None and spec.tells_less
 

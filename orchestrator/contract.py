@@ -34,7 +34,7 @@ from orchestrator.site import Site
 
 Args = Mapping[str, str]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
-# The kind of a failure to read what no adapter of the site offers.
+# The kind of a failure: no adapter of the site offers the reading.
 NOT_OFFERED = "NotOffered"
 # The ``place`` of what is sent to all devices of a site.
 EVERY_NODE = "every node"
@@ -113,8 +113,8 @@ class ArgumentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """One line as a plan shows it: ``prompt`` is what the device shows before it; ``changes``: it changes something, or
-    leads to where that is done."""
+    """One line as a plan shows it. ``prompt``: what the device shows before it; ``changes``: it changes something, or
+    leads to the mode of a change."""
 
     prompt: str
     line: str
@@ -122,15 +122,15 @@ class Typed:
 
 
 class SessionLines(Protocol):
-    """What one session with a device is sent, line after line, from its log-in on. It is made with the name that the
-    device shows in its prompt, follows the session without one, and must not connect."""
+    """The lines that one session with a device is sent, in order, starting with its log-in. It is made with the name that
+    the device shows in its prompt. It must not connect."""
 
     def read(self, lines: Sequence[str]) -> Sequence[Typed]:
-        """What is typed so that ``lines`` are read."""
+        """What is typed for the reading commands ``lines``."""
         ...
 
     def change(self, lines: Sequence[str], *, asks_who_serves: bool) -> Sequence[Typed]:
-        """What is typed so that ``lines`` are obeyed. ``asks_who_serves``: only the serving node may be sent them."""
+        """What is typed for the change ``lines``. ``asks_who_serves``: it goes to the serving node only."""
         ...
 
 
@@ -170,9 +170,9 @@ class ActionSpec:
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
     """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send, ``place``
-    says where, if not on the site's serving node. ``perhaps``: what it sends besides where the first answers call for it.
-    ``tells_less``: another adapter of the site that has the reading tells more, and is asked instead. ``dialogue``: makes
-    the session in which the lines are typed, where they are lines of a dialogue; None where each is a request of its own.
+    says where, if not on the site's serving node. ``perhaps``: what it also sends if the first answers require it.
+    ``tells_less``: if another adapter of the site has the reading, that one reports more and is asked instead.
+    ``dialogue`` makes the session in which the lines are typed; None if each line is a separate request.
     """
 
     name: str

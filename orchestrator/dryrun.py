@@ -121,8 +121,10 @@ def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePrevi
     for step in plan.runbook.steps:
         if step.foresee is not None:
             items = layout.foreseen(step.foresee)
-            told = ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
-            known[told[0]] = known.get(told[0]) or told[1]
+            what, why = (
+                ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
+            )
+            known[what] = known.get(what) or why
     return replace(layout.lane(), unanswered=known["refuses"], would_stop=known["stops"], would_ask=known["asks"])
 
 
@@ -201,7 +203,7 @@ class _Layout:
         if step.for_each is not None:
             sent = list(self._on_items(step))
             commands += sent
-            # What is left is listed again: an item that is no longer listed is the proof.
+            # The items are listed again: an item that is no longer listed is the proof.
             again = [(step.for_each.on, step.for_each.reading)]
             commands += self.lines.reads(again, "proof", is_sure=bool(sent))
         elif step.do is not None:

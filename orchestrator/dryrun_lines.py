@@ -1,4 +1,4 @@
-"""The lines that a look ahead shows: what each reading and action would send, to which device and at which prompt."""
+"""The lines that a dry run shows: what each reading and action would send, to which device and at which prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PERHAPS = "if needed"
 
 
 class ReadOnly:
-    """An adapter that can only look: there is no ``apply`` on it to call."""
+    """An adapter that can only read: there is no ``apply`` on it to call."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
@@ -33,8 +33,8 @@ class ReadOnly:
 
 @dataclass(frozen=True, slots=True)
 class CommandAhead:
-    """One line a device would be sent. ``when``: only if that is decided, or so; empty: in any case. ``prompt`` is what
-    the device shows before it."""
+    """One line a device would be sent. ``when``: the decision or the need without which it is not sent; empty: it is sent
+    in any case. ``prompt``: what the device shows before it."""
 
     site: str
     device: str
@@ -52,8 +52,8 @@ class CommandAhead:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What is sent for one service, in order. ``devices``: whom each side's commands go to. Sessions are followed from
-    their log-in on: a line is typed where the ones before it have led."""
+    """What is sent for one service, in order. ``devices``: the device that each side's commands go to. ``sessions``: each
+    session so far; the prompt of a line depends on the lines before it."""
 
     plan: ev.Plan
     adapters: Mapping[Side, ReadOnly]
@@ -63,22 +63,22 @@ class Lines:
     def reads(
         self, asks: Iterable[tuple[Side, str]], phase: Phase, *, is_sure: bool = True
     ) -> Iterator[CommandAhead]:
-        """The lines that take these readings, each at its prompt. Not ``is_sure``: only if that is needed."""
+        """The lines of these readings, each at its prompt. Not ``is_sure``: only if they are needed."""
         for side, reading in asks:
             spec = self.adapters[side].readings.get(reading)
-            if spec is None:  # a comparison that this site cannot serve: its gate says so
+            if spec is None:  # of a comparison: its gate asks then
                 continue
             site, device = self._where(side, spec.place)
             session = self._session(spec.dialogue, site, device)
             for lines, when in (
-                (spec.commands(self.plan.services), ""),
+                (spec.commands(self.plan.services), "" if is_sure else _PERHAPS),
                 (spec.perhaps(self.plan.services), _PERHAPS),
             ):
                 typed = session.read(lines) if session and lines else [Typed("", line, False) for line in lines]
                 yield from (CommandAhead(site, device, one.line, "read", phase, when, one.prompt) for one in typed)
 
     def sends(self, service: str, do: Do, args: Mapping[str, str], when: str = "") -> Iterator[CommandAhead]:
-        """The lines that an action sends for ``service``, and what is read right before."""
+        """The lines that an action sends for ``service``, and those that are read right before."""
         spec = self.adapters[do.on].actions[do.action]
         site, device = self._where(do.on, spec.place)
         session = self._session(spec.dialogue, site, device)
@@ -93,13 +93,13 @@ class Lines:
             yield CommandAhead(site, device, one.line, purpose, "work", when, one.prompt)
 
     def _where(self, side: Side, place: str) -> tuple[str, str]:
-        """Site and device of a command; on every node of a site that has one it is that one."""
+        """Site and device of a command. ``every node`` of a site with one node is that node."""
         site = self.plan.inventory.sites[self.plan.site_name(side)]
         is_one = not place or (place == EVERY_NODE and len(site.devices) == 1)
         return site.name, self.devices[side] if is_one else place
 
     def _session(self, dialogue: Callable[[str], SessionLines] | None, site: str, device: str) -> SessionLines | None:
-        """The session with ``device``, as far as it was followed; None where lines are requests of their own."""
+        """The session with ``device`` so far; None if each line is a separate request."""
         if dialogue is None:
             return None
         key = f"{site}/{device}"

@@ -33,7 +33,7 @@ def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | Non
 
 
 def is_shown_unsafe(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> bool:
-    """Does something that was read show that it is not safe? No attestation stands against that."""
+    """Does something that was read show that it is not safe? An attestation does not overrule that."""
     if outage is None:
         return False
     others = {item.key: item.messages for item in returning.items}

@@ -1,5 +1,5 @@
-"""Reads documents from files, never more than a limit, and writes files of ours whole. It must not know what any of them
-says."""
+"""Reads documents from files, never more than a limit, and writes private files as a whole. It must not know what is in
+them."""
 
 from __future__ import annotations
 

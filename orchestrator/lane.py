@@ -53,8 +53,8 @@ class Lane:
     """One service's own passage through the run.
 
     ``mark`` numbers the stages: a round of readings counts only if it was asked under the present mark.
-    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch. ``left_at``: the same as
-    ``step_at``, but earlier by the time for which processes before the present one watched the step.
+    ``stage_at`` and ``step_at`` are when stage and step began, seconds since the epoch. ``left_at``: the same
+    as ``step_at``, minus the time for which earlier processes watched the step.
     """
 
     service: str

@@ -84,8 +84,8 @@ def _lane_resumed(lane: Lane, event: ev.LaneResumed, at: float) -> Lane:
         at,
         status=status,
         step_at=at,
-        # Counted on the clock of the process that watched: this one may be on another machine. What nobody watched
-        # does not count.
+        # The time that the earlier process watched, on its own clock: this one may be on another machine. Time in which
+        # no process watched does not count.
         left_at=at - max(0.0, lane.seen_at - lane.left_at),
         seen_at=at,
         moved_at=at,

@@ -50,11 +50,11 @@ def lint_words(runbook: Runbook, readings: Readings, actions: Actions, *, side: 
 
 
 def _compare(name: Comparison, side: str, path: Path, readings: Readings) -> Iterator[Told]:
-    """A comparison whose readings are missing shows nothing: its gate leaves it to people."""
+    """A comparison without its readings shows nothing, so its gate asks."""
     for on, reading in compared_by(name):
         if on == side and reading not in readings:
             sentence = f"no reading is called {quoted(reading)}, so {name} shows nothing of the {side}"
-            hint = "a run asks there: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it beforehand"
+            hint = "the run asks: --evidence REPORT, --attest TEXT or --accept-risk TEXT answers it beforehand"
             yield Told(path, Level.WARNING, "comparison-unread", sentence, hint)
 
 

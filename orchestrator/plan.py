@@ -156,7 +156,8 @@ class Plan(_Strict):
         return sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def delay_of(self, step: Step) -> float:
-        """How long the items of ``step`` are left to others first: what the pair says, where the step waits at all."""
+        """For how many seconds ``step`` leaves its items to others first: ``transaction_wait`` of the pair, if set, in
+        place of the ``delay`` of a step that has one."""
         wait = next((pair.transaction_wait for pair in self.inventory.pairs if pair.name == self.pair), None)
         return step.delay if wait is None or not step.delay else wait
 

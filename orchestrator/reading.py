@@ -20,7 +20,7 @@ class ReadingModel(BaseModel):
         return False
 
     def remark(self, names: Collection[str]) -> str:
-        """What a person should know beside the values of ``names``, which a sentence gives; mostly nothing."""
+        """What a sentence about the values of ``names`` adds for a person; empty for most readings."""
         return ""
 
 

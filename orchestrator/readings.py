@@ -72,8 +72,8 @@ class ReplicationStatus(ReadingModel):
 
     @property
     def sync_told(self) -> bool:
-        """Does the device tell whether this service is eligible for synchronous replication? Seed 003 prints ``-`` for a
-        healthy active message VPN, twice."""
+        """Does the device report whether this service is eligible for synchronous replication? Seed 003 prints ``-`` for
+        a healthy active message VPN, twice."""
         return self.sync_eligible is not None
 
 
@@ -368,7 +368,7 @@ def _fits(value: object, wanted: WhereValue) -> bool | None:
 
 
 def describe(subject: ReadingModel, names: Sequence[str]) -> str:
-    """``role standby, bridge unknown``: the values of ``names`` for a sentence, and what the reading remarks."""
+    """``role standby, bridge unknown``: the values of ``names`` for a sentence, with the reading's ``remark``."""
     values = [f"{name.replace('_', ' ')} {_word(getattr(subject, name))}" for name in names]
     return ", ".join([*values, *filter(None, [subject.remark(names)])])
 

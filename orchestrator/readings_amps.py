@@ -120,8 +120,8 @@ class Links(ReadingModel):
     """``links``: every replication link out of the instance. ``mate`` is the name of the one to the other site; the
     fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples.
 
-    ``apart_s``: this reading came so long after the one before that the samples between prove nothing, and
-    ``apart_most_s`` would have been no longer than that; None when it came in time."""
+    ``apart_s``: the seconds since the reading before, if that is too long for the samples between to prove anything, and
+    ``apart_most_s``: the longest time that is not; both None when this reading came in time."""
 
     kind: Literal["links"] = "links"
     mate: str | None = None
@@ -131,7 +131,7 @@ class Links(ReadingModel):
     items: tuple[Link, ...] = ()
 
     def remark(self, names: Collection[str]) -> str:
-        """``samples too far apart (13 s, at most 10 s)``: why nothing lasts, though every sample is as it should be."""
+        """``samples too far apart (13 s, at most 10 s)``: why ``caught_up`` and ``keeping_up`` are not reached."""
         if self.apart_s is None or self.apart_most_s is None or not {"caught_up", "keeping_up"} & set(names):
             return ""
         return f"samples too far apart ({self.apart_s:.0f} s, at most {self.apart_most_s:.0f} s)"
@@ -279,8 +279,8 @@ class Bootstrap(ReadingModel):
     @property
     def holds(self) -> bool | None:
         """Does it hold a message in its log or a record in its SOW? Either can be fetched from it (seed 004)."""
-        said = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
-        return True if True in said else None if None in said else False
+        found = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
+        return True if True in found else None if None in found else False
 
     @property
     def waiting(self) -> bool | None:

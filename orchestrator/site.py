@@ -266,8 +266,8 @@ class Pair(_Strict):
     """Two sites that replicate to each other. The first is the home site: a planned move starts from it.
 
     ``services`` lists what ``--all`` means; a name that is not listed is refused, so that a slip of the keyboard
-    cannot move a stranger. ``transaction_wait``: how long transaction managers get to complete, by themselves, what was
-    decided on heuristically, before it is deleted (seed 003, controlled, step 6); None leaves it to the runbook.
+    cannot move a stranger. ``transaction_wait``: how long transaction managers get for transactions that were
+    completed heuristically, before these are deleted (seed 003, controlled, step 6); None: the runbook's ``delay``.
     """
 
     name: SiteName

@@ -1,6 +1,6 @@
-"""What values a column of an export may have, where any other would overflow a sum or be no date.
+"""The values that a column of an export may have, if others would overflow a sum or are not a date.
 
-The footer of a file tells the extremes of each column. Where it does not, the column is read.
+The footer of a file has the extremes of each column. If it has none, the column is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _A_SECOND: Mapping[str, int] = {"ms": 1_000, "us": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A value that no message can have. ``value``: of a moment, in the unit of its column. ``allowed``: a sentence."""
+    """A value that no message can have. A moment is in the unit of its column. ``allowed``: a sentence."""
 
     column: str
     value: int
@@ -52,14 +52,14 @@ def _bounds(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _extremes(parquet: pq.ParquetFile, column: str) -> Iterator[int]:
-    """Lowest and highest value of each group of rows, as stored; of a group without any there is none."""
+    """Lowest and highest value of each group of rows, as stored; nothing for a group without values."""
     metadata = parquet.metadata
     place = [metadata.schema.column(number).path for number in range(metadata.num_columns)].index(column)
     for number in range(metadata.num_row_groups):
-        told = metadata.row_group(number).column(place).statistics
-        if told is not None and told.has_min_max:
-            yield from (told.min_raw, told.max_raw)
-        elif told is None or not told.has_null_count or told.null_count < metadata.row_group(number).num_rows:
+        known = metadata.row_group(number).column(place).statistics
+        if known is not None and known.has_min_max:
+            yield from (known.min_raw, known.max_raw)
+        elif known is None or not known.has_null_count or known.null_count < metadata.row_group(number).num_rows:
             yield from _read_extremes(parquet, number, column)
 
 

@@ -15,8 +15,8 @@ Kind = Literal["queue", "topic-endpoint", "topic", "sow"]
 Replicated = Literal["replicated", "not-replicated", "pending-replication"]
 
 DIGEST_BYTES = 16
-# Assumed: no broker holds a larger message. Solace takes up to 30 MB, AMPS tells the length of a message in 32 bits. The
-# sum of two thousand million of these fits into 64 bits.
+# Assumption: no broker holds a larger message. Solace accepts up to 30 MB; AMPS has 32 bits for the length of a message.
+# The sum of two thousand million of these fits into 64 bits.
 SIZE_MAX = 2**32 - 1
 # The moment at which a message expires that never does: SEMP's `expiryTime` is 0 then.
 NEVER = 0.0

@@ -36,7 +36,7 @@ from pipeline.leavings import LOG, claim, hold, make, remove, sweep
 NAME = "failover pipeline"
 # Below so many messages of both sides the JVM's compilers take longer than what they make faster.
 SMALL = 1_000_000
-# Below so many its second compiler alone does.
+# Below so many the second compiler alone takes longer than what it makes faster.
 MEDIUM = 20_000_000
 _SCRATCH = "failover-spark-"
 # Where a Spark Connect server listens unless it is told otherwise, and how long it may take to answer.
@@ -57,8 +57,8 @@ _RELIED_ON = {
     # The cause of a failure is in it.
     "spark.sql.pyspark.jvmStacktrace.enabled": "true",
 }
-# For a medium number: one compiler, which is quick to start. Of 4 million messages, compiling takes 48% of the CPU time
-# with both compilers, and 16% with one; of 20 million 45% and 10%.
+# For a medium number: one compiler, which is quick to start. With 4 million messages, compiling takes 48% of the CPU time
+# with both compilers, and 16% with one; with 20 million 45% and 10%.
 _ONE_COMPILER = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}
 # For few messages: also a garbage collector without threads; plans not compiled.
 _BRIEF = {

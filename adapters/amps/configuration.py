@@ -205,7 +205,7 @@ def _bootstrap(root: Element, reader: Reader) -> Bootstrap | None:
 
 
 def _data_types(bootstrap: Element, reader: Reader) -> frozenset[str] | None:
-    """What ``DataType`` (a comma list) names of what AMPS knows; None without one, and where none of it is known."""
+    """The known words of ``DataType``, a comma list; None without the element, or without a known word."""
     text = reader.text(bootstrap, "DataType")
     if not text:
         message = "this Bootstrap has no DataType, and AMPS does not document what it fetches then"

@@ -183,8 +183,8 @@ def _cascade(case: Case, _verdict: Verdict) -> Fix:
 
 
 def _either(case: Case, where: str) -> str:
-    """``where``, and that it is one of two changes where the other direction proposes the opposite: both together would
-    swap what differs."""
+    """``where``. If the other direction proposes the opposite change, also that only one of the two may be made: both
+    together would swap what differs."""
     if not case.fabric.ways_back(case.link):
         return where
     return f"{where}: either this, or the opposite change in {case.link.source.name}, not both"

@@ -29,7 +29,7 @@ class UnreadableConfigurations(DefinitionError):
 def read_all(
     paths: Iterable[Path | str], variables: Mapping[str, str], assumptions: Assumptions
 ) -> tuple[Instance, ...]:
-    """One instance a file. A folder stands for every ``.xml`` below it, in capitals too, that holds an ``AMPSConfig``.
+    """One instance a file. A folder means every ``.xml`` or ``.XML`` below it that has an ``AMPSConfig``.
 
     Raises ``DefinitionError`` when there is nothing to read, ``UnreadableConfigurations`` when files are broken.
     """
@@ -62,7 +62,7 @@ def _files(path: Path) -> Iterator[Path]:
 def _is_configuration(file: Path) -> bool:
     """Included fragments and other XML lie in the same folders: only files with the root element are instances."""
     try:
-        # Each second byte of UTF-16 is a zero here, whichever comes first and whether or not the file says so.
+        # In UTF-16 every second byte of the root element is a zero, in either byte order.
         return _ROOT in read_document(file).replace(b"\0", b"")
     except OSError:
         return True  # reading it properly gives the reason

@@ -172,8 +172,8 @@ class Destination:
 class Bootstrap:
     """The root's ``Bootstrap``: where an instance without messages fetches them from before it serves anybody.
 
-    ``data``: what ``DataType`` names of ``sow`` and ``txlog``; None when the element is not there, which AMPS does not
-    document.
+    ``data``: what ``DataType`` names of ``sow`` and ``txlog``; None when it names neither, or is not there: AMPS does not
+    document what it fetches then.
     """
 
     at: Place
@@ -182,7 +182,7 @@ class Bootstrap:
     data: frozenset[str] | None = None
 
     def fetches(self, data: str) -> bool:
-        """May it fetch ``sow`` or ``txlog``? Without ``DataType`` either."""
+        """May it fetch ``data``, which is ``sow`` or ``txlog``? Without ``DataType`` it may fetch either."""
         return self.data is None or data in self.data
 
 

@@ -61,7 +61,7 @@ def _row(group: Sequence[ValidationFinding]) -> tuple[str, str, str, str]:
 
 def _details(finding: ValidationFinding, width: int) -> Iterator[str]:
     places = " and ".join(f"{spot}" for spot in (finding.source_at, finding.destination_at) if spot)
-    # As it is written: a name at the head of a sentence in capitals would be another topic's, or another instance's.
+    # As it is written: with a capital, a name at the start of a sentence would be that of another topic or instance.
     yield from _wrapped("; ".join(filter(None, (finding.message, finding.consequence))) + ".", width)
     if places:
         yield f"    at {places}"

@@ -265,13 +265,13 @@ OURS: tuple[Rule, ...] = (
         "bootstrap-data-unsaid",
         Level.UNDECIDED,
         "A Bootstrap has a DataType",
-        "whether it fetches SOW, log or both cannot be told",
+        "whether it fetches SOW, log or both is unknown",
     ),
     Rule(
         "bootstrap-unstored",
         Level.RISK,
         "An instance that bootstraps a SOW topic defines it",
-        "AMPS stores a topic in the SOW only where that is defined: its records are not restored",
+        "AMPS keeps records of a topic only if it is defined in the SOW, so they are not restored",
     ),
     Rule(
         "bootstrap-incomplete",
@@ -283,13 +283,13 @@ OURS: tuple[Rule, ...] = (
         "bootstrap-source-closed",
         Level.ERROR,
         "A bootstrap source has a replication transport",
-        "the instance has to wait for another source, for ever if there is none",
+        "the instance waits for another source, for ever if there is none",
     ),
     Rule(
         "bootstrap-source-unknown",
         Level.UNDECIDED,
         "The configuration that Bootstrap leads to is given",
-        "whether it has the topics cannot be told",
+        "whether it has the topics is unknown",
     ),
     Rule(
         "bootstrap-source-lacks",

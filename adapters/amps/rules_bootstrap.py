@@ -1,7 +1,7 @@
-"""The rules about ``Bootstrap``: can an instance fetch its state from the instances it names, and is that all of it?
+"""The rules about ``Bootstrap``: can an instance fetch its state from the instances it names, and all of it?
 
 Source: 60East, "Bootstrap Initialization of AMPS Replication" (seed 004), and "Are SOW topics that are replicated
-guaranteed to be in sync" (seed 002) for what replication cannot bring back. Never looks at a link's checks.
+guaranteed to be in sync" (seed 002) for what replication cannot bring back. It must not use the checks of a link.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _of_source(
         entries = asked.matching(topic)
         if entries:
             yield from _asked(fabric, instance, bootstrap, source, topic, entries[0], asked.is_literal(topic))
-        is_told = bool(entries) or not asked.is_uncertain(topic)
-        if is_told and _are_partners(fabric, instance, source):
+        is_known = bool(entries) or not asked.is_uncertain(topic)
+        if is_known and _are_partners(fabric, instance, source):
             yield from _left_out(fabric, instance, bootstrap, source, topic, is_asked=bool(entries))
 
 
@@ -80,7 +80,7 @@ def _asked(
     entry: LoggedTopic,
     is_literal: bool,
 ) -> Iterator[ValidationFinding]:
-    """A source must have recorded what is asked for, and what its SOW has needs a SOW here to be stored in."""
+    """A source must have recorded what is asked for, and what is in its SOW needs a SOW topic here."""
     theirs, ours = fabric.holdings[source], fabric.holdings[instance]
     logs, stores = theirs.logged(topic) is not False, theirs.sow(topic) is not None
     asks, missing = f"{instance.name} bootstraps {topic.name} from {source.name}", ""
@@ -106,8 +106,8 @@ def _asked(
 
 
 def _are_partners(fabric: Fabric, instance: Instance, source: Instance) -> bool:
-    """Do the two keep the same state? An offline replica, which no link joins with its source, may fetch as little as it
-    likes (seed 004, "When to Use Bootstrap Initialization")."""
+    """Do the two keep the same state? An offline replica, which no link joins with its source, may fetch any part (seed
+    004, "When to Use Bootstrap Initialization")."""
     links = (*fabric.outgoing[instance], *fabric.outgoing[source])
     is_joined = any({link.source, link.target} == {instance, source} for link in links)
     return is_joined or instance.group == source.group
@@ -135,7 +135,7 @@ def _left_out(
 
 
 def _deadlocks(sources: Mapping[Instance, Sequence[Instance]]) -> Iterator[ValidationFinding]:
-    """Instances whose every source waits too. One with a source that does not bootstrap gets on in the end."""
+    """Instances whose every source waits too. One with a source that does not bootstrap starts in the end."""
     waiting = {instance for instance, found in sources.items() if found}
     askers: dict[Instance, list[Instance]] = defaultdict(list)
     for instance in waiting:

@@ -1,6 +1,6 @@
 """The rules about several instances at once: fail-over sets.
 
-Source: 60East, user guide, "Replication Best Practices". Never looks at a single topic's checks.
+Source: 60East, user guide, "Replication Best Practices". It must not use the checks of a single topic.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class SpoolNotActive(Refused):
-    """Only a node with the active message spool can tell: another one refuses (facts/solace-cli.md section 19)."""
+    """A node without the active message spool refuses to show its content (facts/solace-cli.md section 19)."""
 
     def __init__(self) -> None:
         super().__init__("message-spool operational status is not AD-ACTIVE")
@@ -88,7 +88,7 @@ class RedundancyView:
     mate_link_up: bool
     activity: Literal["Local Active", "Mate Active", "Local Inactive"]
     spool: Literal["AD-Active", "AD-Standby", "AD-Activating", "AD-NotReady", "AD-Disabled"]
-    released: str = ""  # the word of a node that has given its activity up, in place of Enabled
+    released: str = ""  # of a node that gave up activity: what it prints in place of Enabled
 
     @property
     def config_status(self) -> str:

@@ -49,7 +49,7 @@ class Centre:
 
     @property
     def is_stalled(self) -> bool:
-        """Has no node the active message spool, and is none about to have it?"""
+        """Does no node have the active message spool, nor take it over now?"""
         return self.serving is None and self.taking is None
 
     @property
@@ -127,7 +127,7 @@ class Centre:
         return self._take(mate)
 
     def stall(self) -> None:
-        """The spool is ready on no node, though their management answers (seed 003, "Verify the Message Spool")."""
+        """The spool is ready on no node; their management still answers (seed 003, "Verify the Message Spool")."""
         self.serving = self.taking = None
 
     def recover(self, name: str) -> str | None:

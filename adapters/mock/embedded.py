@@ -30,9 +30,8 @@ def embedded_inventory(world: Path | str = "memory:embedded") -> Inventory:
     }
     services = tuple(vpn.name for vpn in embedded_layout().vpns)
     # The simulated transaction managers recover within 3 s.
-    told = {"name": "trading", "sites": (HOME, AWAY), "services": services, "transaction_wait": "5s"}
-    pair = Pair.model_validate(told)
-    return Inventory(sites=sites, pairs=(pair,))
+    pair = {"name": "trading", "sites": (HOME, AWAY), "services": services, "transaction_wait": "5s"}
+    return Inventory(sites=sites, pairs=(Pair.model_validate(pair),))
 
 
 def embedded_world(path: Path, clock: Clock) -> World:

@@ -37,7 +37,7 @@ WHAT is a state fault
   stall [30s]                    the bridge stays bound and carries nothing
   slow 10x [30s]                 the bridge carries a tenth
   spool full SITE [10s]          the site can store no more
-  spool not ready SITE [30s]     its nodes answer and take roles, and none has an active spool
+  spool not ready SITE [30s]     its nodes answer and accept roles, and none has an active spool
   unreachable SITE [4s]          its management does not answer; clients and bridge notice nothing
   node SITE/NODE down [30s]      a node dies; its HA mate, if any, takes over
   ha switch SITE                 the HA mate takes over

@@ -1,4 +1,4 @@
-"""What the simulated sites tell: roles, fences, endpoints, transactions, platform. Used by ``adapter``."""
+"""What the simulated sites report: roles, fences, endpoints, transactions, platform. Used by ``adapter``."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def status(node: SimulatedAppliance, service: str) -> ReplicationStatus:
 
 
 def configured_role(node: SimulatedAppliance, service: str) -> ReplicationStatus | Failure:
-    """``replication`` of a site whose spool is ready on no node: standby, or no role. Nodes of a site share it."""
+    """``replication`` of a site whose spool is ready on no node: standby, or a failure. Its nodes share the role."""
     try:
         row = node.replication(service)
     except NoSuchObject as error:

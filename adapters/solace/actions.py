@@ -5,7 +5,7 @@ the permit. So there is one instant that divides "cannot have obeyed" from "may 
 
 Sources: seed 003 steps 2, 4, 5 and 6 and "Suspend Replication", facts/solace.md section 3.8. A command that succeeds
 prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt otherwise (section 3.1).
-Which question is answered with yes is ``questions``'s to know.
+``questions`` decides which question is answered with yes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from orchestrator.errors import (
 class Plan:
     """The lines that lead into the mode, each of which changes nothing, and the line that changes something there.
 
-    ``is_own``: is a question, given as everything that the device says up to it, about this very line? It is answered
-    with yes then.
+    ``is_own``: is a question of the device about this line? It gets everything that the device says up to the question,
+    which is answered with yes if it is.
     """
 
     doors: tuple[str, ...]

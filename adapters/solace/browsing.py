@@ -1,7 +1,7 @@
 """Shows the messages of endpoints over the CLI, for snapshots. Reads only: nothing is consumed or delivered.
 
-facts/solace-cli.md section 12: no source prints the layout, so it is read by labels, and an endpoint whose messages do
-not tell id, time and group id is refused. The CLI shows an endpoint whole, within one answer; a long queue needs SEMP.
+facts/solace-cli.md section 12: no source prints the layout, so it is read by labels. An endpoint is refused if a message
+shows no id, time or group id. The CLI shows a whole endpoint within one answer; a long queue needs SEMP.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def browse_endpoint(node: Node, endpoint: Endpoint, after: Held | None) -> Itera
     last = previous = -1 if after is None else after.number
     for message in messages(node, endpoint.kind, endpoint.name, endpoint.service):
         if message.number is None or message.spooled_at is None:
-            raise _untold(node, endpoint, message, "without its id or a time whose zone is known")
+            raise _unreadable(node, endpoint, message, "without its id or a time whose zone is known")
         if message.number <= last:
             continue
         if message.number <= previous:
-            raise _untold(node, endpoint, message, "out of the order of their ids")
+            raise _unreadable(node, endpoint, message, "out of the order of their ids")
         previous = message.number
         yield _held(node, endpoint, message, message.number, message.spooled_at)
 
@@ -53,9 +53,9 @@ def _held(node: Node, endpoint: Endpoint, message: Message, number: int, spooled
     state = _STATES.get(message.replicated or "")
     message_id = message.group_id
     if message_id is None and state == "not-replicated":
-        message_id = f"{node.device.name}#{number}"  # at this site alone, so it is compared with nothing
+        message_id = f"{node.device.name}#{number}"  # at this site only, so there is none to compare it with
     if message_id is None:
-        raise _untold(node, endpoint, message, "without its replication group id")
+        raise _unreadable(node, endpoint, message, "without its replication group id")
     return Held(
         number=number,
         message_id=message_id,
@@ -72,7 +72,7 @@ def _is(endpoint: Endpoint, kind: str, name: str) -> bool:
     return (endpoint.kind, endpoint.name) == (kind, name)
 
 
-def _untold(node: Node, endpoint: Endpoint, message: Message, why: str) -> UnreadableReply:
+def _unreadable(node: Node, endpoint: Endpoint, message: Message, why: str) -> UnreadableReply:
     text = f"{node.device.name} shows messages of {endpoint.kind} {endpoint.name} {why}"
     hint = "the CLI of this version does not show what a snapshot needs: add solace-semp under `also` of the site"
     return UnreadableReply(text, text=str(message), device=node.device.name, hint=hint)

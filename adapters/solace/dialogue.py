@@ -1,6 +1,6 @@
 """One session with a node, as a plan shows it: each line that is typed, at the prompt that it is typed at.
 
-It follows ``adapters.ssh.session`` and ``actions``: what a log-in sends first, how modes are left and entered.
+It repeats what ``adapters.ssh.session`` and ``actions`` do: what a log-in sends first, how modes are left and entered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def mode_behind(mode: str, line: str) -> str:
 
 
 class Dialogue:
-    """A session from its log-in on. ``name`` is what the node calls itself."""
+    """One session, starting with its log-in. ``name``: the node's own name, which its prompt shows."""
 
     def __init__(self, name: str) -> None:
         self._name = router_name(name)
@@ -39,11 +39,12 @@ class Dialogue:
         self._is_privileged = self._is_open = False
 
     def read(self, lines: Sequence[str]) -> list[Typed]:
-        """What is typed to read: ``show`` is known in every mode, so none is left for it."""
+        """The lines of a reading. ``show`` works in every mode, so no mode is left for it."""
         return [*self._log_in(), *(self._type(line, changes=False) for line in lines)]
 
     def change(self, lines: Sequence[str], *, asks_who_serves: bool) -> list[Typed]:
-        """What is typed to change something: out of any mode, in at the doors, and the line itself."""
+        """The lines of a change: leave the mode, enter the modes that lead to it, then the line that changes
+        something."""
         typed = self.read([_WHO_SERVES] if asks_who_serves else [])
         if self._mode:
             typed.append(self._type(SOLACE.top, changes=True))

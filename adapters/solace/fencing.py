@@ -1,6 +1,6 @@
 """One change to every node of a site: the message backbone is not config-synced (facts/solace.md section 1.5).
 
-A site is fenced when all its nodes are. What only some of them took is in doubt, and the reading ``fence`` tells.
+A site is fenced when all its nodes are. What only some of them obeyed is in doubt; the reading ``fence`` resolves it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def set_backbones(nodes: Sequence[N], calls: Iterable[Call], permit: Permit, att
 
 
 def on_every_node(nodes: Sequence[N], call: Call, permit: Permit, attempt: Attempt[N]) -> Result:
-    """One attempt at each node, one after the other, and one result for the site. Raises ``Forbidden`` when ``permit``
+    """One attempt at each node, one after the other, as one result for the site. Raises ``Forbidden`` when ``permit``
     refuses and nothing has been sent yet."""
     results: list[Result] = []
     for node in nodes:

@@ -1,9 +1,9 @@
 """Roles of a site whose message spool is not ready: read and set on nodes that answer, though none of them serves.
 
 Seed 003 makes all message VPNs of a failed site standby first ("Recovering from Uncontrolled Fail-Overs", step 4.1),
-and looks at its message spool after that (step 4.2: "Local Inactive", "AD-NotReady"). A role is configuration, so every
-node can show it. Assumption: a node without a spool takes ``replication state standby``; no public source says so. One
-that refuses has its answer shown.
+and checks its message spool after that (step 4.2: "Local Inactive", "AD-NotReady"). A role is configuration, so every
+node can show it. Assumption: a node without a spool accepts ``replication state standby``; no public source says so. If
+one refuses, its answer is shown.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]
 
 
 def configured_roles(nodes: Nodes[N], services: Sequence[str], read: Read[N]) -> dict[str, Reading | Failure]:
-    """``replication`` of each of ``services``, of a site that is idle: what every node agrees on.
+    """``replication`` of each of ``services`` of an idle site: what all nodes agree on.
 
-    Only standby is a role then. A message VPN that is configured active does not serve, and would serve as soon as a
-    spool is ready: its answer is a failure that says so. Raises ``NotServing`` when the site is not idle.
+    Only the role standby is reported. A message VPN that is configured active does not serve yet, and would serve as soon
+    as a spool is ready: its answer is a failure with that reason. Raises ``NotServing`` when the site is not idle.
     """
     members = nodes.idle()
-    told = [read(node, services) for node in members]
+    answers = [read(node, services) for node in members]
     names = " and ".join(node.device.name for node in members)
-    return {service: _agreed(names, [one[service] for one in told]) for service in services}
+    return {service: _agreed(names, [one[service] for one in answers]) for service in services}
 
 
-def _agreed(names: str, told: Sequence[Reading | Failure]) -> Reading | Failure:
-    for one in told:
+def _agreed(names: str, answers: Sequence[Reading | Failure]) -> Reading | Failure:
+    for one in answers:
         if not isinstance(one, ReplicationStatus):
             return one
-    states = [one for one in told if isinstance(one, ReplicationStatus)]
+    states = [one for one in answers if isinstance(one, ReplicationStatus)]
     if all(one.role is Role.STANDBY for one in states):
         enabled = {one.enabled for one in states}
         return ReplicationStatus(enabled=enabled.pop() if len(enabled) == 1 else None, role=Role.STANDBY)
@@ -52,7 +52,7 @@ def _agreed(names: str, told: Sequence[Reading | Failure]) -> Reading | Failure:
 
 
 def gives_up_activity(action: str, calls: Sequence[Call]) -> bool:
-    """Is it the one change that a site needs, and that does no harm, before its spool is ready?"""
+    """Do all calls make a message VPN standby? An idle site needs that, and it does no harm there."""
     return action == "set_role" and all(call.args.get("role") == Role.STANDBY for call in calls)
 
 

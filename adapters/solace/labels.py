@@ -1,8 +1,8 @@
-"""What the CLI calls a value in its labels and column headers, in every version: the one table that all parsers use.
+"""The names of values in the labels and column headers of the CLI, in all known versions. All parsers use this table.
 
 Names are compared without case, blanks and punctuation, since versions and documents differ in these
-(``Reject Msg To Sender On Discard``, ``… to Sender on Discard``). A name of which no source tells is an assumption and
-is marked so. Sources: seed 003; facts/solace-cli.md, whose sections are given.
+(``Reject Msg To Sender On Discard``, ``… to Sender on Discard``). A name without a source is marked as an assumption.
+Sources: seed 003; facts/solace-cli.md, whose sections are given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 def plain(name: str) -> str:
-    """``name`` without case, blanks and punctuation; a ``#`` that counts something goes too."""
+    """``name`` without case, blanks and punctuation, ``#`` included."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
@@ -83,7 +83,7 @@ class Term(Enum):
         self._names = tuple(dict.fromkeys(plain(name) for name in names))
 
     def is_named(self, name: str) -> bool:
-        """Is ``name`` what some version calls this?"""
+        """Is ``name`` one of its names?"""
         return plain(name) in self._names
 
     def of(self, labels: Mapping[str, Value]) -> Value | None:
@@ -92,9 +92,9 @@ class Term(Enum):
 
 
 def labels_in(lines: Sequence[str]) -> dict[str, str]:
-    """The values of the labels at the left edge, by plain name; the first one counts.
+    """The values of the labels at the left edge, by plain name. If a name repeats, the first value counts.
 
-    ``detail`` repeats some of them, indented, for a part of what is shown.
+    ``detail`` repeats some labels, indented, for a part of what is shown.
     """
     found: dict[str, str] = {}
     labels: list[Label] = [label for label in map(label_in, lines) if label is not None]

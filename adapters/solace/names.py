@@ -37,13 +37,13 @@ def quoted(name: str) -> str:
 
 
 def router_name(name: str) -> str:
-    """A router's own name: a mate is named as a virtual router, ``v:NAME`` (facts/solace-cli.md section 4)."""
+    """A router's own name, without the prefix of a virtual router: ``v:NAME`` (facts/solace-cli.md section 4)."""
     return name.strip().removeprefix("v:")
 
 
 def checked_endpoint(name: str) -> str:
-    """``name`` of a queue or topic endpoint. Raises ``Forbidden`` for one that this CLI cannot be given as one word: with
-    a quote it cannot be quoted, and ``*`` and ``?`` stand for other names too."""
+    """``name`` of a queue or topic endpoint. Raises ``Forbidden`` for one that is not one word of the CLI: a name with a
+    quote cannot be quoted, and ``*`` and ``?`` match other names too."""
     if not name.isprintable() or name != name.strip() or any(letter in name for letter in '"*?'):
         raise Forbidden(f"{name!r} is not put into a command: the CLI would take it for something else")
     return name

@@ -39,10 +39,10 @@ class Node:
         connecting = Retry(clock, random, _CONNECTING)
         kind = ShowSession if read_only else ShellSession
         named = device.router_name
-        # An inventory may name the virtual router, `v:NAME`, as the mate does; the prompt has the name alone.
-        told = device if named is None else device.model_copy(update={"router_name": router_name(named)})
+        # An inventory may name the virtual router, `v:NAME`, as `show replication` does; the prompt has the bare name.
+        own = device if named is None else device.model_copy(update={"router_name": router_name(named)})
         self.session: ShowSession = kind(
-            told,
+            own,
             lambda: connecting.connect(connect, within_s=site.connect_timeout),
             dialect=SOLACE,
             clock=clock,

@@ -1,7 +1,7 @@
-"""``show service``, ``show interface`` and ``show client`` as values: can clients come in, and who is connected?
+"""``show service``, ``show interface`` and ``show client`` as values: can clients connect, and how many are connected?
 
-facts/solace-cli.md sections 3, 16 and 18. Only the word ``Enabled`` is known of an open message backbone; no source has
-the word of a closed one. So any other word counts as closed only where no messaging service operates.
+facts/solace-cli.md sections 3, 16 and 18. An open message backbone is ``Enabled``; no source has the word for a closed
+one. So any other word counts as closed only where no messaging service operates.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def parse_backbone(text: str, device: str = "") -> bool | None:
-    """Does the message backbone let clients in? None where the word is not ``Enabled`` and a messaging service operates,
-    or the services are not shown. Raises ``AdapterError`` for an answer without the backbone."""
+    """Does the message backbone let clients in? None where the word is not ``Enabled`` and a messaging service may
+    operate, or the services are not shown. Raises ``AdapterError`` for an answer without the backbone."""
     lines = lines_of(text)
     word = Term.BACKBONE.of(labels_in(lines))
     if not word:
@@ -37,7 +37,7 @@ def parse_backbone(text: str, device: str = "") -> bool | None:
 
 
 def _operating(lines: Sequence[str]) -> Iterator[bool | None]:
-    """Whether each messaging service in the table operates; None for what cannot be told. Nothing without a table."""
+    """For each messaging service in the table: does it operate? None if unknown. Yields nothing without a table."""
     at = next((i for i, line in enumerate(lines) if _SERVICES.fullmatch(line)), None)
     rule = rule_in(lines[at + 1]) if at is not None and at + 1 < len(lines) else None
     if at is None or rule is None:
@@ -51,7 +51,7 @@ def _operating(lines: Sequence[str]) -> Iterator[bool | None]:
 
 
 def parse_interface(text: str, interface: str, device: str = "") -> bool | None:
-    """Does ``interface`` let traffic through? None where that is not told. Raises ``AdapterError`` for a refusal."""
+    """Does ``interface`` let traffic through? None if that is not shown. Raises ``AdapterError`` for a refusal."""
     lines = lines_of(text)
     if any(is_refusal_line(line) for line in lines):
         raise unreadable(f"it does not show interface {interface}", text, device)
@@ -66,8 +66,8 @@ def parse_interface(text: str, interface: str, device: str = "") -> bool | None:
 
 
 def parse_clients(text: str, device: str = "") -> int:
-    """How many clients are connected. The node's own do not count: those of the internal virtual router, and those whose
-    names start with ``#``. Raises ``AdapterError`` for an answer without the table, which is not "no client"."""
+    """How many clients are connected, without the node's own: those of the internal virtual router, and those whose names
+    start with ``#``. Raises ``AdapterError`` for an answer without the table, which is not "no client"."""
     section, count, has_table = "", 0, False
     rule: Sequence[Span] = ()
     lines = lines_of(text)
@@ -96,8 +96,8 @@ def _first_line_of(line: str, rule: Sequence[Span]) -> str | None:
 
 
 def parse_connections(text: str) -> int | None:
-    """The active incoming connections of all message VPNs that ``show message-vpn * detail`` shows; None where one does
-    not tell, or none is shown."""
+    """The active incoming connections of all message VPNs that ``show message-vpn * detail`` shows; None where one has
+    no number, or no message VPN is shown."""
     vpns, counts = 0, []
     for line in lines_of(text):
         label = label_in(line)

@@ -2,7 +2,7 @@
 
 facts/solace-cli.md sections 10, 12 and 13. A row is the endpoint's name alone, then its message VPN with the numbers,
 which are read from the right: names hold blanks, and no source shows how long ones are wrapped. Assumptions: topic
-endpoints have the table of queues, and messages are shown by labels, whose names are ``labels``'s; no source prints
+endpoints have the table of queues, and messages are shown by labels (``labels`` has their names). No source prints
 either.
 """
 
@@ -30,7 +30,7 @@ _COUNT = re.compile(r"\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One endpoint of the table; ``is_durable`` None where the table does not tell."""
+    """One endpoint of the table; ``is_durable`` None where the table does not show it."""
 
     name: str
     vpn: str
@@ -80,7 +80,7 @@ def is_of(row: Row, vpn: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message in an endpoint; what is not told is None. ``spooled_at``: seconds since the epoch, by the broker's
+    """One message in an endpoint; what is not shown is None. ``spooled_at``: seconds since the epoch, by the broker's
     clock; ``size`` in bytes."""
 
     number: int | None
@@ -103,7 +103,7 @@ def parse_messages(text: str, device: str = "") -> list[Message]:
 
 
 def _blocks(lines: Sequence[str], text: str, device: str) -> Iterator[Mapping[str, str]]:
-    """The labels of each message; one starts with its id."""
+    """The labels of each message. A message starts with its id."""
     starts = [
         number
         for number, line in enumerate(lines)

@@ -1,7 +1,7 @@
-"""What a node says of itself as values: version, replication mate, transaction mode, config-sync and clock.
+"""What a node reports of itself as values: version, replication mate, transaction mode, config-sync and clock.
 
-facts/solace-cli.md sections 1, 2, 4, 5 and 7. What a version does not print is unknown: a missing line is no refusal, and
-no reason to do without the others.
+facts/solace-cli.md sections 1, 2, 4, 5 and 7. What a version does not print is unknown: a missing line is not a
+refusal, and the other lines still count.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def transaction_mode_in(text: str) -> Literal["legacy", "transacted"] | None:
 
 
 def config_sync_in(text: str, *, is_pair: bool) -> bool | None:
-    """Is config-sync up? Of a pair: with the HA mate. A table of replication that is down there tells of the other site
-    only, so it leaves that unknown."""
+    """Is config-sync up? For an HA pair: with the HA mate. A problem of the replication table concerns only the other
+    site, so it leaves that unknown."""
     labels = labels_in(lines_of(text))
     admin, state = Term.ADMIN.of(labels), Term.OPERATIONAL.of(labels)
     if admin is None or state is None:

@@ -2,8 +2,8 @@
 
 The depth is "Current Messages Spooled" and nothing else. An answer without that label is not a depth of 0.
 
-What has no quota, or no word on discarding, is unknown there: no move depends on it, and ``failover watch`` says that it
-cannot suspend. Which names these have is ``labels``'s to know.
+Without a label of the quota or of discarding, that value is unknown: no move depends on it, and ``failover watch`` says
+that it cannot suspend. ``labels`` has the names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``show transaction …`` as values, in its table form and its ``detail`` form (seed 003 step 4, facts section 3.4).
 
-That there are none is told by a header without rows, or by a sentence. What is printed of none is in no source; an
-empty ``show queue`` prints neither header nor legend (facts/solace-cli.md section 0, point 1), so nothing at all may mean
-none as well. Alone it is no answer: ``is_silent`` lets the reader ask a second, wider form.
+A header without rows, or a sentence, means that there are none. No source shows what is printed then. An empty ``show
+queue`` prints neither header nor legend (facts/solace-cli.md section 0, point 1), so nothing at all may mean none too. By
+itself it does not count: after ``is_silent`` the reader asks with a second, wider form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchestrator.readings import Transaction, TransactionState
 
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"X": "xa", "L": "local", "XA": "xa", "LOCAL": "local"}
 _STATES = {state.name[0]: state for state in TransactionState} | {state.name: state for state in TransactionState}
-# The documents also write "heuristically-committed" and "heuristically rolled back"; the legend's one word is Complete.
+# Documents also write "heuristically-committed" and "heuristically rolled back"; the legend has only Complete.
 _COMPLETED = re.compile(r"complete[d]?|heuristic.*", re.IGNORECASE)
 _YES = {"Y": True, "N": False, "YES": True, "NO": False}
 _HEADER = re.compile(r"\s*Message[ -]VPN\s+[A-Z](?: [A-Z])*\s+Last State Change\s+Spooled", re.IGNORECASE)
@@ -45,8 +45,8 @@ def parse_transactions(text: str, device: str = "") -> tuple[Listed, ...]:
     """The transactions in the answer, in its order; none only if the answer says so: by a table without rows, or in a
     sentence.
 
-    Raises ``CommandRejected``, ``NoSuchService``, ``NotServing`` or ``UnreadableReply``; that for an answer that
-    ``is_silent`` too.
+    Raises ``CommandRejected``, ``NoSuchService``, ``NotServing`` or ``UnreadableReply``; the last one also for an answer
+    that ``is_silent``.
     """
     lines = lines_of(text)
     if len(lines) == 1 and _NOTHING.fullmatch(lines[0]):

@@ -1,8 +1,7 @@
-"""Which questions of the CLI are about the very line that was just sent: these are answered with yes, any other with no.
+"""Which questions of the CLI are about the line that was just sent: these are answered with yes, any other with no.
 
-facts/solace-cli.md section 20: the question is always ``Do you want to continue (y/n)?``, after a text that differs. That
-of the backbone is captured. No source shows one at a transaction; a neighbour in the same mode, ``delete-messages``,
-asks.
+facts/solace-cli.md section 20: the question is always ``Do you want to continue (y/n)?``, after a text that differs. The
+text for the backbone is captured. No source shows one for a transaction; ``delete-messages``, in the same mode, asks.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import re
 _QUESTION = re.compile(r"\s*(?P<before>.*?)\s*Do you want to continue \(y/n\)[ \t]*\??\s*", re.DOTALL | re.IGNORECASE)
 _BACKBONE = "all clients will be disconnected."
 _XID = re.compile(r"\b[0-9A-F]{2,}-[0-9A-F]*-[0-9A-F]+\b", re.IGNORECASE)
-# Words of something larger than one transaction: the known questions of other commands have them, and so would a sentence
-# about an effect that is not the command's own.
+# Words for something larger than one transaction. The known questions of other commands have them; a question about
+# another effect than that of the command would have them too.
 _MORE = re.compile(
     r"\b(?:all|every|clients?|queues?|endpoints?|spool\w*|disconnect\w*|reboot\w*|restart\w*|reload\w*|shut\w*|disk|lun)\b",
     re.IGNORECASE,
@@ -27,8 +26,8 @@ def is_about_backbone(said: str) -> bool:
 
 
 def is_about_transaction(said: str, xid: str) -> bool:
-    """Is it the documented question, about what was just sent for the transaction ``xid``? What it says before that names
-    no other transaction, and nothing larger than one."""
+    """Is it the documented question, about the transaction ``xid``? The text before it names no other transaction, and
+    nothing larger than one."""
     found = _QUESTION.fullmatch(said)
     if found is None:
         return False

@@ -124,7 +124,7 @@ def _one(node: Node, service: str) -> Transactions | Failure:
     exists: Reading | Failure | None = None
     try:
         text, listed = _listed(node, f"{SHOW_TRANSACTION} message-vpn {quoted(service)}", SHOW_TRANSACTION)
-        if is_silent(text):  # of a message VPN that is not there nothing might be printed either
+        if is_silent(text):  # for a message VPN that does not exist nothing might be printed either
             exists = read_replication(node, [service])[service]
     except (NoSuchService, CommandRejected, UnreadableReply) as error:
         return Failure.of(error)
@@ -138,8 +138,8 @@ def _one(node: Node, service: str) -> Transactions | Failure:
 
 
 def _listed(node: Node, command: str, wider: str) -> tuple[str, Sequence[Listed]]:
-    """What ``command`` printed, and the transactions. Where it printed nothing at all the ``wider`` form is read, and
-    counts: nothing printed there either means that there are none."""
+    """What ``command`` printed, and the transactions. If it printed nothing at all, the ``wider`` form counts instead:
+    if that prints nothing either, there are none."""
     text = node.read(command)
     if not is_silent(text):
         return text, parse_transactions(text, node.device.name)
@@ -148,8 +148,8 @@ def _listed(node: Node, command: str, wider: str) -> tuple[str, Sequence[Listed]
 
 
 def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transactions:
-    """The transactions, with client and counts for those that wait for a decision, and the word for a state whose letter
-    is not known, if the device tells."""
+    """The transactions, with client and counts for those that wait for a decision, and with the word for a state whose
+    letter is not known, if the device shows them."""
     items = [one.transaction for one in listed]
     is_unclear = any(item.state is None for item in items)
     waits = any(item.state is TransactionState.PREPARED and item.replicated is not False for item in items)
@@ -163,15 +163,15 @@ def _detailed(node: Node, service: str, listed: Sequence[Listed]) -> Transaction
     return Transactions(items=tuple(_with_details(item, told.get(item.xid)) for item in items))
 
 
-def _with_details(item: Transaction, told: Transaction | None) -> Transaction:
-    if told is None:
+def _with_details(item: Transaction, found: Transaction | None) -> Transaction:
+    if found is None:
         return item
-    extra = {"client": told.client, "published": told.published, "consumed": told.consumed}
-    return item.model_copy(update={**extra, "state": told.state if item.state is None else item.state})
+    extra = {"client": found.client, "published": found.published, "consumed": found.consumed}
+    return item.model_copy(update={**extra, "state": found.state if item.state is None else item.state})
 
 
 def show_details(service: str, which: str) -> str:
-    """The command that shows transactions of ``service`` in full: all, or those that ``which`` says."""
+    """The command that shows transactions of ``service`` in full: all, or those in the state that ``which`` names."""
     return f"{SHOW_TRANSACTION} message-vpn {quoted(service)}{which} detail"
 
 

@@ -1,6 +1,6 @@
 """Which node of a site serves, whatever its nodes are asked over.
 
-Who serves is asked anew for every step and never remembered: an HA pair may switch at any time, and a command sent to
+Who serves is asked again for every step and never remembered: an HA pair may switch at any time, and a command sent to
 the wrong member is lost at best.
 """
 
@@ -14,6 +14,9 @@ from adapters.solace.parse_redundancy import Redundancy, Spool
 from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejected, NotServing, Unreachable
 from orchestrator.readings import DeviceHealth
 from orchestrator.site import Device, Site
+
+# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
+ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Told:
 
     @property
     def is_idle(self) -> bool:
-        """Is its spool known not to be ready, so that this node does not serve and is not about to?"""
+        """Is its spool known not to be ready, so that this node does not serve and will not start to by itself?"""
         routers = () if self.redundancy is None else (self.redundancy.primary, self.redundancy.backup)
         spools = {self.spool, *(router.spool for router in routers)} - {None}
         return not self.serving and bool(spools) and spools <= _IDLE
@@ -109,7 +112,7 @@ class Nodes(Generic[N]):
             raise NotServing(f"{node.device.name} stopped serving while it was read", device=node.device.name)
 
     def idle(self) -> tuple[N, ...]:
-        """All nodes of a site that is idle: each of them answers, and none has a spool that is ready or about to be.
+        """All nodes of an idle site: each answers, and none has a spool that is ready or becomes ready by itself.
 
         Raises ``NotServing`` otherwise, or the error of a node that could not be asked.
         """
@@ -119,7 +122,7 @@ class Nodes(Generic[N]):
                 raise one.error
         if all(one.told is not None and one.told.is_idle for one in seen):
             return self._nodes
-        self._choose(seen)  # says what keeps the site from serving
+        self._choose(seen)  # raises what keeps the site from serving
         raise NotServing(f"a node of {self._site.name or 'the site'} serves again", device=self._site.name)
 
     def health(self) -> DeviceHealth:

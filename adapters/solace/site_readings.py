@@ -6,7 +6,7 @@ not print is unknown: the level of the account has no ``show``, and the oldest m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from adapters.solace.names import checked_endpoint, quoted
@@ -19,8 +19,8 @@ from adapters.solace.parse_replication import parse_replication
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import lines_of
 from orchestrator.contract import EndpointKind, Failure
-from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
-from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform, Reading, Role
+from orchestrator.errors import CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
+from orchestrator.readings import EndpointDepth, Endpoints, NodeFence, Platform, Reading, Role
 
 Answers = dict[str, Reading | Failure]
 Told = TypeVar("Told")
@@ -30,37 +30,20 @@ SHOW_REPLICATIONS = "show message-vpn * replication"
 SHOW_VERSION, SHOW_MATE, SHOW_CONFIG_SYNC = "show version", "show replication", "show config-sync"
 SHOW_SPOOL_DETAIL, SHOW_CLOCK = "show message-spool detail", "show clock"
 KINDS: tuple[EndpointKind, ...] = ("queue", "topic-endpoint")
-# What a node may answer to one ``show`` of several: the others may still tell.
+# Answers of a node to one ``show`` of several that leave the others readable.
 _NO_ANSWER = (CommandRejected, NoSuchService, NotServing, UnreadableReply)
 
 
 # The fence
 
 
-def read_fence(nodes: Iterable[Node], interface: str | None = None) -> Fence:
-    """Every node's door, serving or not: what shuts it is not config-synced. A node that cannot be asked is unknown.
-
-    ``interface``: the door is this one, and not the message backbone. Raises ``AdapterError`` when none can be asked.
-    """
-    fences: list[NodeFence] = []
-    errors: list[AdapterError] = []
-    for node in nodes:
-        try:
-            fences.append(_fence(node, interface))
-        except AdapterError as error:
-            errors.append(error)
-            fences.append(NodeFence(node=node.device.name))
-    if len(errors) == len(fences):
-        raise errors[0]
-    return Fence(nodes=tuple(fences))
-
-
 def fence_lines(interface: str | None = None) -> list[str]:
-    """The commands of ``read_fence`` to each node."""
+    """The commands of ``read_fence``."""
     return [_show_door(interface), SHOW_CLIENTS, SHOW_REPLICATIONS]
 
 
-def _fence(node: Node, interface: str | None) -> NodeFence:
+def read_fence(node: Node, interface: str | None) -> NodeFence:
+    """The node's door: ``interface``, or the message backbone. Raises ``AdapterError`` when the session breaks."""
     return NodeFence(
         node=node.device.name,
         backbone_up=_told(lambda: _lets_in(node, interface)),
@@ -81,20 +64,20 @@ def _show_door(interface: str | None) -> str:
 
 
 def _clients(node: Node) -> int | None:
-    """Connected clients. Where no table is printed at all the connections of the message VPNs count: none means none, and
-    any may be the node's own."""
+    """Connected clients. If nothing at all is printed, the connections of the message VPNs count: none means no client,
+    and any may be the node's own."""
     text = node.read(SHOW_CLIENTS)
     if lines_of(text):
         return parse_clients(text, node.device.name)
     return 0 if parse_connections(node.read(SHOW_VPNS)) == 0 else None
 
 
-# A row of the table of replication states that is no message VPN of anybody's (facts/solace-cli.md).
+# A row of the table of replication states that is not a message VPN (facts/solace-cli.md).
 _CONFIG_SYNC = "#config-sync"
 
 
 def _active(node: Node) -> int | None:
-    """How many replicated message VPNs have activity; None when that is not told of one, and no other has it."""
+    """How many replicated message VPNs have activity; None when one does not report it, and no other has it."""
     rows = parse_replication(node.read(SHOW_REPLICATIONS), node.device.name)
     states = [
         False if row.enabled is False or row.role is Role.STANDBY else None if row.role is None else row.enabled
@@ -118,7 +101,7 @@ def _told(read: Callable[[], Told | None]) -> Told | None:
 def read_endpoints(node: Node, services: Sequence[str]) -> Answers:
     """Every durable endpoint of each of ``services``: how many messages it holds, and since when the oldest is there.
 
-    An error about one service alone is its answer; a broken session is everybody's.
+    An error about one service is the answer for that service. Raises ``AdapterError`` when the session breaks.
     """
     answers: Answers = {}
     for service in services:
@@ -137,7 +120,7 @@ def endpoint_lines(services: Sequence[str]) -> list[str]:
 
 
 def oldest_lines(services: Sequence[str]) -> list[str]:
-    """What is asked of each endpoint that holds messages."""
+    """The commands for the endpoints that hold messages."""
     return [show_messages(kind, f"<{kind}>", service, oldest=True) for service in services for kind in KINDS]
 
 
@@ -151,9 +134,8 @@ def endpoints(node: Node, service: str) -> list[tuple[EndpointKind, Row]]:
 
 
 def _listed(node: Node, kind: EndpointKind, service: str) -> list[Row]:
-    """The rows of one listing. Nothing is printed of none (section 10); that is believed of topic endpoints, once
-    the wider listing shows none of ``service`` either. A replicated message VPN has a replication queue, so its queues
-    are never none."""
+    """The rows of one listing. Without endpoints nothing is printed (section 10). Of topic endpoints that counts as none
+    once the wider listing shows none of ``service`` either. A replicated message VPN always has a replication queue."""
     name = node.device.name
     text = node.read(_show_all(kind, service))
     if lines_of(text):
@@ -179,8 +161,7 @@ def _oldest(node: Node, kind: EndpointKind, row: Row) -> float | None:
     except Forbidden:
         return None
     times = [message.spooled_at for message in parse_messages(node.read(command), node.device.name)]
-    told = [time for time in times if time is not None]
-    return min(told) if told and len(told) == len(times) else None
+    return min(time for time in times if time is not None) if times and None not in times else None
 
 
 def messages(node: Node, kind: EndpointKind, name: str, service: str) -> list[Message]:
@@ -203,7 +184,7 @@ def _show_all(kind: EndpointKind, service: str) -> str:
 # The platform
 
 
-def read_platform(node: Node, *, is_pair: bool) -> Platform:
+def read_platform(node: Node, is_pair: bool) -> Platform:
     """What the serving node is. Raises ``AdapterError`` when the session breaks; what it does not answer is unknown."""
     return Platform(
         node=node.device.name,

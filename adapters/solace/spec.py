@@ -12,13 +12,11 @@ from adapters.solace.readings import (
     show_replication,
     show_transactions,
 )
+from adapters.solace.serving import ONLY_WHILE_SERVING
 from adapters.solace.site_readings import endpoint_lines, fence_lines, oldest_lines, platform_lines
 from orchestrator.contract import EVERY_NODE, ReadingSpec
 
 Lines = Callable[[Sequence[str]], Sequence[str]]
-
-# Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.
-ONLY_WHILE_SERVING = frozenset({"replication_queue", "transactions", "endpoints"})
 
 
 def _nothing(services: Sequence[str]) -> Sequence[str]:

@@ -116,8 +116,8 @@ class Conversation:
     def exchange(self, command: str, *, confirms: Callable[[str], bool] | None = None) -> str:
         """What the device says to ``command``: the lines between its echo and the next prompt.
 
-        A yes/no question is answered ``y`` where ``confirms``, given all that is said up to it, holds; what is returned
-        then is said after it. Else ``n``, and ``CommandRejected`` with the question is raised. Raises
+        A yes/no question is answered ``y`` if ``confirms`` is true of all that is said up to it, and what follows is
+        returned. Otherwise it is answered ``n``, and ``CommandRejected`` with the question is raised. Raises
         ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
         ``ConnectionLost`` or ``UnreadableReply`` when it may have been obeyed; after these the talk is over.
         """
@@ -140,7 +140,7 @@ class Conversation:
             raise
 
     def _listen(self, command: str, confirms: Callable[[str], bool] | None) -> tuple[str, int, str]:
-        """Everything up to the next prompt, how many questions were met on the way, and what the first was answered."""
+        """Everything up to the next prompt, how many questions came before it, and the answer to the first."""
         deadline = self._clock.now() + self._timeout_s
         heard = bytearray()
         questions, answer = 0, "n"

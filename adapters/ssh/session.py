@@ -131,9 +131,9 @@ class ShellSession(ShowSession):
     def send(self, command: str, *, at: str, to: str, confirms: Callable[[str], bool] | None = None) -> str:
         """Send ``command`` in mode ``at`` and return what the device says; the mode after it must be ``to``.
 
-        ``confirms``: is a question, given as all that is said up to it, the command's own? It is answered ``y`` then, and
-        any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or ``Unreachable``
-        when nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
+        ``confirms``: is a question, given as all that is said up to it, about this command? It is answered ``y`` then,
+        and any other ``n``. It never connects: a talk that broke has lost its mode. Raises ``Forbidden`` or
+        ``Unreachable`` when nothing left, ``CommandRejected`` for a question, ``PerhapsObeyed`` otherwise.
         """
         talk = self._talk
         if talk is None or not talk.is_usable():

@@ -1,4 +1,4 @@
-"""The table of what a site could do on the day: for ``check``, and for ``runbook lint --adapter``."""
+"""The table of procedures that are possible at a site: for ``check``, and for ``runbook lint --adapter``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> l
 
 
 def abilities_lines(by_site: Mapping[str, Sequence[Ability]], title: str) -> Iterator[str]:
-    """A row for each procedure, a column for each site; then why, for those that are not simply possible."""
+    """A row for each procedure, a column for each site; then the reasons for those that are not plainly possible."""
     table = plain_table(title, *by_site)
     columns = list(by_site.values())
     for row in zip(*columns, strict=True):

@@ -13,16 +13,7 @@ from adapters.mock.amps.faults import FAULTS
 from adapters.mock.amps.world import AmpsWorld
 from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from adapters.mock.lab.editions_amps import INSTANCES as EDITIONS
-from orchestrator.cli.lab_folder import (
-    editions_of,
-    editions_shown,
-    keep_editions,
-    keep_ports,
-    kept_ports,
-    usable_folder,
-    wait_for_signal,
-    write_copy,
-)
+from orchestrator.cli.lab_folder import editions_of, is_up, kept_ports, usable_folder, wait_for_signal
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.counting import counted
@@ -57,12 +48,8 @@ def serve_amps_lab(tools: Tools, wish: AmpsLabWish) -> None:
     with ExitStack() as stack:
         stack.callback(world.close)
         stack.enter_context(lab)
-        keep_ports(wish.directory, {name: lab.address(name)[1] for name in world.layout.names})
-        keep_editions(wish.directory, EDITIONS.devices, editions)
-        write_copy(lab.inventory_path, wish.inventory)
-        show("SIMULATED  the lab is up:")
-        for line in editions_shown(editions):
-            show(line)
+        listening = {name: lab.address(name)[1] for name in world.layout.names}
+        is_up(wish.directory, listening, {EDITIONS.devices: editions}, lab.inventory_path, wish.inventory)
         for one in world.layout.instances:
             show(f"  {one.site_name}  {one.name}  http://{lab.origin(one.name)}/amps/instance.json")
         show(f"The password of {login.username} is in {lab.password_file}.")

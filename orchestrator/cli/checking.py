@@ -71,7 +71,8 @@ def run_check(tools: Tools, inventory: Inventory, only: str | None, readings: Pa
 
 
 def _abilities(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, list[Ability]]:
-    """What could be done when each site is left, by what its adapters read and do; nothing of a family not known."""
+    """The procedures that are possible when each site is left, by what its adapters declare; none of an unknown
+    family."""
     kinds = {name: tools.registry.declarations(inventory.sites[name]) for name in pair.sites}
     family = family_of(tools, inventory.sites[pair.sites[0]])
     if not family:

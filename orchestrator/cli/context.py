@@ -1,7 +1,7 @@
-"""What a command takes from its context where it needs neither journal nor sites.
+"""What a command takes from its context when it needs neither journal nor sites.
 
-The other tools come from ``orchestrator.cli.wiring``, which loads the models of runs, sites and readings. A command that
-reads files alone would wait longer for those than for its answer. This file must never import that module at run time.
+The other tools come from ``orchestrator.cli.wiring``, which loads the models of runs, sites and readings. For a command
+that reads only files that would take longer than its work. This file must never import that module at run time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def clock_of(context: typer.Context) -> Clock:
-    """The clock of the tools that the caller of the command line brought along, or that of this machine."""
+    """The clock of the tools that the caller of the command line gives, or that of this machine."""
     tools: Tools | None = context.obj
     if tools is None:
         return SystemClock()

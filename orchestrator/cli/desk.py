@@ -36,8 +36,8 @@ MEANING: dict[Answer, str] = {
 }
 # How often a waiting question looks whether it has become moot, seconds.
 _LOOK_EVERY = 0.2
-# How long the end of a run waits for its question to leave the screen, seconds. A terminal that was stopped (Ctrl-S)
-# holds up no report.
+# How many seconds the end of a run waits for its question to leave the screen. A terminal that was stopped (Ctrl-S)
+# must not hold back the report.
 _CLOSE_WITHIN = 2.0
 _LINE_MAX = 4096
 
@@ -75,7 +75,7 @@ class TerminalDesk:
                 self._open[(lane, record.event.gate, record.event.item)] = record.event
             case ev.GateDecided() | ev.GateWithdrawn():
                 key = lane, record.event.gate, record.event.item
-                self._closed[key] = _closed(record.event)  # first: the other thread looks at any instant
+                self._closed[key] = _closed(record.event)  # first: the other thread may read both at any instant
                 self._open.pop(key, None)
             case ev.LaneEnded() | ev.RevertStarted() | ev.Escalated():
                 self._open = {key: gate for key, gate in self._open.items() if key[0] != lane}
@@ -97,7 +97,8 @@ class TerminalDesk:
                 self._quiet(False)
 
     def close(self) -> None:
-        """This process leads no more: the question on the screen is withdrawn, with its reason, before this returns."""
+        """This process no longer leads the run: withdraw the question on the screen, with its reason, before
+        returning."""
         for key in list(self._open):
             self._closed[key] = "this question stays open; `failover resume` asks it again"
         self._open = {}

@@ -92,7 +92,7 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
 
 
 def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, as_json: bool) -> None:
-    """What sites with these adapters could do: this runbook first, then what comes with the product."""
+    """The procedures that are possible with these adapters: this runbook first, then those of the product."""
     own = [] if runbook.runbook in shipped_runbooks() else list(abilities([runbook], declared, declared))
     found = [*own, *abilities_of(runbook.family, declared, declared)]
     if as_json:

@@ -71,7 +71,7 @@ def up(
     edition: Annotated[
         list[str] | None,
         typer.Option(
-            "--edition", metavar="NAME[=N]", help="How real devices speak otherwise; see failover lab editions."
+            "--edition", metavar="NAME[=N]", help="One way in which real devices differ; see failover lab editions."
         ),
     ] = None,
 ) -> None:
@@ -118,7 +118,7 @@ def up(
 def editions() -> None:
     """List the editions of a lab, with one sentence each.
 
-    An edition makes the simulated devices speak as a real one may. Several can be given at once.
+    An edition makes the simulated devices answer as a real one may. Several can be given at once.
 
     \b
     Example:

@@ -1,5 +1,5 @@
-"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and to serve
-until it is told to end."""
+"""What every lab of the command line needs: its folder, its ports and editions, a copy of its inventory, and a signal to
+end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from orchestrator.cli.terminal import show
 from orchestrator.errors import DefinitionError
 
 _PORTS_FILE = "ports.json"
@@ -25,8 +26,8 @@ def usable_folder(directory: Path) -> None:
 
 
 def kept_ports(directory: Path) -> dict[str, int]:
-    """The ports of the lab that was here before, those that are free: a run that is gone on with seeks its sites there,
-    since it uses the inventory that it began with. By the names that ``keep_ports`` was given."""
+    """The ports of the lab that was here before, those that are free, by the names that ``is_up`` was given. A resumed
+    run looks for its sites there, since it uses the inventory that it started with."""
     try:
         kept = json.loads((directory / _PORTS_FILE).read_text(encoding="utf-8"))
         return {name: port for name, port in kept.items() if _is_free(port)}
@@ -44,24 +45,23 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def keep_ports(directory: Path, ports: Mapping[str, int]) -> None:
-    """Remember these for the next lab in this folder. Raises ``DefinitionError``."""
-    _keep(directory / _PORTS_FILE, dict(ports))
-
-
 def editions_of(directory: Path, family: str, typed: Sequence[str]) -> tuple[str, ...]:
     """The editions that were typed, or, without any, those of the lab of this ``family`` that was here before."""
     return tuple(typed) or _kept_editions(directory).get(family, ())
 
 
-def editions_shown(editions: Sequence[str]) -> list[str]:
-    """The line that shows them: they were perhaps typed days ago."""
-    return [f"  editions: {' '.join(editions)}"] if editions else []
-
-
-def keep_editions(directory: Path, family: str, editions: Sequence[str]) -> None:
-    """Remember these for the next lab of this ``family`` in this folder. Raises ``DefinitionError``."""
-    _keep(directory / _EDITIONS_FILE, {**_kept_editions(directory), family: list(editions)})
+def is_up(
+    directory: Path, ports: Mapping[str, int], editions: Mapping[str, Sequence[str]], inventory: Path, copy: Path
+) -> None:
+    """Keep ``ports`` and ``editions``, by family, for the next lab in this folder, write the inventory to ``copy`` too,
+    and say that the lab is up. Raises ``DefinitionError``."""
+    _keep(directory / _PORTS_FILE, ports)
+    _keep(directory / _EDITIONS_FILE, {**_kept_editions(directory), **editions})
+    _write_copy(inventory, copy)
+    show("SIMULATED  the lab is up:")
+    names = [name for family in editions.values() for name in family]
+    if names:  # perhaps typed days ago
+        show(f"  editions: {' '.join(names)}")
 
 
 def _kept_editions(directory: Path) -> dict[str, tuple[str, ...]]:
@@ -81,7 +81,7 @@ def _keep(path: Path, what: Mapping[str, object]) -> None:
         raise DefinitionError(f"{path.parent} cannot be used: {error.strerror}") from error
 
 
-def write_copy(written: Path, wanted: Path) -> None:
+def _write_copy(written: Path, wanted: Path) -> None:
     """The same file once more, where the person wants it. Raises ``DefinitionError``."""
     from adapters.mock.lab.inventory import write_private
 

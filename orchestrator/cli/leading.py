@@ -242,7 +242,7 @@ class _Leader:
         return report.exit_code if verdict is None else verdict.exit_code
 
     def _leave_screen(self) -> None:
-        """Nothing is asked and nothing is redrawn from now on; what was held back is shown."""
+        """Ask and redraw nothing more, and show what was held back."""
         if self._desk is not None:
             self._desk.close()
         self._screen.close()

@@ -45,8 +45,7 @@ EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an
 operator; 7 stuck; 8 locked by another run; 9 escalated; 10 not aborted; 70 a bug."""
 
-# Against 700 without it.
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000  # Python's own value is 700
 
 
 def _show_version(wanted: bool) -> None:
@@ -142,8 +141,8 @@ def _private_files() -> Iterator[None]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """The garbage collector runs seldom: what an import makes is many objects that stay, and each collection visits all
-    of them to find nothing. A command of half a second spends a tenth of it so."""
+    """The garbage collector runs less often. Imports make many objects that stay, and each collection visits all of them
+    and finds nothing: a tenth of the time of a command of half a second."""
     thresholds = gc.get_threshold()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *thresholds[1:])
     try:

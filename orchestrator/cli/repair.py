@@ -1,4 +1,4 @@
-"""``failover repair``: the command that leads out of a pair with two standby, or two active, sites."""
+"""``failover repair``: the command for a pair with two standby, or two active, sites."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from orchestrator.cli.together import together
 _REPAIR = """\
 Both sites are standby, or both are active: leave one active.
 
-It reads the roles itself, and shows how many messages each site holds for its mate. You choose the site to be active.
-No active site: that one is activated, once the other one's replication queue is empty. Two active sites: the other one
-becomes standby, and keeps what is in its replication queue. What would stay there is accepted by name.
+It reads both roles, and shows how many messages each site holds for its mate. You choose the site to be active. If no
+site is active, that one is activated once the other one's replication queue is empty. If both are active, the other one
+becomes standby and keeps what is in its replication queue: an operator accepts that by name.
 
 \b
 Examples:

@@ -1,7 +1,7 @@
 """The plan of a repair: which of the two runbooks, for which services, by what both sites report now.
 
-No site prescribes which one keeps activity, and neither does this: the operator names it. What each site holds for its
-mate is read and shown beside that choice. Only message VPNs have roles that can be repaired.
+The program does not decide which site keeps activity: the operator names it. What each site holds for its mate is read,
+and shown for that choice. Only message VPNs have roles that can be repaired.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RUNBOOKS: Mapping[tuple[Role | None, ...], str] = {
     (Role.STANDBY, Role.STANDBY): NONE_ACTIVE,
     (Role.ACTIVE, Role.ACTIVE): BOTH_ACTIVE,
 }
-# The questions of each, and what --accept-loss answers.
+# The gates of each, and what --accept-loss answers.
 _ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
     NONE_ACTIVE: {"suspended": "escalate", "undrained": "escalate"},
     BOTH_ACTIVE: {"leave-behind": "accept"},
@@ -40,7 +40,8 @@ _ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person typed. ``to``: the site that is to be active; ``accept_loss``: why messages may stay at the other."""
+    """What an operator typed. ``to``: the site that is to be active; ``accept_loss``: why messages may stay at the
+    other."""
 
     inventory: Path | None
     services: Sequence[str]
@@ -53,7 +54,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """One site of a service, as read now; None: it did not report that."""
+    """One site of a service, as read now; None is unknown."""
 
     site: str
     role: Role | None = None
@@ -69,8 +70,8 @@ class _End:
 
 
 def repair_plan(tools: Tools, wish: Wish) -> ev.Plan:
-    """The plan that leaves ``wish.to`` active alone. Raises ``NotStarted`` where no service needs that, or not all of
-    them the same repair; ``DefinitionError`` for what cannot be meant."""
+    """The plan that leaves only ``wish.to`` active. Raises ``NotStarted`` when no service needs a repair, or two services
+    need different ones; ``DefinitionError`` for an option that does not fit."""
     inventory = tools.inventory(wish.inventory)
     if family_of_services(tools, inventory, wish.services, wish.pair) == AMPS:
         raise DefinitionError(
@@ -110,7 +111,7 @@ def _plan(tools: Tools, wish: Wish, other: str, runbook: str) -> ev.Plan:
 
 
 def _ends_of(plan: ev.Plan, service: str, began: float) -> tuple[_End, _End]:
-    """Both ends of ``service``. What was read before ``began`` says nothing of now."""
+    """Both ends of ``service``, by the readings since ``began``, in seconds since the epoch."""
     source, target = (_end_of(plan, service, side, began) for side in _SIDES)
     return source, target
 
@@ -124,7 +125,7 @@ def _end_of(plan: ev.Plan, service: str, side: Side, began: float) -> _End:
 
 
 def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tuple[str, tuple[str, ...]]:
-    """The runbook, and the services that it is for: of ``--all`` those that need it."""
+    """The runbook, and its services; with ``--all`` only those that need it."""
     for service, both in ends.items():
         if any(end.role is None for end in both):
             raise NotStarted(
@@ -152,7 +153,7 @@ def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tu
 
 
 def _notes(ends: Mapping[str, tuple[_End, _End]], services: Sequence[str], at: float) -> Iterator[str]:
-    """What was read of each service, for whoever chooses the site; then those that need no repair."""
+    """What was read of each service, for the choice of the site; then the services that need no repair."""
     for service in services:
         yield f"{service}: {_in_words(ends[service])} (read at {iso(at)})"
     well = [service for service in ends if service not in services]

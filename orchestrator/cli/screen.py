@@ -18,7 +18,7 @@ from orchestrator.state import Run
 # More lanes than this are summed up instead of shown one by one.
 LANES_SHOWN = 8
 _LINE_EVERY = 1.0
-# With a reading every 5 s, as runbooks poll at most, a wait is never silent for longer than 10 s.
+# The longest pauses between readings in a runbook are 5 s and 10 s, so no wait is silent for longer than 10 s.
 _REMINDED_EVERY = 5.0
 
 
@@ -121,7 +121,7 @@ class PlainScreen:
         return drain_text(run, record.lane, record.at) or None
 
     def _reminder(self, record: ev.Record, run: Run) -> str | None:
-        """What the lane waits for, unless it said something lately; of many lanes one speaks for all."""
+        """What the lane waits for, unless it had a line lately. With many lanes one line is for all of them."""
         who = record.lane if len(run.lanes) <= LANES_SHOWN else ""
         if not isinstance(record.event, ev.Observed) or who is None:
             return None
@@ -142,7 +142,7 @@ class PlainScreen:
 
 
 def _waits_for(record: ev.Record, run: Run) -> str | None:
-    """What the lane of a reading waits for; None of other events, and once it waits no more."""
+    """What the lane of a reading waits for; None for other events, and when it no longer waits."""
     if record.lane is None or not isinstance(record.event, ev.Observed):
         return None
     return waits_for(run, record.lane, record.at) or None
@@ -212,7 +212,7 @@ def drain_text(run: Run, service: str, now: float) -> str:
 
 
 def wait_text(run: Run, service: str, now: float) -> str:
-    """What a wait follows and, while nothing of that is left, what else it waits for; empty once it is over."""
+    """The depth that a wait follows; once that is 0, what else it waits for. Empty when the wait is over."""
     left_text = drain_text(run, service, now)
     gauge = run.lanes[service].gauge
     awaited = "" if left_text and gauge[-1][1] else waits_for(run, service, now)

@@ -13,16 +13,7 @@ from adapters.mock.faults import FAULTS
 from adapters.mock.world import World
 from adapters.mock.worlds import WORLDS
 from orchestrator import events as ev
-from orchestrator.cli.lab_folder import (
-    editions_of,
-    editions_shown,
-    keep_editions,
-    keep_ports,
-    kept_ports,
-    usable_folder,
-    wait_for_signal,
-    write_copy,
-)
+from orchestrator.cli.lab_folder import editions_of, is_up, kept_ports, usable_folder, wait_for_signal
 from orchestrator.cli.terminal import say, show
 from orchestrator.cli.wiring import Tools
 from orchestrator.errors import DefinitionError
@@ -81,12 +72,9 @@ def serve_lab(tools: Tools, wish: LabWish) -> None:
     ports = {node: kept.get(_port_name("ssh", *node), 0) for node in nodes}
     with serve_world(world, directory=wish.directory, ports=ports, settings=settings) as lab, ExitStack() as stack:
         stack.callback(world.close)
-        keep_ports(wish.directory, _ports_of(lab, has_semp=settings.semp is not None))
-        keep_editions(wish.directory, APPLIANCES.devices, editions)
-        write_copy(_inventory_of(lab, wish.adapter), wish.inventory)
-        show("SIMULATED  the lab is up:")
-        for line in editions_shown(editions):
-            show(line)
+        listening = _ports_of(lab, has_semp=settings.semp is not None)
+        written = _inventory_of(lab, wish.adapter)
+        is_up(wish.directory, listening, {APPLIANCES.devices: editions}, written, wish.inventory)
         for site, node in lab.nodes:
             for line in _doors(lab, site, node, settings.semp):
                 show(f"  {site}  {node}  {line}")

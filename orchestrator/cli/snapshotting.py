@@ -49,11 +49,11 @@ def take_snapshot(tools: Tools, inventory: Inventory, wanted: Wanted, out: str, 
 
 
 def folder_here(out: str) -> Path:
-    """The directory ``out``, which a site is read into. Raises ``DefinitionError`` for a URI: a reading grows by pieces,
-    and is resumed, which a bucket does not offer."""
+    """The directory ``out``, which a site is read into. Raises ``DefinitionError`` for a URI: a reading is written in
+    pieces and can be resumed, which a bucket does not offer."""
     if "://" in out:
         raise DefinitionError(
-            f"{out} is no directory of this machine", hint="read into one, then copy the export there"
+            f"{out} is not a directory of this machine", hint="read into one, then copy the export there"
         )
     return Path(out)
 

@@ -129,7 +129,7 @@ def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
 
 
 def _hint(verdict: str, service: str) -> dict[str, str]:
-    """The command that leads out, where there is one."""
+    """The command that repairs such a pair, if there is one."""
     if not verdict.startswith((_BOTH_ACTIVE, _NONE_ACTIVE)):
         return {}
     return {"hint": f"choose the site to be active: `failover repair {named('solace/', service)} --to SITE`"}
@@ -185,7 +185,7 @@ def _standing(ends: Sequence[Mapping[str, object]]) -> str:
     standby = next(end for end in ends if end["role"] == "standby")
     if standby["bridge"] != "bound" or active["queue_bound"] is not True:
         return "bridge not bound"
-    left = standby["messages"]  # the active site never got them (seed 003, uncontrolled, step 1)
+    left = standby["messages"]  # the active site did not get them (seed 003, uncontrolled, step 1)
     return f"{counted(left, 'message')} left at the standby" if isinstance(left, int) and left else "ok"
 
 

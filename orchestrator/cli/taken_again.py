@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pipeline.manifest import Manifest
 
 RECORD = "_compare.json"
-# A reading that ended earlier is not compared with one of now, and one that started earlier is not resumed: the services
-# are in use meanwhile.
+# In seconds. A reading that ended longer ago is not compared with a new one, and one that started longer ago is not
+# resumed: the services are in use meanwhile.
 FRESH_S = 3_600.0
 _MANIFEST = "manifest.json"
 # What each part of the question is called where it differs.
@@ -155,7 +155,7 @@ def _check_taken(place: Path, manifest: Manifest, asked: _Asked, now: float) -> 
 
 
 def _check_resumed(place: Path, at: float, now: float) -> None:
-    """Its first messages are as old as its start: they are not compared with those that are read now."""
+    """Its first messages are as old as its start, so they are not compared with messages that are read now."""
     if abs(now - at) > FRESH_S:
         raise _refused(place, f"that was started at {iso(at)}, more than {FRESH_S / 60:.0f} minutes ago")
 

@@ -78,7 +78,7 @@ AcceptLoss = Annotated[
 AcceptSync = Annotated[
     str | None,
     typer.Option(
-        "--accept-sync", metavar="TEXT", help="Solace: why it is enough where a site does not tell sync eligibility."
+        "--accept-sync", metavar="TEXT", help="Solace: why to continue if a site does not report sync eligibility."
     ),
 ]
 FenceFirst = Annotated[bool, typer.Option("--fence-first", help="Do not offer to go on without a fence.")]

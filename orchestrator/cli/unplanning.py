@@ -154,7 +154,7 @@ def _sites_of(plan: ev.Plan) -> list[Site]:
 
 
 def see_comparable(tools: Tools, plan: ev.Plan) -> None:
-    """For a run that nobody attends: raise ``DefinitionError`` where a site cannot be read for the comparison of
+    """For a run without an operator: raise ``DefinitionError`` if a site cannot be read for the comparison of
     ``plan``."""
     if RISK_GATE in plan.policy.on_gate:
         return
@@ -164,8 +164,8 @@ def see_comparable(tools: Tools, plan: ev.Plan) -> None:
         if reading not in tools.registry.declarations(site).readings:
             adapters = ", ".join(part.adapter for part in site.parts)
             raise DefinitionError(
-                f"nothing here reads the {reading} of {site.name} ({adapters}), so this program cannot show that it is "
-                "safe to go back",
+                f"no adapter of {site.name} ({adapters}) reads {reading}, so this program cannot show that it is safe to "
+                "go back",
                 hint="--attest 'who compared both sites, how, when', --evidence REPORT, or --accept-risk 'why'",
             )
 

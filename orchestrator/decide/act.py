@@ -153,7 +153,7 @@ def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> N
     if verdict.holds is None:
         if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
             return again(lane, request, now, task.limits.settle - age if verdict.final else None)
-        if last.effect is Effect.REJECTED:  # its own answer explains more than a reading that cannot be had
+        if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
             verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
         return patience(lane, task.limits, verdict, request, now, task.undo)
     if last.effect is Effect.REJECTED:

@@ -33,9 +33,9 @@ def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool
 
 
 def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
-    """Both sites are read in one round and judged by the step's rule. Where a site cannot be read for it, people answer
-    instead."""
-    assert step.compare is not None  # by whoever asks
+    """Both sites are read in one round and judged by the rule of the step. If no adapter of a site reads what it needs,
+    people answer instead."""
+    assert step.compare is not None  # the caller checks
     rule = RULES[step.compare]
     gate = lane.open_gate(rule.gate)
     if gate is not None:
@@ -44,20 +44,20 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
     if not fresh(lane):
         return Next(requests=(request,))
     values: list[Reading] = []
-    untold: list[str] = []
+    unread: list[str] = []
     for side, reading in request.asks:
         seen = lane.reading(side, reading)
         if seen is not None and isinstance(seen.value, READINGS[reading]):
             values.append(seen.value)
         elif seen is not None and seen.failure is not None and seen.failure.kind == NOT_OFFERED:
-            # Asking again does not help, so people are asked.
-            untold.append(f"{plan.site_name(side)}: {seen.failure.text}")
+            # Reading again does not help, so people are asked.
+            unread.append(f"{plan.site_name(side)}: {seen.failure.text}")
         else:
             # The check is only there to say which reading was not had.
             missing = Check(on=side, reading=reading, where={"items": ""})
             return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
-    is_refuted = not untold and rule.is_refuted(values[0], values[1], plan.outage)
-    reasons = untold or rule.reasons(values[0], values[1], plan.outage)
+    is_refuted = not unread and rule.is_refuted(values[0], values[1], plan.outage)
+    reasons = unread or rule.reasons(values[0], values[1], plan.outage)
     if not reasons:
         return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
     if rule.settles and now - lane.stage_at < step.patience:

@@ -19,8 +19,8 @@ from orchestrator.state import Lane
 
 
 def unanswered(plan: ev.Plan) -> str:
-    """Why a lane that no operator attends must not start: a question that certainly comes and has no answer, after
-    something was changed, or where the lane would only stop at it. Empty: there is none."""
+    """Why a lane without an operator must not start: a question without an answer is certain to come, and the lane has
+    changed something by then, or would stop at it. Empty: there is none."""
     has_changed = False
     for step in plan.runbook.steps:
         is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
@@ -32,8 +32,8 @@ def unanswered(plan: ev.Plan) -> str:
 
 
 def guard_broken_now(plan: ev.Plan, lane: Lane) -> str:
-    """Why a lane would only stop at a wait before it changes anything: what has to stay true there is read as false, and
-    no decision is made beforehand. Empty: nothing is."""
+    """Why a lane would stop at a wait before it changes anything: the guard of the wait is read as broken, and no option
+    answers its gate. Empty: it would not."""
     for step in plan.runbook.steps:
         if step.changes:
             return ""

@@ -101,7 +101,7 @@ def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
 def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
     """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
     if lane.status == "running" and not _may_have_changed(lane):
-        # A device that refuses may want something else first, as a message spool that is ready: an operator sees to it.
+        # A device that refuses may need something first, such as a ready message spool. An operator can see to that.
         is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
         if is_refused and (attended or lane.open_gate(FAILURE_GATE) is not None):
             return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)

@@ -29,7 +29,7 @@ from orchestrator.state import Lane
 
 # Seconds between two listings while items are left to others.
 _SLOWEST_LISTING = 5.0
-# So many items that are left alone are named.
+# How many of the items that are left as they are a note names.
 _NAMED = 5
 
 
@@ -100,8 +100,8 @@ def _count(lane: Lane, each: ForEach) -> str:
 
 
 def passed_over(lane: Lane, each: ForEach) -> list[str]:
-    """The keys of items in the wanted state that the step leaves alone: by another condition, such as one that is not
-    replicated, or because this run did not decide on them."""
+    """The keys of items in the wanted state that the step leaves as they are: another condition excludes them, such as
+    not replicated, or this run did not decide on them."""
     seen, state = lane.reading(each.on, each.reading), each.where.get("state")
     if seen is None or not isinstance(seen.value, Transactions) or state is None:
         return []

@@ -21,7 +21,7 @@ _REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
     (Role.STANDBY, Role.STANDBY): "NO SITE IS ACTIVE.",
     (Role.ACTIVE, Role.ACTIVE): "BOTH SITES ARE ACTIVE: clients may be on either.",
 }
-"""The states that `failover repair` leads out of, by the roles of source and target."""
+"""The states that `failover repair` is for, by the roles of source and target."""
 
 _OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
 """Whoever leads the run locks out everybody who would go on with it."""
@@ -101,7 +101,7 @@ def _after_success(report: RunReport, lane: LaneReport) -> str:
 
 
 def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
-    """A repair sets roles and nothing else: what is left to do at the site that is standby."""
+    """A repair sets roles only: what is left to do at the site that is standby."""
     left = lane.left_behind
     if left is not None and left.messages is not None:
         held = f"The replication queue of {report.source} holds {amount(left.messages, 'solace')}."
@@ -211,7 +211,7 @@ def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: s
 
 
 def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str) -> str:
-    """What leads out where both sites have the same role. ``kind``: of the runbook that refused."""
+    """The advice when both sites have the same role. ``kind``: of the runbook that refused."""
     state = _REPAIRED[standing]
     if kind.startswith("repair") and "--accept-loss" in why:
         return (

@@ -240,7 +240,7 @@ def _both_active(course: Course) -> Iterable[BothActiveReport]:
         )
 
 
-# Which side has failed, or had, by the kind of the runbook; of a repair, which one does not keep activity.
+# Which side has failed, or had, by the kind of the runbook; in a repair, which one does not keep activity.
 _FAILED: Mapping[str, Side] = {
     "uncontrolled": "source",
     "restore": "source",

@@ -14,7 +14,7 @@ from orchestrator.state import Run
 
 def waits_for(run: Run, service: str, now: float) -> str:
     """``ny: keeping up no``: the first condition of the present step that the last round of readings does not show as
-    true. Empty while there is none, or the lane has moved on since. ``now``: seconds since the epoch."""
+    true. Empty if there is none. ``now``: seconds since the epoch."""
     lane = run.lanes[service]
     steps = run.plan.runbook.steps
     if lane.ended or lane.gates or lane.step >= len(steps):
@@ -23,7 +23,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
     if lane.goal_since is not None and step.hold:
         return f"it has to hold for {step.hold:.0f}s, and has for {max(0.0, now - lane.goal_since):.0f}s"
     if lane.stage is Stage.REQUIRE and step.only_if and not lane.condition_met:
-        # Does the step apply? It waits only while that is unknown.
+        # It waits only while it is unknown whether the step applies.
         verdict = judge(run.plan, lane, _read(lane, step.only_if))
         return verdict.why if verdict.holds is None else ""
     if lane.stage is Stage.MAIN and step.for_each is not None:
@@ -33,7 +33,7 @@ def waits_for(run: Run, service: str, now: float) -> str:
 
 
 def _left_to_others(run: Run, lane: Lane, step: Step, each: ForEach, now: float) -> str:
-    """The items that have their time (``delay``) before the step acts on them."""
+    """The items that are left to others until the ``delay`` of the step is over."""
     items = listed(run.plan, lane, each)
     left = lane.left_at + run.plan.delay_of(step) - now
     if isinstance(items, Verdict):

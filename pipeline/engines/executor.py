@@ -54,8 +54,8 @@ class Executor(Protocol):
         ...
 
     def check_output(self, place: Place) -> None:
-        """Can this engine write below ``place``, which is not on this machine? Raises ``FailoverError`` where it lacks
-        what that needs; asked before anything is computed."""
+        """Check, before anything is computed, that this engine can write below ``place``, which is not on this machine.
+        Raises ``FailoverError``."""
         ...
 
     def expect(self, rows: int) -> None:

@@ -71,7 +71,7 @@ class Spark:
             self._rows(side, services).createOrReplaceTempView(f"rows_{letter}")
 
     def check_output(self, place: Place) -> None:
-        """See ``Executor``. Spark is asked for a file there, which it would open with the library that it writes with."""
+        """See ``Executor``. Spark looks for a file there, with the library that it also writes with."""
         absent = place.child("absent").for_spark
         try:
             with spark_faults():

@@ -49,7 +49,7 @@ def _not_held(lane: Passage, step: Plain) -> Iterator[Broken]:
 
 
 def _taken_from_others(case: Case, lane: Passage, step: Plain) -> Iterator[Broken]:
-    """Promise 7: items that are left to others first have their whole time, and are listed after it."""
+    """Promise 7: items that are left to others first get the whole time, and are listed again after it."""
     pairs = case.plan.get("inventory", {}).get("pairs", ())
     wanted = next((one.get("transaction_wait") for one in pairs if one["name"] == case.plan["pair"]), None)
     wanted = wanted or step["delay"]

@@ -99,8 +99,8 @@ class Passage:
     began_at: float = 0.0
     step: str = ""
     step_at: float = 0.0
-    left_at: float = 0.0  # like ``step_at``, and earlier by what earlier processes watched
-    watched_at: float = 0.0  # when a round of readings was asked last
+    left_at: float = 0.0  # like ``step_at``, minus the time for which earlier processes watched
+    watched_at: float = 0.0  # when the last round of readings was asked for
     applies: bool = False
     applied: bool = False  # since the step was begun, whatever came in between
     is_waived: bool = False

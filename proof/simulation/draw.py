@@ -45,7 +45,7 @@ _LOCKED_FOR = ("", " 1s", " 6s", " 25s")
 _OFF_ELSEWHERE = (0.0, 0.0, 1.0, -1.0, 30.0, -30.0, 7_200.0, -3_600.0)
 _STEPPED = (0.0, 0.0, -30.0, 600.0, -7_200.0)
 _UNTOLD = 0.08
-_RARE = 0.03  # of the nights, taken from all other kinds
+_RARE = 0.03  # of the simulated runs, taken from all other kinds
 _FROM_ELSEWHERE = 0.3  # of the nights in which somebody is asked
 _ON_DISK_EVERY = 25  # a real file costs more than all the rest of a story
 FAMILIES: Mapping[str, FamilyDraw] = {"solace": SolaceDraw(), "amps": AmpsDraw()}
@@ -84,7 +84,7 @@ def draw(seed: int, kinds: Sequence[Kind] = KINDS) -> Story:
 
 
 def _kind(chance: Random, seed: int, kinds: Sequence[Kind]) -> Kind:
-    """Which runbook. Those without a weight are drawn apart, so that each seed of the others is the night it was."""
+    """The runbook. Those without a weight are drawn separately, so that the seeds of all others keep their stories."""
     weights = [FAMILIES[family_of(one)].weights[one] for one in kinds]
     rare = [one for one, weight in zip(kinds, weights, strict=True) if not weight]
     usual = chance.choices(kinds, weights)[0] if any(weights) else chance.choice(rare)

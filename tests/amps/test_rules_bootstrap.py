@@ -71,7 +71,7 @@ def test_a_data_type_that_amps_does_not_know(amps: SimpleNamespace, data: str) -
 
 
 def test_without_a_data_type_nothing_is_claimed(amps: SimpleNamespace) -> None:
-    """Law: AMPS documents no default, so what is fetched is undecided, and nothing is said to be missing."""
+    """Law: AMPS documents no default, so what is fetched is undecided, and nothing is reported as missing."""
     report = amps.report_of(*pair(amps, bootstrap("orders", data=None), "orders"))
     assert found(report) == {("bootstrap-data-unsaid", "undecided", None)}
 
@@ -116,6 +116,6 @@ def test_an_offline_replica_may_fetch_what_it_likes(amps: SimpleNamespace) -> No
 
 
 def test_an_expression_that_cannot_be_read_leaves_nothing_out(amps: SimpleNamespace) -> None:
-    """Law: what an expression matches that cannot be read here is unknown, so nothing is said to be left out."""
+    """Law: what an expression matches that cannot be read here is unknown, so nothing is reported as left out."""
     report = amps.report_of(*pair(amps, bootstrap("^(?P>orders)"), "orders"))
     assert "bootstrap-incomplete" not in {rule for rule, *_ in found(report)}

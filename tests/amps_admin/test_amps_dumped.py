@@ -1,4 +1,4 @@
-"""An instance whose configuration includes files: a file of the inventory stands for it, as long as it is not stale."""
+"""An instance whose configuration includes files: a file of the inventory is used in its place while it is not stale."""
 
 from __future__ import annotations
 

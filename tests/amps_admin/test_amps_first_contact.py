@@ -30,7 +30,8 @@ PAGE = answer(200, "<html>Galvanometer</html>")
 )
 @pytest.mark.parametrize("leaf", [*LEAVES, "replication"])
 def test_a_refused_leaf_is_unknown(leaf: str, reply: object) -> None:
-    """Law: a leaf of ``instance`` that the instance does not give is unknown, and every other one is as it was told."""
+    """Law: a leaf of ``instance`` that the instance does not give is unknown, and every other one is as it was
+    reported."""
     stage = Stage()
     whole = stage.read("instance")
     assert isinstance(whole, Instance)
@@ -135,7 +136,7 @@ def steady(stage: Stage, adapter: AmpsAdminAdapter, *gaps: float) -> list[tuple[
 
 
 def test_polls_at_their_own_pace() -> None:
-    """Law: the first poll that comes too late starts the count anew, and says so; the next ones at that pace count."""
+    """Law: the first poll that comes too late starts the count again, and says so; the next ones at that pace count."""
     stage = Stage(options={"interval": "1s"})
     adapter = stage.adapter(read_only=True)
     stage.one.interval_s = 1.0

@@ -241,8 +241,8 @@ def test_the_inventory_of_the_tests_loads(desk: Desk) -> None:
 
 @pytest.mark.parametrize("header", ["", "Negotiate"])
 def test_a_refused_login_is_told_once(desk: Desk, header: str) -> None:
-    """Law: what keeps a whole site from being read is told once, and what it hides is one finding more; the way to log in
-    that AMPS asks for is named."""
+    """Law: what keeps a whole site from being read is reported once, and what it hides is one more finding; the way to
+    log in that AMPS asks for is named."""
     headers = {"WWW-Authenticate": header} if header else {}
     desk.pair.ny.handle = lambda incoming: Outgoing(401, b"no", headers=headers)  # type: ignore[method-assign]
     ended = desk.run("check")

@@ -79,7 +79,7 @@ def test_json_is_one_event_a_line_and_then_the_result(shell: Shell) -> None:
 
 
 def test_the_story_for_machines(shell: Shell) -> None:
-    """Law: `runs report --json` has every event as it was printed, with what a person is told of it, and the result. What
+    """Law: `runs report --json` has every event as it was printed, with its sentence for a person, and the result. What
     a lane waited for is of the moment in which it was printed."""
     *printed, last = shell.move("--json").values
     events = [{key: value for key, value in line.items() if key != "waits_for"} for line in printed]

@@ -137,7 +137,7 @@ def test_the_end_of_a_run_takes_its_question_off_the_screen(
 
 
 def test_a_pause_leaves_the_question_open(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
-    """Law: a question that nobody has answered says at the end that it stays open; the next one is not asked here."""
+    """Law: a question without an answer says at the end that it stays open; the next one is not asked here."""
     desk, gate, other = a_desk(person), question("the bridge is down"), question("it is in doubt", "doubt")
     told(desk, gate)
     told(desk, other)

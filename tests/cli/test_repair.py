@@ -40,7 +40,7 @@ def set_role(shell: Shell, vpn: str, site: str, role: RoleName) -> None:
 
 
 def pass_time(shell: Shell, seconds: float) -> None:
-    """The pair goes on by itself: its time passes only while somebody has it open."""
+    """The pair has its own time, which passes only while it is open."""
     world = shell.world()
     shell.clock.advance(seconds)
     with world.request():
@@ -209,7 +209,7 @@ def test_a_healthy_pair_is_not_repaired(shell: Shell) -> None:
 
 
 def test_two_kinds_of_states_are_two_runs(shell: Shell) -> None:
-    """Law: no run has two runbooks: which service needs which is said, and nothing begins."""
+    """Law: no run has two runbooks: which service needs which is reported, and nothing starts."""
     set_role(shell, VPN, "ny", "standby")
     set_role(shell, "Risk_VPN", "nj", "active")
     complained(
@@ -225,7 +225,7 @@ def test_a_silent_site_is_not_guessed(shell: Shell) -> None:
 
 
 def test_an_unfinished_run_comes_first(shell: Shell) -> None:
-    """Law: two standby sites that a run of ours made belong to that run: it is named, and repaired by nobody else."""
+    """Law: two standby sites that a run of ours made belong to that run: it is named, and no repair starts."""
     assert shell("controlled", "--vpn", VPN, "--yes", "--xa", "stop").code == 6
     assert shell.roles() == BOTH_STANDBY
     ended = repair(shell, "nj", "--yes")

@@ -373,7 +373,7 @@ def test_after_a_stop_an_accepted_item_still_has_its_time() -> None:
 
 
 def test_it_is_listed_again_before_it_is_deleted() -> None:
-    """Law: what the transaction manager did at the end of its time counts: nothing stands on a listing from before."""
+    """Law: what the transaction manager did at the end of its time counts: no listing from before is used."""
     left = a_transaction("1-a-a", "complete")
     lane = working(step=2, status="committed", rulings=ruled(a=COMMIT), left_at=T0)
     seen = see(lane, listing(left, on="target", at=T0 + 4), at=T0 + 4)

@@ -71,6 +71,11 @@ def lines(commands: Sequence[CommandAhead], purpose: str | None = None) -> list[
     return [f"{one.device}: {one.line}" for one in commands if purpose in (None, one.purpose)]
 
 
+def listings(one: StepPreview) -> list[tuple[str, str]]:
+    """When the items are listed, and on what condition."""
+    return [(each.phase, each.when) for each in one.commands if "show transactions" in each.line]
+
+
 def test_it_has_no_way_to_change_anything(pair: ScriptedPair) -> None:
     """Law (promise 6): what a preview is given has no ``apply``, and nothing but readings reaches a site."""
     site = ReadOnly(ToldSite(pair, "source"))
@@ -139,9 +144,12 @@ def test_items_as_they_are_decided(pair: ScriptedPair) -> None:
 
 
 def test_no_items_now(pair: ScriptedPair) -> None:
-    """Law: a step without items says so, and shows no command for them."""
+    """Law: a step without items says so, and shows no command for them; they are listed again only if there are some."""
     one = step(looked(pair, a_plan()), "transactions")
     assert (lines(one.commands, "change"), one.notes) == ([], ("none at the moment",))
+    assert listings(one) == [("work", ""), ("proof", "if needed")]
+    pair.prepare("1-a-b")
+    assert listings(step(looked(pair, a_plan()), "transactions")) == [("work", ""), ("proof", "")]
 
 
 def test_items_that_nobody_can_tell(pair: ScriptedPair) -> None:

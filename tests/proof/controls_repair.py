@@ -23,7 +23,7 @@ def _repaired_undrained(harm: bool) -> History:
     return run
 
 
-@REPAIRED(2, "and 17 messages are still queued at ny")
+@REPAIRED(2, "with 17 messages still queued at ny")
 def _repaired_although_queued(harm: bool) -> History:
     run = History("solace/repair-standby", vpn_world())
     _ready(run)

@@ -34,6 +34,18 @@ def broken_off(shell: Shell, *more: str, inventory: str = "") -> Mapping[Path, b
     return files(shell.folder / "kept")
 
 
+def half_read(shell: Shell) -> tuple[str, float]:
+    """Ctrl-C in the middle of reading ny, with nj read. Returns the inventory, and when that reading started."""
+    inventory = str(shell.inventory(waiting(2_500), services=[VPN]))
+    broken_off(shell, inventory=inventory)
+    shutil.rmtree(shell.folder / "kept" / "ny")
+    started_at = shell.clock.now()
+    clock = shell.clock = Pressed(started_at)
+    clock.left = 2_000
+    assert compare(shell, *GOES_ON, inventory=inventory).code == 130
+    return inventory, started_at
+
+
 def files(folder: Path) -> Mapping[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -64,17 +76,11 @@ def test_it_goes_on(shell: Shell) -> None:
 
 def test_it_goes_on_with_a_half_reading(shell: Shell) -> None:
     """Law: after Ctrl-C in the middle of a reading the same command ends it, and says when that was begun."""
-    inventory = str(shell.inventory(waiting(2_500), services=[VPN]))
-    broken_off(shell, inventory=inventory)
-    shutil.rmtree(shell.folder / "kept" / "ny")
-    begun_at = shell.clock.now()
-    clock = shell.clock = Pressed(begun_at)
-    clock.left = 2_000
-    assert compare(shell, *GOES_ON, inventory=inventory).code == 130
+    inventory, started_at = half_read(shell)
     assert not (shell.folder / "kept" / "ny" / "manifest.json").exists()
     ended = compare(shell, *GOES_ON, inventory=inventory)
     assert ended.code in (0, 4), ended.err
-    assert f"ny: goes on with the reading that was begun at {iso(begun_at)}" in ended.err
+    assert f"ny: goes on with the reading that was begun at {iso(started_at)}" in ended.err
     assert "nj: nothing is read again" in ended.err
 
 
@@ -99,16 +105,10 @@ def test_an_old_reading(shell: Shell) -> None:
 def test_an_old_half_reading(shell: Shell) -> None:
     """Law: a reading that was broken off is not resumed more than an hour after its start: its first messages would be
     compared with those of now."""
-    inventory = str(shell.inventory(waiting(2_500), services=[VPN]))
-    broken_off(shell, inventory=inventory)
-    shutil.rmtree(shell.folder / "kept" / "ny")
-    begun_at = shell.clock.now()
-    clock = shell.clock = Pressed(begun_at)
-    clock.left = 2_000
-    assert compare(shell, *GOES_ON, inventory=inventory).code == 130
+    inventory, started_at = half_read(shell)
     before = files(shell.folder / "kept" / "ny")
     shell.clock.advance(FRESH_S + 60)
-    refused(shell, compare(shell, *GOES_ON, inventory=inventory), "ny", f"that was started at {iso(begun_at)}")
+    refused(shell, compare(shell, *GOES_ON, inventory=inventory), "ny", f"that was started at {iso(started_at)}")
     assert files(shell.folder / "kept" / "ny") == before
 
 

@@ -95,7 +95,7 @@ def test_a_service_of_another_pair(shell: Shell) -> None:
 def test_an_export_is_not_taken_to_a_uri(shell: Shell, command: tuple[str, ...]) -> None:
     """Law: a site is read into a directory of this machine; a URI is refused, and is not taken for a name here."""
     ended = shell(*command, "--out", "s3a://exports/kept")
-    assert ended.code == 2 and "s3a://exports/kept is no directory of this machine" in ended.complaint, ended.err
+    assert ended.code == 2 and "s3a://exports/kept is not a directory of this machine" in ended.complaint, ended.err
     assert not (shell.folder / "s3a:").exists()
 
 

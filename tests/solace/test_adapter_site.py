@@ -38,7 +38,7 @@ def fence_of(*answers: dict[str, str]) -> Fence | Failure:
 
 
 def test_a_closed_and_an_open_door() -> None:
-    """Law: closed is a closed backbone with nobody connected, on each node; activity is counted from the roles."""
+    """Law: closed is a closed backbone without clients, on each node; activity is counted from the roles."""
     shut = {"show service": SHUT, "show client *": NOBODY}
     assert fence_of(shut) == Fence(nodes=(NodeFence(node="ny1", backbone_up=False, clients=0, active=1),))
     found = fence_of(shut, {"show service": SERVICE, "show client *": CLIENTS})
@@ -76,7 +76,7 @@ def endpoints_of(answers: dict[str, str]) -> Endpoints | Failure:
 
 
 def test_endpoints_with_depth_and_age() -> None:
-    """Law: the replication queue and what is not durable are left out; an age that is not told is unknown."""
+    """Law: the replication queue and what is not durable are left out; an age that is not shown is unknown."""
     found = endpoints_of(
         {
             "show queue * message-vpn a": QUEUES,
@@ -96,7 +96,7 @@ def test_endpoints_with_depth_and_age() -> None:
     "shown", ["\n", "Invalid command input\n", "Id  Time\n--- ----\n7   now\n", "Message Id : 7\n"]
 )
 def test_an_age_of_no_known_layout_is_unknown(shown: str) -> None:
-    """Law: where the oldest message is not told, its age is unknown, never young."""
+    """Law: where the oldest message is not shown, its age is unknown, never young."""
     answers = {
         "show queue * message-vpn a": QUEUES,
         "show topic-endpoint * message-vpn a": "\n",
@@ -122,7 +122,7 @@ def test_a_listing_that_cannot_be_had_is_a_failure(answers: dict[str, str]) -> N
 
 
 def test_the_platform() -> None:
-    """Law: what is printed is told, what is not is unknown; the account's level has no command."""
+    """Law: what is printed is reported, what is not is unknown; the account's level has no command."""
     clock = VirtualClock()
     device = node(
         clock=clock,
@@ -176,7 +176,7 @@ def test_messages_that_cannot_be_told_apart_are_refused(shown: str) -> None:
 
 
 def test_of_two_adapters_the_one_that_tells_more_is_asked() -> None:
-    """Law: where SEMP stands beside the CLI, it tells of fence, endpoints and platform; moves stay with the first."""
+    """Law: where SEMP is beside the CLI, it reads fence, endpoints and platform; moves stay with the first."""
     kinds: list[type[Adapter]] = [SolaceCliAdapter, Registry().get("solace-semp")]
     both = compose(kinds)
     assert both.readings["platform"] is kinds[1].readings["platform"]

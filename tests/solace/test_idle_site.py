@@ -1,4 +1,4 @@
-"""Roles of a site whose spool is not ready: seed 003 makes it standby first, and looks at its spool after that."""
+"""Roles of a site whose spool is not ready: seed 003 makes it standby first, and checks its spool after that."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_refusal_is_shown() -> None:
 
 @pytest.mark.parametrize("other", [STANDING_BY, redundancy("Local Active", "AD-Activating"), "away"])
 def test_a_site_that_may_serve_in_a_moment_is_left_alone(other: str) -> None:
-    """Law: only a site that is known to be idle is treated so: a member that stands by, takes over, or does not answer
+    """Law: only a site that is known to be idle is treated so: a member that is standby, takes over, or does not answer
     may be the one that serves next."""
     clock = VirtualClock()
     one, two = device(NOT_READY, STANDBY, clock), device(other, STANDBY, clock)

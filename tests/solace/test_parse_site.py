@@ -119,7 +119,7 @@ def test_what_is_no_table_is_no_depth(text: str, error: type[AdapterError]) -> N
 
 
 def test_messages_by_labels() -> None:
-    """Law: labels are read in any case; what is not told is unknown, and without an id there is no message."""
+    """Law: labels are read in any case; what is not shown is unknown, and without an id there is no message."""
     text = (
         "MESSAGE ID     : 12\nDate           : Jun 17 2026 07:14:53 UTC\nReplication Group Msg ID : rmid1:1-2-3-4\n"
         "Content Size : 0\nAttachment Size : 10\nReplicated : yes\n\nMsg Id : 13\nDate : Jun 17 2026 07:14:53 CET\n"

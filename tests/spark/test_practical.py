@@ -343,7 +343,7 @@ def test_the_second_compiler_is_for_many_messages(
     settings: SparkSettings, compilers: int, collector: str, tmp_path: Path
 ) -> None:
     """Law: the JVM's second compiler is for many messages, or for an unknown number; what the user asks
-    for is what the JVM is given; and a JVM of a cluster is not this machine's, so nothing is said of its compilers."""
+    for is what the JVM is given; and a JVM of a cluster is not this machine's, so its compilers are not set."""
     said = settings.as_conf(tmp_path)["spark.driver.extraJavaOptions"].split()
     assert ("-XX:TieredStopAtLevel=1" in said, f"-XX:+Use{collector}GC" in said) == (compilers == 1, True)
     asked = {"spark.driver.extraJavaOptions": "-Xint"}

@@ -100,7 +100,7 @@ class AmpsAdminAdapter:
             try:
                 instance.reader.node("name")
             except CommandRejected:
-                continue  # it answers, and its readings will say what it refuses
+                continue  # it answers, and its readings report what it refuses
             except (ConnectionLost, CommandTimedOut) as error:
                 # Nothing was asked but who it is: a port behind which nobody answers is out of reach.
                 silent.append(Unreachable(str(error), device=error.device, hint=error.hint))

@@ -69,8 +69,8 @@ class ServiceOptions(_Strict):
 class Dumped(_Strict):
     """What ``ampServer --dump-config`` printed for an instance whose configuration includes files or has variables.
 
-    ``served_sha256``: of the text that the instance served of itself when ``file`` was made, so that a file of another
-    one is noticed. A change of an included file alone does not change that text.
+    ``served_sha256``: of the configuration that the instance served when ``file`` was made; with another one the file is
+    stale. A change of an included file does not change what is served.
     """
 
     file: str

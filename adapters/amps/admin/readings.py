@@ -48,12 +48,12 @@ _LOOKS_AT_ONE_SAMPLE = 3
 
 
 def read_instance(instance: AmpsInstance, service: str) -> Instance:
-    """Who answers. Each value is a node of its own, and the guide does not list all of them (DOC:18829 has no
-    ``group``): one that is refused is unknown. It is a failure only if every one is refused."""
+    """Which instance answers. Each value has its own node, and the guide does not list all of them (DOC:18829 has no
+    ``group``). A refused node makes its value unknown; the reading fails only if every node is refused."""
     reader = instance.reader
     told = {name: reader.leaf(name) for name in (*_WHO, "replication")}
     if not any(told.values()):
-        told["name"] = reader.node("name")  # says why
+        told["name"] = reader.node("name")  # raises the reason
     return Instance(
         name=text_in(told["name"], "name"),
         group=text_in(told["group"], "group"),
@@ -156,8 +156,8 @@ def _mate(links: Sequence[Link], wanted: str | None) -> str | None:
 
 
 def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) -> str | None:
-    """The same. Raises ``NoSuchService`` when the instance shows links and ``wanted`` tells none of them from the others:
-    waiting does not change that."""
+    """The same. Raises ``NoSuchService`` when the instance shows links, and none or several of them fit: waiting does not
+    change that."""
     mate = _mate(links, wanted)
     if mate is not None or not links:
         return mate
@@ -166,10 +166,9 @@ def _named(instance: AmpsInstance, links: Sequence[Link], wanted: str | None) ->
     why = (
         f"no link of {name} has the name, destination or group {wanted!r}, or several have"
         if wanted is not None
-        else f"{name} has several links, and which goes to the mate is not said"
+        else f"{name} has several links, and the inventory does not name the one to the mate"
     )
-    text = f"{why}: write one of these as mate into the site's options: {shown}"
-    raise NoSuchService(text, device=name)
+    raise NoSuchService(f"{why}: write one of these as mate into the site's options: {shown}", device=name)
 
 
 def _is_sync(word: str | None) -> bool | None:

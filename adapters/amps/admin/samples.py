@@ -14,16 +14,16 @@ from typing import NamedTuple
 from orchestrator.clock import Clock
 
 SETTLED_INTERVALS = 2
-# Samples that nobody read between two polls so far apart prove nothing.
+# Between two polls so far apart there are samples that were not read, so they prove nothing.
 _GAP_INTERVALS = 3
 _GAP_S = 10.0
-# A slow interface, or a busy machine, makes every poll late: then polls count that come at their own pace, up to this.
+# A slow interface, or a busy machine, makes every poll late. So the pace of the polls counts too, up to this.
 _GAP_PACES = 2
 _GAP_LONGEST_S = 120.0
 
 
 class Gap(NamedTuple):
-    """Two polls were ``apart_s`` seconds apart, and ``most_s`` was what still counts as one after the other."""
+    """Two polls were ``apart_s`` seconds apart; up to ``most_s`` seconds they would have counted as consecutive."""
 
     apart_s: float
     most_s: float
@@ -57,11 +57,10 @@ class Samples:
         return touched is None or self._clock.now() - touched >= SETTLED_INTERVALS * interval_s
 
     def poll(self, interval_s: float) -> Gap | None:
-        """Take note that the links were read just now. A poll too long after the one before starts every count anew, and
-        is returned.
+        """Note that the links were read just now. If that is too long after the poll before, every count starts again,
+        and the gap is returned.
 
-        The bound grows with the pace of the polls themselves. A fixed one would never be kept where each poll takes
-        longer than that.
+        The bound grows with the pace of the polls: with a fixed one, no count would last where each poll takes longer.
         """
         now, before = self._clock.now(), self._polled_at
         self._polled_at = now
@@ -80,8 +79,8 @@ class Samples:
         """For how long ``link`` has been so, from the first such sample to this one. It goes by its name, and by what is
         asked of it: so many seconds behind at most.
 
-        ``stamp``: when the sample was taken, by the instance's own clock; without one our own has to do.
-        ``disconnects``: how often the link was lost (DOC:19232); one that was lost between two samples starts anew.
+        ``stamp``: when the sample was taken, by the instance's own clock; None: our own clock counts.
+        ``disconnects``: how often the link was lost (DOC:19232). Where that changes, the count starts again.
         """
         if not is_so:
             self._calm.pop(link, None)

@@ -63,14 +63,14 @@ def read_served(
 
 
 def read_dumped(dumped: Dumped, served: bytes, device: str) -> str:
-    """The file that stands for what ``device`` serves. Raises ``DefinitionError`` when it cannot be read, or was made of
-    another configuration than ``served``."""
+    """The file that is used in place of what ``device`` serves. Raises ``DefinitionError`` when it cannot be read, or was
+    made of another configuration than ``served``."""
     digest = hashlib.sha256(served).hexdigest()
     path = Path(dumped.file).expanduser()
     if digest != dumped.served_sha256:
         raise DefinitionError(
-            f"{path} is stale: {device} serves another configuration by now, with the SHA-256 {digest}",
-            hint="run `ampServer --dump-config` there again, and write that number as its served_sha256",
+            f"{path} is stale: {device} now serves another configuration, with the SHA-256 {digest}",
+            hint="run `ampServer --dump-config` there again, and set served_sha256 to that number",
         )
     try:
         return read_document(path).decode("utf-8")

@@ -17,7 +17,7 @@ PLAIN = "plain"  # no edition at all
 
 @dataclass(frozen=True, slots=True)
 class Named(Generic[ChangeT]):
-    """One edition. ``sentence``: what its devices do otherwise. ``make`` gives the change for a number.
+    """One edition. ``sentence``: how its devices differ. ``make`` gives the change for a number.
 
     ``number``: the number if none is typed; None for an edition that takes none.
     """

@@ -35,10 +35,10 @@ def _same_platform(platform: PlatformView) -> PlatformView:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """What a node tells of itself otherwise, over the CLI and over SEMP alike.
+    """How a node differs in what it reports of itself, over the CLI and over SEMP alike.
 
     ``router``: the name in its prompt, and that of its mates. ``asks_spool``: without the active spool it refuses to show
-    a queue, where it otherwise shows an empty one.
+    a queue; the plain lab shows an empty one.
     """
 
     router: Callable[[str], str] = _same_name

@@ -1,8 +1,8 @@
-"""The editions of the simulated appliances: how a real broker speaks, where it is less kind than the plain lab.
+"""The editions of the simulated appliances: answers of a real broker that differ from those of the plain lab.
 
-Each changes one thing, where text and JSON are made. What a device says otherwise is here; what happens to it (its spool
-is not ready, a role is taken back) is a fault of the world. Sources: facts/solace-cli.md, by section. Where there is none
-the edition is an assumption, and says so: a reader that depends on the plain lab is wrong all the same.
+Each changes one thing, where text and JSON are made. How a device answers is here; what happens to it (its spool is not
+ready, a role is set back) is a fault of the world. Sources: facts/solace-cli.md, by section. An edition without a
+source is an assumption, and says so. A reader must pass with each of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from adapters.mock.lab.edition import NEWER, Edition, Printing, Views
 Change = Callable[[Edition], Edition]
 
 _RULE = re.compile(r"-{2,}(?: -+)*")
-# Of an empty table; assumption: the words.
+# In place of an empty table. Assumption: the words.
 _SENTENCE = "No matching objects found."
-# Older spelling to the other one (sections 7 and 11). The first is how the one public text writes it.
+# One spelling to the other (sections 7 and 11).
 _LABELS = {
     "Reject Msg To Sender On Discard": "Reject Msg to Sender on Discard",
     "Max Message Count": "Max Queue Messages",
@@ -42,7 +42,7 @@ def with_editions(edition: Edition, names: Iterable[str]) -> Edition:
 
 
 def _empty(instead: Callable[[Sequence[str]], Sequence[str]]) -> Change:
-    """``instead`` of the table of a listing without a row: of ``show transaction``."""
+    """``instead`` of the table of ``show transaction`` when it has no row."""
 
     def printing(words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
         rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
@@ -54,7 +54,7 @@ def _empty(instead: Callable[[Sequence[str]], Sequence[str]]) -> Change:
 
 
 def _without_legend(lines: Sequence[str]) -> Sequence[str]:
-    """From the header on, which is the two lines above the rule; of the detail form there is none."""
+    """From the header on, which is the two lines above the rule. The detail form has none."""
     rule = next((number for number, line in enumerate(lines) if _RULE.fullmatch(line)), None)
     return lines if rule is None else lines[max(0, rule - 2) :]
 
@@ -76,17 +76,18 @@ def _spelled_otherwise(line: str) -> str:
 
 
 def _heuristic(words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
-    """Assumption: the word, after what the documentation calls such a transaction; the table's letters are known from
-    seed 003, and stay (section 14)."""
-    is_told = words[0] == "transaction"
-    return ["State: HEURISTICALLY-COMPLETED" if is_told and line == "State: COMPLETE" else line for line in lines]
+    """Assumption: the word, after what the documentation calls such a transaction. The table keeps its letters, which are
+    known from seed 003 (section 14)."""
+    if words[0] != "transaction":
+        return lines
+    return ["State: HEURISTICALLY-COMPLETED" if line == "State: COMPLETE" else line for line in lines]
 
 
 def _printing(printing: Printing) -> Change:
     return lambda edition: replace(edition, prints=(*edition.prints, printing))
 
 
-# What a node tells of itself
+# What a node reports of itself
 
 
 def _views(change: Callable[[Views], Views]) -> Change:
@@ -169,13 +170,19 @@ APPLIANCES: Catalogue[Change] = Catalogue(
     (
         Named("newer", "The tables of version 10.25: legends with -=N/A, Redundancy Status.", lambda _: _newer),
         Named("letter-w", "The replication table has the column W, which no legend explains.", lambda _: _letter_w),
-        Named("empty-nothing", "A listing without a row prints nothing at all.", lambda _: _empty(lambda lines: [])),
         Named(
-            "empty-header", "A listing without a row prints header and rule only.", lambda _: _empty(_without_legend)
+            "empty-nothing",
+            "Without transactions `show transaction` prints nothing at all.",
+            lambda _: _empty(lambda lines: []),
+        ),
+        Named(
+            "empty-header",
+            "Without transactions `show transaction` prints header and rule only.",
+            lambda _: _empty(_without_legend),
         ),
         Named(
             "empty-sentence",
-            "A listing without a row prints a sentence in place of the table.",
+            "Without transactions `show transaction` prints a sentence in place of the table.",
             lambda _: _empty(lambda lines: ["", _SENTENCE, ""]),
         ),
         Named("other-labels", "Labels are spelled as newer versions spell them.", lambda _: _printing(_labels)),
@@ -213,6 +220,6 @@ APPLIANCES: Catalogue[Change] = Catalogue(
         ),
         Named("slow-login", "A login takes so many seconds.", _slow_login, 10),
         Named("slow-line", "The first reading of a queue takes a node so many seconds.", _slow_line, 60),
-        Named("half-open", "A connection says nothing more after so many answers, and stays open.", _half_open, 20),
+        Named("half-open", "After so many answers a connection stops answering, and stays open.", _half_open, 20),
     ),
 )

@@ -1,7 +1,7 @@
 """The editions of the simulated AMPS instances: what a real administration interface may answer otherwise.
 
-60East documents paths and fields, not these answers (facts/amps.md sections 6 and 12): each edition is a guess that a
-reader must survive. It changes one answer on its way out; nothing here knows what an instance is.
+60East documents paths and fields, not these answers (facts/amps.md sections 6 and 12): each edition is an assumption,
+and a reader must pass with it. It changes one answer on its way out; nothing here knows what an instance is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adapters.http.server import Handler, Incoming, Outgoing
 from adapters.mock.lab.catalogue import Catalogue, Named
 
 Wait = Callable[[float], object]
-# A request, how the plain instance is asked for its answer, and a way to wait; to the answer that leaves.
+# From a request, a call that asks the plain instance, and a way to wait, to the answer that leaves.
 Sending = Callable[[Incoming, Callable[[], Outgoing], Wait], Outgoing]
 
 _INSTANCE, _ACTIONS = "/amps/instance/", "/amps/administrator/"
@@ -131,7 +131,7 @@ def _without_empty(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in tree.items() if value != []}
 
 
-# What becomes of a request
+# What happens to a request
 
 
 def _redirects(request: Incoming, ask: Callable[[], Outgoing], wait: Wait) -> Outgoing:
@@ -181,12 +181,10 @@ _ENTRIES: Sequence[Named[Sending]] = (
     Named("no-group", "404 on /amps/instance/group, which the guide does not list.", _one(_without_node("group"))),
     Named("no-queues", "404 on /amps/instance/queues.", _one(_without_node("queues"))),
     Named("queues-if-any", "404 on /amps/instance/queues where there is no queue.", _one(_empty_is_missing)),
-    Named("action-redirects", "An action is done, and answered 302 to a page.", _one(_redirects)),
+    Named("action-redirects", "An action is done; its answer is 302, to a page.", _one(_redirects)),
     Named("post-only", "An action on GET is refused: 405.", _one(_takes_post_only)),
     Named("word-flags", 'Flags are "true" and "false".', _one(_on_tree(_each(_word)))),
-    Named(
-        "nameless-links", "A link has no name of its own.", _one(_on_tree(_members_without("replication", "name")))
-    ),
+    Named("nameless-links", "Links have no name.", _one(_on_tree(_members_without("replication", "name")))),
     Named("typeless-transports", "A transport has no type.", _one(_on_tree(_members_without("transports", "type")))),
     Named("empty-left-out", "An empty list is left out.", _one(_on_tree(_without_empty))),
     Named("other-times", "Moments are written 2025-01-01 00:00:10.000000.", _one(_on_tree(_each(_other_time)))),

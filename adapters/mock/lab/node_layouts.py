@@ -1,4 +1,4 @@
-"""What the CLI tells of the node's redundancy and message spool.
+"""What the CLI prints of the node's redundancy and message spool.
 
 Sources: seed 003 ("Verify the Message Spool") for the appliance's ``show redundancy``; the captured login on a
 software broker for ``detail`` and for cells that stay blank; facts/solace.md 3.5 and 3.6. A line whose value the

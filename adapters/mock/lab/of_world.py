@@ -72,7 +72,7 @@ def _approves(world: World, site: str) -> bool:
 
 
 class FaultyAppliance:
-    """A node of a world, behind the faults of its answers (``faults.GRAMMAR``), as ``views`` has it. Use it with the
+    """A node of a world, behind the faults of its answers (``faults.GRAMMAR``), changed by ``views``. Use it with the
     world held."""
 
     def __init__(self, world: World, site: str, node: str, views: Views | None = None) -> None:

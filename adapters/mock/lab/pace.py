@@ -1,6 +1,6 @@
-"""How fast one node answers, where an edition says so: a slow login, one slow line, connections that fall silent.
+"""How fast one node answers, where an edition says so: a slow login, one slow line, connections that stop answering.
 
-The waits are the node's own: they must end when the lab stops, and nothing of the world may be held meanwhile.
+Each node waits by itself: its waits must end when the lab stops, and must not hold anything of the world.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _QUEUE_OVER_SEMP = "/queues/"
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """``login_s``: how long a login takes. ``line_s``: how long a node takes for the first reading of a queue that it is
-    asked for; the further ones are quick. ``answers_max``: after so many answers a connection says nothing more, and is
-    not closed; 0 for no such number."""
+    """``login_s``: how many seconds a login takes. ``line_s``: how many seconds a node takes for its first reading of a
+    queue; the further ones are quick. ``answers_max``: after so many answers a connection stops answering, and is not
+    closed; 0 for no limit."""
 
     login_s: float = 0.0
     line_s: float = 0.0
@@ -79,7 +79,7 @@ class NodePace:
 
 
 class _PacedShell:
-    """A shell whose node is slow, or whose connection falls silent."""
+    """A shell whose node is slow, or whose connection stops answering."""
 
     def __init__(self, inner: Shell, pace: NodePace, answers_max: int) -> None:
         self._inner = inner

@@ -73,7 +73,7 @@ class Shows:
                 raise Invalid
 
     def _of_node(self, words: Sequence[str]) -> Callable[[], Lines]:
-        """What is told of the node itself."""
+        """What the node reports of itself."""
         match words:
             case ["redundancy"]:
                 return lambda: node_layouts.redundancy_block(self._appliance.redundancy(), self._edition)

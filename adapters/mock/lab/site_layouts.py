@@ -1,4 +1,4 @@
-"""What the CLI tells of a node's services, clients, endpoints and platform: values in, lines of text out.
+"""What the CLI prints of a node's services, clients, endpoints and platform: values in, lines of text out.
 
 Source: facts/solace-cli.md, whose sections are given. A layout or word that no source shows is named as an assumption.
 """
@@ -67,8 +67,8 @@ def service_block(*, is_backbone_up: bool) -> list[str]:
 
 
 def client_table(clients: Sequence[ClientView]) -> list[str]:
-    """``show client *`` (section 16), with the internal virtual router's permanent client. Long names go on after two
-    blanks. Assumption: without a client the primary section has its bare header."""
+    """``show client *`` (section 16), with the internal virtual router's permanent client. Long names continue on the
+    next line, after two blanks. Assumption: without a client the primary section has its bare header."""
     rows = [line for one in clients for line in _client_rows(one.name, one.vpn, "")]
     internal = _client_rows("#client", clients[0].vpn if clients else "default", "Internal Message Bus")
     return ["", *_client_section("Primary", rows), *_client_section("Internal", internal)]
@@ -102,7 +102,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def endpoint_table(views: Sequence[EndpointView], kind: EndpointKind) -> list[str]:
     """``show queue *`` and ``show topic-endpoint *`` (sections 10 and 13): the name alone, then the message VPN with the
-    numbers. Of none nothing at all is printed. Assumption: topic endpoints have the table of queues."""
+    numbers. Without endpoints nothing at all is printed. Assumption: topic endpoints have the table of queues."""
     if not views:
         return []
     title = "Queue Name" if kind == "queue" else "Topic Endpoint Name"
@@ -132,7 +132,7 @@ def endpoint_table(views: Sequence[EndpointView], kind: EndpointKind) -> list[st
 
 def message_blocks(messages: Sequence[MessageView]) -> list[str]:
     """``show queue … messages … detail``. Assumption: the whole layout; SEMP v1's schema has these values in this order
-    (section 12). Of none nothing is printed."""
+    (section 12). Without messages nothing is printed."""
     lines: list[str] = []
     for one in messages:
         pairs = [

@@ -5,7 +5,7 @@ facts/solace.md sections 1.5 to 1.7, 1.10 and 2.2. Nothing here changes a device
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Literal
@@ -14,7 +14,7 @@ from adapters.http.session import Reply
 from adapters.solace.semp.client import Item, SempReader
 from adapters.solace.semp.endpoints import KINDS, collection_of, durable_endpoints, endpoint_path
 from adapters.solace.semp.envelope import count_in, flag_in, moment_in, size_of, text_in
-from adapters.solace.semp.nodes import BROKER, Node
+from adapters.solace.semp.nodes import BROKER
 from adapters.solace.semp.paths import PAGE, path_of, query_of
 from adapters.solace.semp.readings import Answers, vpn_lines, vpns
 from adapters.solace.semp.v1 import (
@@ -27,8 +27,8 @@ from adapters.solace.semp.v1 import (
     show_oldest,
 )
 from orchestrator.contract import EndpointKind, Failure
-from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
+from orchestrator.readings import EndpointDepth, Endpoints, NodeFence, Platform
 
 _NAME = "msgVpnName"
 _BACKBONE = "serviceMsgBackboneEnabled"
@@ -49,28 +49,8 @@ _MESSAGE = ("msgId", "spooledTime")
 # The fence
 
 
-def read_fence(nodes: Iterable[Node], interface: str | None = None) -> Fence:
-    """Every node's door, serving or not: the flag is not config-synced. A node that cannot be asked is unknown.
-
-    ``interface``: the door is this one, and not the message backbone.
-
-    Raises ``AdapterError`` when none of them can be asked.
-    """
-    fences: list[NodeFence] = []
-    errors: list[AdapterError] = []
-    for node in nodes:
-        try:
-            fences.append(_fence(node, interface))
-        except AdapterError as error:
-            errors.append(error)
-            fences.append(NodeFence(node=node.device.name))
-    if len(errors) == len(fences):
-        raise errors[0]
-    return Fence(nodes=tuple(fences))
-
-
 def fence_lines(interface: str | None = None) -> list[str]:
-    """The requests of ``read_fence`` to each node; the clients of each message VPN come on top."""
+    """The requests of ``read_fence``; the clients of each message VPN come on top."""
     door = f"GET {BROKER}{query_of(select=(_BACKBONE,))}" if interface is None else line_of(show_interface(interface))
     return [
         door,
@@ -87,10 +67,10 @@ def _lets_in(reader: SempReader, interface: str | None) -> bool | None:
         return None  # no appliance, or no such interface
 
 
-def _fence(node: Node, interface: str | None) -> NodeFence:
-    reader = node.reader
+def read_fence(reader: SempReader, interface: str | None) -> NodeFence:
+    """The node's door: ``interface``, or the message backbone. Raises ``AdapterError``."""
     up = _lets_in(reader, interface)
-    name = node.device.name
+    name = reader.device
     try:
         listed = list(reader.all(path_of("monitor", "msgVpns"), select=_DOOR))
     except (CommandRejected, NoSuchService):
@@ -125,7 +105,7 @@ def _count_clients(reader: SempReader, listed: Sequence[Item]) -> int:
 
 
 def _active(listed: Sequence[Item]) -> int | None:
-    """How many replicated message VPNs have activity; None when that is not told of one, and no other has it."""
+    """How many replicated message VPNs have activity; None when one does not report it, and no other has it."""
     states = [_is_active(vpn) for vpn in listed]
     return states.count(True) or (None if None in states else 0)
 
@@ -202,16 +182,16 @@ def _oldest_in_v2(reader: SempReader, path: str, lowest: int | None) -> float | 
 # The platform
 
 
-def read_platform(node: Node, *, is_pair: bool) -> Platform:
+def read_platform(reader: SempReader, is_pair: bool) -> Platform:
     """What the serving node is, and may do for us. Raises ``AdapterError``."""
-    broker, reply = node.reader.dated(BROKER, select=_PLATFORM)
+    broker, reply = reader.dated(BROKER, select=_PLATFORM)
     return Platform(
-        node=node.device.name,
+        node=reader.device,
         version=text_in(broker.data, "version"),
         transactions=_MODES.get(text_in(broker.data, _MODE) or ""),
         config_sync_up=_config_sync(broker, is_pair=is_pair),
-        mate=_mate(node.reader),
-        level=level_of(node.reader),
+        mate=_mate(reader),
+        level=level_of(reader),
         clock_offset_s=_clock_offset(reply),
     )
 

@@ -285,8 +285,10 @@ def _unknown(check: str, service: str, site: SiteRead, reading: str, why: str) -
 
 
 def _not_read(service: str, site: SiteRead) -> Finding:
-    """One finding for all that a site would have told: why it does not is a finding about the site itself."""
-    return _found(Level.UNKNOWN, "not-read", f"{site.name} tells nothing of {service}: it could not be read", _AGAIN)
+    """One finding in place of one for each check: the cause is a finding about the site itself."""
+    return _found(
+        Level.UNKNOWN, "not-read", f"{site.name} reports nothing of {service}: it could not be read", _AGAIN
+    )
 
 
 def _found(level: Level, code: str, message: str, hint: str) -> Finding:

@@ -192,14 +192,14 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
         note = _found(
             Level.NOTE,
             "transactions-completed",
-            f"{service} has {counted(completed, 'completed transaction')}, of both sites together, that nothing deleted",
-            "a run deletes those that it decided on; look who completed these: `show transaction`, at both sites",
+            f"{service} has {counted(completed, 'completed transaction')}, at both sites together, that were not deleted",
+            "a run deletes those that it decided on; check who completed these: `show transaction`, at both sites",
         )
     return Checked("transactions", words, service=service, finding=note)
 
 
 def _completed(service: str, sites: tuple[SiteRead, SiteRead]) -> int:
-    """Of both sites: seed 003, controlled, step 6, has both looked at."""
+    """The completed transactions of both sites: seed 003, controlled, step 6, checks both."""
     listed = [found for site in sites if isinstance(found := site.of("transactions", service), Transactions)]
     return sum(item.state is TransactionState.COMPLETE for found in listed for item in found.items)
 

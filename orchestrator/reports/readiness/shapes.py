@@ -39,7 +39,7 @@ class SiteRead:
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What its nodes may call themselves. A virtual router, as which a mate is named, is ``v:`` and that name."""
+        """The names that its nodes may have. A mate may be named as a virtual router: ``v:`` and the name."""
         named = {device.router_name.removeprefix("v:") for device in self.site.devices if device.router_name}
         return frozenset(named | {device.name for device in self.site.devices})
 

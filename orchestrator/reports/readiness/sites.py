@@ -28,7 +28,7 @@ _SHUT_OUT = {
 
 
 def is_shut_out(failure: Failure) -> bool:
-    """Does it concern everything that the site would tell, and not one reading alone?"""
+    """Does it concern every reading of the site, and not only one?"""
     return failure.kind in _SHUT_OUT
 
 

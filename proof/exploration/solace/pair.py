@@ -32,7 +32,7 @@ class Pair(NamedTuple):
     suspended, so that no queue holds them. ``dark``: a site's management does not answer and no client is served.
     ``others``: another message VPN is active at the source. ``neighbour``: another one relies on its doors being shut;
     ``opening``: this one was granted to open them, and from then on no other one comes to rely on them.
-    ``untold``: the devices do not tell sync eligibility. ``unequal``: endpoints hold messages of different age.
+    ``untold``: the devices do not report sync eligibility. ``unequal``: endpoints hold messages of different age.
     ``late``: a change that was obeyed and has yet to land.
     """
 

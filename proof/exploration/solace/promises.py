@@ -27,8 +27,8 @@ class Evidence(NamedTuple):
 
     ``standby``, ``fenced``: as last read. ``gone``: the mate's role was read as not to be had. ``drained``: since the
     source gave up activity. ``answered``: somebody answers for the fence. ``accepted``: somebody accepts what is left.
-    ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source standby, so that no publisher can
-    reach it, and a depth of 0 there is enough; a run that makes it standby itself needs the bridge bound too.
+    ``ruled``: the decision on the transaction. ``by_depth``: the run finds the source standby. No publisher can reach it,
+    so a depth of 0 there is enough. A run that makes the source standby itself needs the bridge bound too.
     """
 
     standby: tuple[bool | None, bool | None] = (None, None)

@@ -44,9 +44,9 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
     if not words & {"fence", "external_fence"}:
         yield "the source came back active while the target is active", back
     if any("sync_told" in check.where for step in runbook.steps for check in conditions(step)):
-        yield "the source is active, and does not tell whether it is synchronised", base._replace(untold=True)
+        yield "the source is active, and does not report whether it is synchronised", base._replace(untold=True)
         yield (
-            "the source came back active, and the target does not tell whether it is synchronised",
+            "the source came back active, and the target does not report whether it is synchronised",
             back._replace(untold=True),
         )
     if _activates(runbook) and not demotes(runbook):
@@ -56,8 +56,8 @@ def starts(runbook: Runbook) -> Iterator[tuple[str, Pair]]:
 
 
 def _both_standby(base: Pair) -> Iterator[tuple[str, Pair]]:
-    """A change by hand that stopped half-way, or a configuration that came back. Which site was active last differs, and
-    so which queue can drain; after two active sites both hold something."""
+    """A change by hand that stopped half-way, or an old configuration that was synchronised back. The site that was
+    active last varies, and so the queue that can drain. After two active sites both queues hold messages."""
     none = base._replace(active=(False, False))
     yield "both sites are standby, the source was active last and holds a backlog", none
     yield "both sites are standby and cut off from each other", none._replace(link=False)

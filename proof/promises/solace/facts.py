@@ -6,7 +6,7 @@ from proof.promises.facts import Case, LaneFacts, Plain, changes_since
 
 # Runbooks whose `done` promises that nothing was lost.
 LOSSLESS = frozenset({"solace/controlled", "solace/failback"})
-# They find both sites in the same role, and leave one active.
+# Runbooks that find both sites in the same role, and leave one active.
 REPAIR_STANDBY, REPAIR_ACTIVE = "solace/repair-standby", "solace/repair-active"
 COMMANDED = "solace/uncontrolled-commanded"
 NOT_IDEMPOTENT = frozenset({"complete_transaction", "delete_transaction"})

@@ -80,6 +80,10 @@ def _too_early(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -
         return
     if not lane.is_drained:
         yield Broken(2, f"{words(order)}, and no reading had shown the queue empty with the bridge bound")
+    yield from _still_queued(case, lane, order, world)
+
+
+def _still_queued(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
     if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
         return
     left = world["services"][lane.service]["queued"][case.site("source")]
@@ -108,23 +112,19 @@ def _read_for_it(case: Case, lane: LaneFacts, side: str, reading: str) -> Plain:
 
 
 def _unrepaired(case: Case, lane: LaneFacts, order: Plain, world: Plain | None) -> Iterator[Broken]:
-    """Promise 2 of a repair: of two standby sites one is activated only once the other one's queue was read as empty,
-    and it was so; unless an operator gave that up. No publisher can reach it, so the bridge adds nothing."""
+    """Promise 2 of a repair: one of two standby sites is activated only once the other one's queue was read as empty, and
+    it was empty, unless an operator escalated. No publisher can reach that queue, so the bridge does not matter."""
     if case.runbook != REPAIR_STANDBY or lane.escalated is not None:
         return
     seen = lane.read("source", "replication_queue")
     if seen is None or seen.get("messages") != 0:
         yield Broken(2, f"{words(order)}, and the queue of {case.site('source')} was not read as empty")
-    if world is None or has_foreign_hand(case, lane, world, since=order.get("read")):
-        return
-    left = world["services"][lane.service]["queued"][case.site("source")]
-    if left:
-        yield Broken(2, f"{words(order)}, and {left} messages are still queued at {case.site('source')}")
+    yield from _still_queued(case, lane, order, world)
 
 
 def _left_unaccepted(case: Case, lane: LaneFacts, order: Plain) -> Iterator[Broken]:
-    """Promise 3 of a repair: one of two active sites gives up activity only after an operator accepted by name what
-    stays there, and while its mate was read as active."""
+    """Promise 3 of a repair: one of two active sites is made standby only after an operator accepted by name what stays
+    there, and only if its mate was read as active."""
     if case.runbook != REPAIR_ACTIVE or order["action"] != "set_role":
         return
     if not lane.accepted("leave-behind"):

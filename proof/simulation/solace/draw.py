@@ -136,7 +136,7 @@ def _command(chance: Random, kind: Kind, source: str) -> dict[str, Any]:
 
 
 def _accepts_untold_sync(chance: Random, story: Story) -> dict[str, Any]:
-    """Where a site does not tell sync eligibility, an operator may have accepted it beforehand."""
+    """An operator may have accepted beforehand that a site does not report sync eligibility."""
     if story.kind not in ("restore", "restore-commanded", "failback") or chance.random() < 0.5:
         return {}
     answers: dict[str, Choice] = {**story.policy.on_gate, "sync-untold": "accept"}

@@ -1,6 +1,6 @@
-"""Draws pairs with two standby or two active sites that no run made so: what was done by hand, and who accepts what.
+"""Draws pairs with two standby or two active sites, caused by changes by hand, and what an operator accepts.
 
-Which site was active last differs, and so which queue can drain; and after two active sites both hold something.
+The site that was active last varies, and so the queue that can drain. After two active sites both queues hold messages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from adapters.mock.layout import WorldLayout
 from orchestrator.runbook import Choice
 from proof.simulation.story import Kind, Story
 
-# What happens before a run, how long that takes, and what the plan knows of it.
+# What happens before a run, how many seconds that takes, and what the plan knows of it.
 Before = tuple[tuple[str, ...], float, dict[str, Any]]
 
 KINDS: frozenset[Kind] = frozenset({"repair-standby", "repair-active"})
@@ -21,7 +21,7 @@ _NOT_SO = 0.1
 
 
 def both_standby(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """A move by hand that stopped half-way, or the end of a time with two active sites."""
+    """A move by hand that stopped half-way, or two active sites that were both made standby."""
     if chance.random() < _NOT_SO:
         return (), 1.0, {}
     pause = chance.choice((0.3, 1.0, 3.0))
@@ -40,7 +40,7 @@ def both_standby(chance: Random, layout: WorldLayout, source: str, target: str) 
 
 
 def both_active(chance: Random, layout: WorldLayout, source: str, target: str) -> Before:
-    """The standby was made active beside its mate; clients may have moved to it since."""
+    """The standby site was made active while its mate was; clients may have moved to it since."""
     if chance.random() < _NOT_SO:
         return (), 1.0, {}
     pause = chance.choice((0.3, 1.0, 3.0))
@@ -56,8 +56,7 @@ def both_active(chance: Random, layout: WorldLayout, source: str, target: str) -
 
 
 def possible(faults: tuple[str, ...], layout: WorldLayout, kind: Kind) -> tuple[str, ...]:
-    """The faults without those of transactions that their manager may have ended before the run: it meets both sites as
-    newly active ones."""
+    """The faults, without those of transactions that their manager may have ended before the run, at either site."""
     ended = [xid for vpn in layout.vpns for xid, _ in vpn.manager.outcomes] if kind in KINDS else []
     return tuple(one for one in faults if not (" tm " in one and one.endswith(tuple(ended))))
 
