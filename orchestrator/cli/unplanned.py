@@ -165,10 +165,11 @@ def restore(
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, with_outage, with_readings
+    from orchestrator.cli.unplanning import accepting, see_one_active, with_outage, with_readings
     from orchestrator.cli.wiring import tools as tools_of
 
     tools = tools_of(context)
+    began = tools.clock.now()
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
     policy = policy_of(xa, None, None, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who())
     if spool == "lost":
@@ -187,6 +188,7 @@ def restore(
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = with_readings(tools, plan)
+    see_one_active(tools, plan, began)
     raise typer.Exit(start(tools, plan, "restore", begin, {"--spool": spool}))
 
 
