@@ -27,7 +27,7 @@ class Rule:
     """``reading`` is read of both sites. ``reasons``: of the source's, the target's and what is known of the outage; None
     for readings of another kind. ``good``: what is noted when there are none. ``gate`` asks after ``why``; no
     attestation among its ``choices`` counts against readings by which it ``is_refuted``. ``settles``: what differs may
-    still be on its way."""
+    still be on its way. ``option``: what answers beforehand, where ``why`` does not lead to it."""
 
     reading: Literal["endpoints", "sow"]
     noun: str
@@ -38,6 +38,7 @@ class Rule:
     is_refuted: Callable[[Reading, Reading, Outage | None], bool]
     choices: tuple[Choice, ...]
     settles: bool = False
+    option: str = ""
 
 
 def sow_reasons(instance: Sow, mate: Sow) -> list[str]:
@@ -98,6 +99,7 @@ RULES: Mapping[Comparison, Rule] = {
         lambda source, target, outage: False,
         ("accept", "stop"),
         settles=True,
+        option="--accept-sow TEXT",
     ),
 }
 

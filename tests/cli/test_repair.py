@@ -87,6 +87,11 @@ def test_a_restore_beside_a_standby_site_names_it_too(shell: Shell) -> None:
     assert f"`failover repair --vpn {VPN} --to nj`" in ended.out
 
 
+def test_an_option_of_another_family(shell: Shell) -> None:
+    """Law: a message VPN has no SOW, so its restore takes no answer about one."""
+    complained(shell("restore", "--vpn", VPN, "--site", "ny", "--accept-sow", "x y", "--yes"), 2, "for AMPS only")
+
+
 @pytest.mark.parametrize("direction", [(), ("--from", "nj")], ids=["of nj", "of ny"])
 def test_a_suspension_without_an_acting_site_names_it(shell: Shell, direction: tuple[str, ...]) -> None:
     """Law: of two standby sites no queue is suspended. Of two active ones it is not known: the other may be dark."""
