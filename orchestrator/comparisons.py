@@ -27,7 +27,8 @@ class Rule:
     """``reading`` is read of both sites. ``reasons``: from the source's reading, the target's and what is known of the
     outage; None for readings of another kind. ``good``: the note when there are none. Otherwise ``gate`` asks, with
     ``why``. It does not offer ``attest`` of its ``choices`` if the readings ``is_refuted`` what would be attested.
-    ``settles``: a difference may still go away, so the step waits its ``patience`` first."""
+    ``settles``: a difference may still go away, so the step waits its ``patience`` first. ``option``: what answers
+    beforehand, if ``why`` does not name it."""
 
     reading: Literal["endpoints", "sow"]
     noun: str
@@ -38,6 +39,7 @@ class Rule:
     is_refuted: Callable[[Reading, Reading, Outage | None], bool]
     choices: tuple[Choice, ...]
     settles: bool = False
+    option: str = ""
 
 
 def sow_reasons(instance: Sow, mate: Sow) -> list[str]:
@@ -98,6 +100,7 @@ RULES: Mapping[Comparison, Rule] = {
         lambda source, target, outage: False,
         ("accept", "stop"),
         settles=True,
+        option="--accept-sow TEXT",
     ),
 }
 

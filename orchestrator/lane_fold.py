@@ -46,6 +46,7 @@ def _enter(lane: Lane, stage: Stage, at: float, **changes: Any) -> Lane:
 _NEW_ATTEMPT: Mapping[str, Any] = {
     "gates": (),
     "gauge": (),
+    "low": None,
     "stalled": False,
     "guard_broke_at": None,
     "waiting_since": None,
@@ -161,9 +162,9 @@ def _observed(lane: Lane, event: ev.Observed, at: float) -> Lane:
     }
     if event.gauge is not None:
         changes["gauge"] = (*lane.gauge, (asked, event.gauge))[-GAUGE_SAMPLES:]
-        # Lower than all the last ones, or a depth that only wavers would pass for progress.
-        if not lane.gauge or event.gauge < min([number for _, number in lane.gauge]):
-            changes |= {"moved_at": at, "stalled": False, "waiting_since": None}
+        # Lower than all before it, or a depth that only wavers would pass for progress, however slowly it does.
+        if lane.low is None or event.gauge < lane.low:
+            changes |= {"low": event.gauge, "moved_at": at, "stalled": False, "waiting_since": None}
     return _with(lane, **changes)
 
 

@@ -179,6 +179,14 @@ class HttpSession:
             ) from error
 
     def _body(self, response: httpx.Response, deadline: float) -> bytes:
+        claimed = response.headers.get("content-length", "")
+        if claimed.isascii() and claimed.isdigit() and int(claimed[:20]) > BODY_MAX:  # not waited for: it never comes
+            raise UnreadableReply(
+                f"the answer of {self.device} claims to have {claimed[:40]} bytes, and more than "
+                f"{BODY_MAX // 1_048_576} MB are not read",
+                text=f"HTTP {response.status_code}, Content-Length: {claimed[:40]}",
+                device=self.device,
+            )
         body = bytearray()
         for chunk in response.iter_raw():
             body += chunk

@@ -33,6 +33,11 @@ _TAIL = 2048  # the unfinished last line is looked for in so many bytes
 _QUIET_S = 0.1  # nothing for so long after a prompt: the device has nothing more to say
 _NUDGE_S = 1.0  # nothing for so long without a prompt: press return once more
 _ENTER = b"\r"
+ECHO_S = 3.0
+"""Seconds for the echo of a reading, in a session that was there before.
+
+Assumption: a CLI echoes a line as it is typed, before it works on it, so silence for so long is a dead connection. Where
+it is a slow device, the reading costs another log-in: the new session has the whole limit."""
 
 
 class Conversation:
@@ -113,12 +118,16 @@ class Conversation:
         said = [line for line in self._dialect.lines(text) if line.strip()]
         return all(line == prompt.rstrip() for line in said)
 
-    def exchange(self, command: str, *, confirms: Callable[[str], bool] | None = None) -> str:
+    def exchange(
+        self, command: str, *, confirms: Callable[[str], bool] | None = None, echo_s: float | None = None
+    ) -> str:
         """What the device says to ``command``: the lines between its echo and the next prompt.
 
         A yes/no question is answered ``y`` if ``confirms`` is true of all that is said up to it, and what follows is
-        returned. Otherwise it is answered ``n``, and ``CommandRejected`` with the question is raised. Raises
-        ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
+        returned. Otherwise it is answered ``n``, and ``CommandRejected`` with the question is raised. ``echo_s``: seconds
+        for the first byte; only for what changes nothing, since a line may be obeyed after it.
+
+        Raises ``Forbidden`` for a line that must not leave, ``Unreachable`` when it did not leave, ``CommandTimedOut``,
         ``ConnectionLost`` or ``UnreadableReply`` when it may have been obeyed; after these the talk is over.
         """
         check_line(command, device=self._device)
@@ -131,7 +140,7 @@ class Conversation:
         try:
             self._line.send(command.encode() + _ENTER)
             try:
-                heard, questions, answer = self._listen(command, confirms)
+                heard, questions, answer = self._listen(command, confirms, echo_s)
             except Unreachable as error:  # only our key for a pager or question did not leave: the command had
                 raise ConnectionLost(str(error), device=self._device) from error
             return self._answer_in(command, heard, questions, answer)
@@ -139,7 +148,9 @@ class Conversation:
             self.close()
             raise
 
-    def _listen(self, command: str, confirms: Callable[[str], bool] | None) -> tuple[str, int, str]:
+    def _listen(
+        self, command: str, confirms: Callable[[str], bool] | None, echo_s: float | None
+    ) -> tuple[str, int, str]:
         """Everything up to the next prompt, how many questions came before it, and the answer to the first."""
         deadline = self._clock.now() + self._timeout_s
         heard = bytearray()
@@ -148,7 +159,14 @@ class Conversation:
         echoed, answered = False, -2
         while True:
             left = deadline - self._clock.now()
+            if echo_s is not None and not heard:
+                left = min(left, echo_s)
             chunk = self._line.receive(left) if left > 0 else b""
+            if not chunk and not heard and echo_s is not None and echo_s < self._timeout_s:
+                raise ConnectionLost(
+                    f"{self._device} shows no echo of `{command}` within {echo_s:g} s, so the connection is given up",
+                    device=self._device,
+                )
             if not chunk:
                 self._fail_in_time(command, heard)
             heard += chunk

@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 from orchestrator.errors import AdapterError
 
 Wants = Literal["line", "key", "nothing"]
-AnswerMishap = Literal["drop-after", "cut-short", "freeze-after", "shortened", "garbage"]
+AnswerMishap = Literal["drop-after", "cut-short", "freeze-after", "silent", "shortened", "garbage"]
 MishapKind = AnswerMishap | Literal["drop-before", "freeze-before"]
 
 LINE_MAX = 4096  # characters; what is typed beyond is ignored, as by a terminal driver
@@ -90,6 +90,7 @@ class Mishap:
     - ``cut-short``: the shell obeys, half of the answer arrives, the connection breaks.
     - ``freeze-before``: nothing happens until ``Chaos.thaw``; then the line takes effect, late.
     - ``freeze-after``: the shell obeys, and the answer arrives only after ``Chaos.thaw``.
+    - ``silent``: as ``freeze-after``, and not even the echo arrives, as over a connection that is half open.
     - ``shortened``: the shell obeys; half of the answer arrives, and the next prompt.
     - ``garbage``: the shell obeys; the answer is replaced by rubbish, the next prompt is whole.
     """
@@ -309,6 +310,9 @@ class ServerTerminal:
                 self._say(answer[: len(answer) // 2])
                 self._break_off()
             case "freeze-after":
+                self._freeze()
+            case "silent":
+                self._unsent.clear()
                 self._freeze()
             case "shortened":
                 answer = body[: len(body) // 2] + end + prompt

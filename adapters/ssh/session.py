@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from adapters.ssh.conversation import Conversation, check_line
+from adapters.ssh.conversation import ECHO_S, Conversation, check_line
 from adapters.ssh.line import Connect
 from adapters.ssh.terminal import Dialect, Prompt
 from orchestrator.clock import Clock
@@ -52,12 +52,15 @@ class ShowSession:
     def show(self, command: str) -> str:
         """What the device says to a command that only shows something.
 
-        Raises ``Forbidden`` for any other command; else as ``open`` and ``Conversation.exchange``.
+        A session that was there before may have died unnoticed: the device has ``ECHO_S`` for the echo there. Raises
+        ``Forbidden`` for any other command; else as ``open`` and ``Conversation.exchange``.
         """
         check_line(command, device=self.device.name)
         if not command.startswith(self._dialect.reading):
             raise Forbidden(f"`{command}` does not only show something", device=self.device.name)
-        return self._talking().exchange(command)
+        before = self._talk
+        talk = self._talking()
+        return talk.exchange(command, echo_s=ECHO_S if talk is before else None)
 
     def close(self) -> None:
         """End the session; it connects anew when used again."""

@@ -87,6 +87,16 @@ def amps_part(tools: Tools, site: Site) -> Site:
     return next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
 
 
+def see_roles(family: str) -> None:
+    """Raise ``DefinitionError`` where a service has no role, so that none can be repaired."""
+    if family == AMPS:
+        raise DefinitionError(
+            "AMPS instances have no roles, so there are none to repair",
+            hint="`failover status` shows which instances let clients in; `failover restore` closes one, `failover "
+            "failback` opens it",
+        )
+
+
 def only_for(family: str, wanted: str, option: str) -> None:
     """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
     if family != wanted:

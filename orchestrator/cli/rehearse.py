@@ -21,6 +21,7 @@ Examples:
   failover rehearse controlled --vpn Trading_VPN --drill bridge-lost --fast
   failover rehearse uncontrolled --all --inventory sites.yaml --seed 7 --attest "cables pulled"
   failover rehearse restore --service orders --site ny --inventory amps.yaml --fast
+  failover rehearse repair --vpn Trading_VPN --to nj --both-active --accept-loss "a test"
   failover rehearse controlled --all --fast --json --on-bridge-loss revert --fault 'drain: bridge down'
 """
 
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def rehearse(
     context: typer.Context,
     kind: Annotated[
-        Literal["controlled", "uncontrolled", "restore", "failback"],
+        Literal["controlled", "uncontrolled", "restore", "failback", "repair"],
         typer.Argument(metavar="KIND", help="What is rehearsed."),
     ],
     vpn: Vpn = None,
@@ -68,6 +69,9 @@ def rehearse(
     offline: Annotated[
         bool, typer.Option("--offline", help="AMPS: make the copy without looking at the instances.")
     ] = False,
+    both_active: Annotated[
+        bool, typer.Option("--both-active", help="Repair: both sites start active; else both standby.")
+    ] = False,
     yes: Yes = False,
     as_json: EventsAsJson = False,
 ) -> None:
@@ -87,6 +91,7 @@ def rehearse(
         fast=fast,
         keep=keep,
         offline=offline,
+        both_active=both_active,
         yes=yes,
         as_json=as_json,
         more=tuple(context.args),

@@ -20,7 +20,7 @@ from uuid import uuid4
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file
-from orchestrator.cli.families import AMPS, known_family
+from orchestrator.cli.families import AMPS, known_family, see_roles
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
@@ -54,6 +54,7 @@ _SITE_OPTION: Mapping[Kind, str] = {
     "uncontrolled": "--failed",
     "restore": "--site",
     "failback": "--to",
+    "repair": "--to",
 }
 
 
@@ -79,6 +80,7 @@ class Wish:
     fast: bool
     keep: bool
     offline: bool
+    both_active: bool
     yes: bool
     as_json: bool
     more: tuple[str, ...]
@@ -95,8 +97,13 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     wish = replace(wish, services=tuple(services), seed=_seed(wish, tools))
     seed = wish.seed
     assert seed is not None  # drawn when none was given
-    cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline)
-    is_amps = known_family(tools, inventory.sites[source]) == AMPS
+    cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline, wish.both_active)
+    family = known_family(tools, inventory.sites[source])
+    if wish.kind == "repair":
+        see_roles(family)
+    elif wish.both_active:
+        raise DefinitionError("--both-active is how a repair starts", hint="leave it out, or rehearse repair")
+    is_amps = family == AMPS
     scene: Scene = AmpsScene(tools, cast) if is_amps else ApplianceScene(cast)
     drill = [] if wish.drill is None else [str(drill_file(wish.drill, "amps" if is_amps else ""))]
     faults = scene.faults([*drill, *wish.faults])
@@ -256,6 +263,7 @@ class _Stage:
             words += [] if value is None else [option, str(value)]
         words += [word for fault in wish.faults for word in ("--fault", fault)]
         words += ["--offline"] if wish.offline else []
+        words += ["--both-active"] if wish.both_active else []
         return shlex.join([*words, *wish.more, *(["--fast"] if wish.fast else [])])
 
 

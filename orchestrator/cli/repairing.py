@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator import events as ev
-from orchestrator.cli.families import AMPS, family_of_services
+from orchestrator.cli.families import family_of_services, see_roles
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
 from orchestrator.cli.unplanning import accepting, with_readings
@@ -73,12 +73,7 @@ def repair_plan(tools: Tools, wish: Wish) -> ev.Plan:
     """The plan that leaves only ``wish.to`` active. Raises ``NotStarted`` when no service needs a repair, or two services
     need different ones; ``DefinitionError`` for an option that does not fit."""
     inventory = tools.inventory(wish.inventory)
-    if family_of_services(tools, inventory, wish.services, wish.pair) == AMPS:
-        raise DefinitionError(
-            "AMPS instances have no roles, so there are none to repair",
-            hint="`failover status` shows which instances let clients in; `failover restore` closes one, `failover "
-            "failback` opens it",
-        )
+    see_roles(family_of_services(tools, inventory, wish.services, wish.pair))
     _, pair = services_of(
         inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, None, ev.Policy())
     )

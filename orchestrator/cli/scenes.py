@@ -29,7 +29,7 @@ from orchestrator.site import FenceOption, Inventory, Pair, Site
 from orchestrator.state import begin
 from orchestrator.version import VERSION
 
-Kind = Literal["controlled", "uncontrolled", "restore", "failback"]
+Kind = Literal["controlled", "uncontrolled", "restore", "failback", "repair"]
 # Seconds of simulated time: how long the pair runs well, how long a lost site is dark before somebody acts, how long
 # until it is back, and how long it then serves.
 WELL_S, DARK_S, AWAY_S, SERVES_S = 10.0, 20.0, 60.0, 5.0
@@ -46,8 +46,9 @@ class RehearsalClock(Clock, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """What is rehearsed. ``source`` is the site that gives up its clients, is lost, or comes back. ``more`` are options
-    of the rehearsed command, as they were typed; ``offline``: no device is looked at."""
+    """What is rehearsed. ``source`` is the site that gives up its clients, is lost, comes back, or is to be active.
+    ``more`` are options of the rehearsed command, as they were typed; ``offline``: no device is looked at.
+    ``both_active``: a repair starts with two active sites, not with two standby ones."""
 
     kind: Kind
     inventory: Inventory
@@ -57,6 +58,7 @@ class Cast:
     seed: int
     more: tuple[str, ...] = ()
     offline: bool = False
+    both_active: bool = False
 
     @property
     def target(self) -> str:

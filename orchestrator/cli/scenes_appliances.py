@@ -59,6 +59,10 @@ class ApplianceScene:
             darken(self._world, source)
             clock.advance(DARK_S)
             return
+        if kind == "repair":
+            self._make_alike(self._world)
+            clock.advance(SERVES_S)
+            return
         darken(self._world, source, AWAY_S)
         shut(self._world, source)
         prelude.lead("solace/uncontrolled", {"unfenced": "attest"})
@@ -66,6 +70,16 @@ class ApplianceScene:
         if kind == "failback":
             prelude.lead("solace/restore", {})
             clock.advance(SERVES_S)
+
+    def _make_alike(self, world: World) -> None:
+        """A person makes the other site active too, or the active one standby."""
+        home, other = self._cast.pair.sites
+        with world.request():
+            for service in self._cast.services:
+                if self._cast.both_active:
+                    world.vpn(service).set_role(other, "active", by=REHEARSAL)
+                else:
+                    world.vpn(service).set_role(home, "standby", by=REHEARSAL)
 
     def lines(self) -> Iterator[str]:
         """See ``scenes.Scene``."""
@@ -92,7 +106,8 @@ def _copied(site: Site, world: str) -> Site:
 
 
 def layout_of(cast: Cast) -> WorldLayout:
-    """The world of a rehearsal; its source is active when it begins."""
+    """The world of a rehearsal; its source is active when it begins, and before a repair the home site."""
     one, other = (cast.inventory.sites[name] for name in cast.pair.sites)
-    catches_up = cast.kind in ("restore", "failback")
-    return copied_layout((one, other), cast.services, seed=cast.seed, active=cast.source, catches_up=catches_up)
+    catches_up = cast.kind in ("restore", "failback", "repair")
+    active = one.name if cast.kind == "repair" else cast.source
+    return copied_layout((one, other), cast.services, seed=cast.seed, active=active, catches_up=catches_up)

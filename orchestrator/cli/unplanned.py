@@ -157,6 +157,12 @@ def restore(
         typer.Option("--attest", metavar="TEXT", help="AMPS: who looked at what it comes back with; recorded."),
     ] = None,
     accept_sync: AcceptSync = None,
+    accept_sow: Annotated[
+        str | None,
+        typer.Option(
+            "--accept-sow", metavar="TEXT", help="AMPS, with --bootstrap: why it returns though SOW records differ."
+        ),
+    ] = None,
     xa: Xa = None,
     *,
     begin: Beginning,
@@ -165,10 +171,12 @@ def restore(
     from orchestrator.cli.fence_plan import see_answered, when_restored
     from orchestrator.cli.planning import Wish, make_plan, policy_of
     from orchestrator.cli.starting import start
-    from orchestrator.cli.unplanning import accepting, with_outage, with_readings
+    from orchestrator.cli.unplanning import accepting, see_one_active, with_outage, with_readings
     from orchestrator.cli.wiring import tools as tools_of
+    from orchestrator.comparisons import SOW_GATE
 
     tools = tools_of(context)
+    began = tools.clock.now()
     family = family_of_services(tools, tools.inventory(inventory), vpn or (), pair)
     policy = policy_of(xa, None, None, begin.fail_fast, attended=is_attended() and not begin.as_json, who=tools.who())
     if spool == "lost":
@@ -181,12 +189,20 @@ def restore(
     if accept_sync is not None:
         only_for(family, SOLACE, "--accept-sync")
         policy = accepting(policy, {"sync-untold": "accept"}, accept_sync)
+    if accept_sow is not None:
+        only_for(family, AMPS, "--accept-sow")
+        if not bootstrap:
+            raise DefinitionError(
+                "--accept-sow answers a question that only a return by bootstrap asks", hint="add --bootstrap"
+            )
+        policy = accepting(policy, {SOW_GATE: "accept"}, accept_sow)
     chosen = fitting(tools, "restore-bootstrap" if bootstrap else "restore", when_restored)
     plan = make_plan(tools, Wish(chosen, inventory, vpn or (), everything, pair, site, policy))
     if begin.yes and not begin.dry_run:
         see_answered(plan)
     plan = with_outage(tools, plan, acting=plan.target, at=None, spool_lost=spool == "lost")
     plan = with_readings(tools, plan)
+    see_one_active(tools, plan, began)
     raise typer.Exit(start(tools, plan, "restore", begin, {"--spool": spool}))
 
 

@@ -15,6 +15,8 @@ from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
 from orchestrator.plan import ReadBefore
 from orchestrator.probing import probe
+from orchestrator.readings import ReplicationStatus, Role
+from orchestrator.reports.advice import named
 from orchestrator.reports.history import History, outage_of_all
 from orchestrator.runbook import Choice, Side
 from orchestrator.site import Inventory, Site
@@ -147,6 +149,35 @@ def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, s
         notes = (*notes, f"nothing is taken from the record of the fail-over: {error}")
     outage = outage_of_all(known, stated_at=at, spool_lost=spool_lost, now=tools.clock.now())
     return plan.model_copy(update={"outage": outage, "notes": notes})
+
+
+def see_one_active(tools: Tools, plan: ev.Plan, began: float) -> None:
+    """For a restore: raise ``NotStarted`` where both sites were read active since ``began``, and no fail-over on record
+    made them so. Then the operator chooses which site keeps activity; a restore would choose it by its direction.
+
+    A record that does not prove itself is no ground to refuse (``with_outage`` says so in a note).
+    """
+    read = {
+        (one.service, one.seen.on)
+        for one in plan.read_before
+        if isinstance(one.seen.value, ReplicationStatus)
+        and one.seen.value.role is Role.ACTIVE
+        and one.seen.asked_at >= began
+    }
+    both = [service for service in plan.services if {(service, "source"), (service, "target")} <= read]
+    try:
+        with closing(tools.journal()) as journal:
+            history = History(journal, _sites_of(plan))
+            found = [service for service in both if history.last_outage(service, plan.target) is None]
+    except JournalCorrupt:
+        return
+    if found:
+        its = named(plan.runbook.runbook, found[0])
+        raise NotStarted(
+            f"{', '.join(found)}: both sites are active, and no fail-over to {plan.target} is on record that made it so",
+            hint=f"choose the site that keeps activity: `failover repair {its} --to {plan.target}` or `failover repair "
+            f"{its} --to {plan.source}` (with the same inventory); then restore the other one",
+        )
 
 
 def _sites_of(plan: ev.Plan) -> list[Site]:

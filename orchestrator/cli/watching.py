@@ -259,6 +259,8 @@ def _told(told: Outlook, happened: Iterable[Happened]) -> dict[str, object]:
 
 # Sites
 
+_WHICH = "see `failover status`; two standby or two active sites of a service: `failover repair`; or name it: --site"
+
 
 def _acting(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[str], wanted: str | None) -> str:
     """The site that serves: the named one, or the only one that says of all ``services`` that it is active."""
@@ -270,7 +272,7 @@ def _acting(tools: Tools, inventory: Inventory, pair: Pair, services: Sequence[s
     if len(serving) == 1:
         return serving[0]
     what = "both sites serve some of them" if serving else "neither site says that it is active"
-    raise NotStarted(f"{what}: {', '.join(services)}", hint="look with `failover status`, or name it: --site")
+    raise NotStarted(f"{what}: {', '.join(services)}", hint=_WHICH)
 
 
 def _named(pair: Pair, site: str) -> str:

@@ -62,6 +62,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
         return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
     if rule.settles and now - lane.stage_at < step.patience:
         return again(lane, request, now, step.poll.max)
+    option = f" (beforehand: {rule.option})" if rule.option else ""
     more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
     return say(
         ev.GateOpened(
@@ -69,7 +70,7 @@ def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -
             step=step.id,
             choices=tuple(choice for choice in rule.choices if choice != "attest" or not is_refuted),
             unattended="stop",
-            why=f"{rule.why}: " + "; ".join(reasons[:_REASONS_SHOWN]) + more,
+            why=f"{rule.why}: " + "; ".join(reasons[:_REASONS_SHOWN]) + more + option,
         )
     )
 

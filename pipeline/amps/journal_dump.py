@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
-from pipeline.amps.text import Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
+from pipeline.amps.text import VALUE_MAX, Corrupt, Lines, Quarantined, micros_of, number, skipped, text_of, whole
 
 _SEPARATOR = re.compile(rb"_{20,}\s*")
 _BEGINS = re.compile(rb"entry\s*:\s*\d+\s*")
@@ -145,6 +145,9 @@ def _entry(fields: Fields, offset: int) -> Entry:
         if name not in fields:
             raise Corrupt(f"there is no field {name}")
     data = fields.get("data")
+    size = number(texts, "msg byte count")
+    if size > VALUE_MAX:  # its data is not in the dump, which would have shown that
+        raise Corrupt(f"a message of {size:,} bytes, and more than {VALUE_MAX:,} are taken for a mistake")
     return Entry(
         offset=offset,
         entry=number(texts, "entry"),
@@ -158,7 +161,7 @@ def _entry(fields: Fields, offset: int) -> Entry:
         message_type=texts.get("msg type", ""),
         micros=_micros(texts),
         expiration=number(texts, "sow expiration time") if "sow expiration time" in texts else 0,
-        size=number(texts, "msg byte count"),
+        size=size,
         data=data if isinstance(data, bytes) else None,
         rep_path=_value(fields.get("rep path", b"")),
     )

@@ -311,7 +311,7 @@ def _canonical(lane: Lane, now: float, ages: Ages, *, is_asking: bool) -> Lane:
         else None,
         goal_since=None if lane.goal_since is None else moment(lane.goal_since, ages.goal),
         # The lowest number is all that the next one is compared with.
-        gauge=((moment(lane.gauge[-1][0], ages.known), min(number for _, number in lane.gauge)),)
+        gauge=((moment(lane.gauge[-1][0], ages.known), lane.gauge[-1][1] if lane.low is None else lane.low),)
         if lane.gauge
         else (),
         intents=intents,

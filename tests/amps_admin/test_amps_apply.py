@@ -69,9 +69,16 @@ def test_a_reading_is_tried_again() -> None:
     assert stage.wire.lines == ["GET /amps/instance/transports.json"] * 2 + ["GET /amps/instance/config.xml"]
 
 
-@pytest.mark.parametrize(("status", "effect"), [(404, REJECTED), (403, REJECTED), (500, DOUBTFUL), (302, DOUBTFUL)])
+@pytest.mark.parametrize(
+    ("status", "effect"),
+    [
+        *((status, REJECTED) for status in (404, 403, 307, 308)),
+        *((status, DOUBTFUL) for status in (500, 301, 302, 303)),
+    ],
+)
 def test_what_a_status_means(status: int, effect: object) -> None:
-    """A clear no had no effect; whatever else is not a success may have had one. No redirect is followed."""
+    """A clear no had no effect; whatever else is not a success may have had one. No redirect is followed: 307 and 308
+    send the action elsewhere, and 302 may be the page that an instance shows once it has carried it out."""
     stage = Stage()
     stage.one.answers["/amps/administrator/transports/1/disable"] = answer(status)
     result = apply(stage.adapter(), "set_client_transports", state="disabled")

@@ -64,6 +64,7 @@ def test_a_bootstrap_without_the_sow_is_not_whole(tmp_path: Path, way: Way) -> N
     assert missing(pair) > 50
     assert outcome in (Outcome.NEEDS_OPERATOR, Outcome.REFUSED)
     assert "not shown that every record was restored: orders:" in why
+    assert "--accept-sow TEXT" in why
     assert not any("ny enable" in command for command in pair.commands[1:])
     pair.end()
 

@@ -80,11 +80,62 @@ def test_every_refusal_names_the_command(shell: Shell, state: tuple[str, str], c
 
 
 def test_a_restore_beside_a_standby_site_names_it_too(shell: Shell) -> None:
-    """Law: a restore needs an acting site; with two active ones it is what makes the other one standby."""
+    """Law: a restore needs an acting site."""
     by_hand(shell, *STATES[BOTH_STANDBY])
     ended = shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", "--yes")
     refused(shell, ended, "the other site is not active")
     assert f"`failover repair --vpn {VPN} --to nj`" in ended.out
+
+
+def test_an_option_of_another_family(shell: Shell) -> None:
+    """Law: a message VPN has no SOW, so its restore takes no answer about one."""
+    complained(shell("restore", "--vpn", VPN, "--site", "ny", "--accept-sow", "x y", "--yes"), 2, "for AMPS only")
+
+
+@pytest.mark.parametrize("direction", [(), ("--from", "nj")], ids=["of nj", "of ny"])
+def test_a_suspension_without_an_acting_site_names_it(shell: Shell, direction: tuple[str, ...]) -> None:
+    """Law: of two standby sites no queue is suspended. Of two active ones it is not known: the other may be dark."""
+    by_hand(shell, *STATES[BOTH_STANDBY])
+    ended = shell("controlled", "--vpn", VPN, "--runbook", "solace/suspend", *direction, "--yes")
+    refused(shell, ended, "not the acting one", "`failover repair`")
+
+
+@pytest.mark.parametrize("state", STATES, ids=["standby", "active"])
+def test_a_watch_names_it(shell: Shell, state: tuple[str, str]) -> None:
+    """Law: where no single site serves, a watch follows none by itself and names what leads out."""
+    by_hand(shell, *STATES[state])
+    complained(shell("watch", "--vpn", VPN, "--suspend-at", "80%"), 3, "active" if state == BOTH_STANDBY else "serve")
+    assert "`failover repair`" in shell("watch", "--vpn", VPN).err
+
+
+@pytest.mark.parametrize("more", [("--yes",), ("--dry-run",), ("--yes", "--json")], ids=" ".join)
+def test_a_restore_of_two_active_sites_is_refused(shell: Shell, more: tuple[str, ...]) -> None:
+    """Law: where no recorded fail-over made both active, no restore chooses the site that loses activity: it is refused
+    before anything is changed, and names what leads out."""
+    by_hand(shell, *STATES[BOTH_ACTIVE])
+    ended = shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", *more)
+    said = ended.out if "--json" in more else ended.err
+    assert ended.code == 3, (ended.out, ended.err)
+    assert "both sites are active" in said
+    assert f"`failover repair --vpn {VPN} --to nj`" in said
+    assert (shell.roles(), dict(shell.tally().commands)) == (BOTH_ACTIVE, {})
+    assert repair(shell, "nj", "--yes", *WHY).code == 0
+    assert shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", *more).code in (0, 6)  # 6: a transaction
+    assert shell.roles() == ("standby", "active")
+
+
+def test_a_restore_after_a_recorded_fail_over_is_not_refused(shell: Shell) -> None:
+    """Law: a failed site that comes back active is what a restore is for."""
+    shell.disturb("at 0s: node ny/NY_Appliance1 down 120s")
+    shell.clock.advance(30)
+    failed = shell("uncontrolled", "--vpn", VPN, "--failed", "ny", "--attest", "its links are shut, J. Doe", "--yes")
+    assert failed.code == 0, failed.out
+    shell.clock.advance(200)
+    pass_time(shell, 200)
+    assert shell.roles() == BOTH_ACTIVE
+    restored = shell("restore", "--vpn", VPN, "--site", "ny", "--xa", "stop", "--yes")
+    assert restored.code == 6, restored.out  # its prepared transactions have no decision
+    assert shell.roles() == ("standby", "active")
 
 
 @pytest.mark.parametrize(("state", "code"), [(BOTH_STANDBY, "no-active-site"), (BOTH_ACTIVE, "both-active")])

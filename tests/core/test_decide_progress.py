@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator import events as ev
 from orchestrator.decide import decide
 from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, all_events, kinds, wait_of
@@ -42,6 +44,19 @@ def test_a_depth_that_only_wavers_is_stalled() -> None:
         lane = after(lane, decide(PLAN, lane, now, attended=True), now)
         now += 1
     assert lane.stalled
+
+
+@pytest.mark.parametrize("rounds", [5, 15, 40])
+def test_a_slow_wave_is_stalled_too(rounds: int) -> None:
+    """Law: only a depth lower than every one before it in this wait is progress, however long ago that was read: what
+    rises and falls between the same two depths is stalled, whatever the length of its wave."""
+    lane, now = waiting(), T0
+    while now < T0 + 300 and not lane.stalled:
+        at = int(now - T0) % (2 * rounds)
+        lane = round_of(lane, 70 + min(at, 2 * rounds - at), "bound", now)
+        lane = after(lane, decide(PLAN, lane, now, attended=True), now)
+        now += 1
+    assert (lane.stalled, now - T0 <= 125) == (True, True)
 
 
 def test_progress_ends_the_stall() -> None:

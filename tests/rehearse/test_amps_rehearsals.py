@@ -71,6 +71,24 @@ def test_an_instance_that_lost_its_data(desk: Desk) -> None:
     assert "The instance has fetched messages" in ended.err
 
 
+def test_records_that_differ_are_accepted_beforehand(desk: Desk) -> None:
+    """Law: the answer to other numbers of SOW records is given with a return by bootstrap, for AMPS, and recorded."""
+    words = ("--bootstrap", "--attest", "moved to /save", "--accept-sow", "compared by ann")
+    ended = rehearse(desk, "restore", *words, "--json")
+    assert ended.code == 0, ended.err[-2_000:]
+    created = next(value for value in ended.values if value.get("event", {}).get("kind") == "run.created")
+    policy = created["event"]["plan"]["policy"]
+    assert (policy["on_gate"]["sow-incomplete"], policy["reasons"]["sow-incomplete"]) == ("accept", "compared by ann")
+    alone = rehearse(desk, "restore", "--accept-sow", "compared by ann")
+    assert (alone.code, "add --bootstrap" in alone.err) == (2, True)
+
+
+def test_instances_have_no_roles_to_repair(desk: Desk) -> None:
+    """Law: a repair of AMPS is refused before a copy is made, as the command itself refuses it."""
+    ended = rehearse(desk, "repair", "--offline")
+    assert (ended.code, "no roles" in ended.err) == (2, True)
+
+
 def test_everything_says_simulated(desk: Desk) -> None:
     """Law (promise 13): every line of progress and every JSON value says it."""
     ended = rehearse(desk, "controlled")

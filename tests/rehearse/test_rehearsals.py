@@ -46,6 +46,26 @@ def test_every_kind(shell: Shell, kind: str) -> None:
     assert "never two active sites" in ended.out
 
 
+@pytest.mark.parametrize("to", ["ny", "nj"])
+@pytest.mark.parametrize("is_active", [False, True], ids=["both standby", "both active"])
+def test_a_repair(shell: Shell, to: str, is_active: bool) -> None:
+    """Law: a repair is rehearsed from two standby sites, or from two active ones; either site is left active alone, and
+    the line that plays the same again has how it started."""
+    more = ("--both-active", "--accept-loss", "a test") if is_active else ()
+    ended = rehearse(shell, "repair", "--to", to, *more)
+    assert ended.code == 0, ended.err[-2_000:]
+    runbook = "solace/repair-active" if is_active else "solace/repair-standby"
+    assert f"SIMULATED  {runbook}: " in ended.out
+    assert ("BOTH SITES WERE ACTIVE" in ended.out) is is_active
+    assert ("--both-active" in ended.out.splitlines()[-1]) is is_active
+
+
+def test_a_repair_alone_starts_with_two_active_sites(shell: Shell) -> None:
+    """Law: an option of one procedure is refused with another one."""
+    ended = rehearse(shell, "controlled", "--both-active")
+    assert (ended.code, "--both-active" in ended.err) == (2, True)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_whatever_is_drawn(shell: Shell, kind: str, seed: str) -> None:

@@ -13,7 +13,7 @@ from adapters.http.options import HttpOptions, trust_of
 from adapters.http.server import Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from orchestrator.clock import VirtualClock
-from orchestrator.errors import CommandTimedOut, ConnectionLost, Forbidden, Unreachable
+from orchestrator.errors import CommandTimedOut, ConnectionLost, Forbidden, Unreachable, UnreadableReply
 from tests.semp.wire import Handler, Wire
 
 READ = Request("GET", "/SEMP/v2/monitor/a%23b?select=x,y.count", is_read=True)
@@ -197,6 +197,34 @@ def test_an_answer_that_does_not_end_in_time_is_over() -> None:
         slow.exchange(READ)
     assert clock.now() - began == 6.0
     slow.close()
+
+
+@pytest.mark.parametrize("request_", [READ, WRITE], ids=["read", "change"])
+def test_an_answer_that_claims_more_than_is_held(request_: Request) -> None:
+    """Law: a length that no answer has is not waited for: the answer is unreadable at once, and the length is shown; a
+    change is in doubt then."""
+
+    class Claims(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, headers={"Content-Length": "99999999999999"}, stream=Never())
+
+    class Never(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            raise AssertionError("nothing of it is read")
+
+    spoken = HttpSession(
+        "ny1",
+        ("http", "127.0.0.1", 1),
+        proof=lambda: "Bearer t",
+        trust=trust_of(HttpOptions()),
+        limits=Limits(1.0, 5.0),
+        clock=VirtualClock(),
+        transport=Claims(),
+    )
+    with pytest.raises(UnreadableReply, match="99999999999999") as caught:
+        spoken.exchange(request_)
+    assert "Content-Length: 99999999999999" in caught.value.text
+    spoken.close()
 
 
 def test_redirects_are_not_followed() -> None:

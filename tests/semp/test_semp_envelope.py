@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.http.session import Reply
-from adapters.solace.semp.envelope import count_in, envelope_of, flag_in, size_of, text_in
+from adapters.solace.semp.envelope import count_in, envelope_of, flag_in, size_of, status_refusal, text_in
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -91,7 +91,8 @@ def test_texts_say_nothing(text: str) -> None:
         (503, Unreachable, UnreadableReply),
         (504, Unreachable, UnreadableReply),
         (529, Unreachable, Unreachable),
-        (302, UnreadableReply, UnreadableReply),
+        *((status, UnreadableReply, CommandRejected) for status in (301, 302, 307, 308)),
+        *((status, UnreadableReply, UnreadableReply) for status in (300, 303, 304)),
         (200, UnreadableReply, UnreadableReply),
     ],
 )
@@ -102,6 +103,26 @@ def test_an_answer_that_is_not_semp(
     page = reply(status, b"<html>gateway</html>")
     assert type(error_of(page, is_read=True)) is of_a_read
     assert type(error_of(page, is_read=False)) is of_a_write
+
+
+def test_a_redirect_is_named_without_its_secrets() -> None:
+    """Law: a change that is redirected was not carried out here (RFC 9110, 15.4), and the sentence says where to; after a
+    POST 301 and 302 may be the answer to it, so SEMP v1 is in doubt there, and 303 leaves every method in doubt."""
+    headers = {"location": "https://ann:pw@sso.example:8443/login?token=abc#x"}
+    page = Reply(302, headers, b"", 0.0, 0.0)
+    error = error_of(page, is_read=False)
+    assert "https://sso.example:8443/login (HTTP 302)" in str(error)
+    assert not any(secret in str(error) for secret in ("ann:", "pw@", "abc"))
+    assert isinstance(error, NotObeyed)
+    assert "https://sso.example:8443/login" in str(error_of(page, is_read=True))
+    for status, kind in ((302, PerhapsObeyed), (303, PerhapsObeyed), (307, NotObeyed), (308, NotObeyed)):
+        assert isinstance(status_refusal(Reply(status, headers, b"", 0.0, 0.0), "ny1", is_read=False), kind)
+
+
+@pytest.mark.parametrize("location", ["", "http://[bad", "http://h:port/"])
+def test_a_redirect_to_nowhere(location: str) -> None:
+    """Law: a Location that is missing or cannot be read is an unknown place, and no error of the program."""
+    assert "an unknown place" in str(error_of(Reply(302, {"location": location}, b"", 0.0, 0.0), is_read=False))
 
 
 def test_what_is_in_doubt_is_a_doubt() -> None:

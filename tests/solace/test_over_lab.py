@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -316,6 +317,18 @@ def test_a_reading_survives_a_dropped_session_and_a_frozen_one_times_out(
         adapter.probe("replication", ["Trading_VPN"])
     lab.chaos("ny", "ny1").thaw()
     assert read(adapter, QueueDepth, "v00").messages == 0
+
+
+def test_a_reading_survives_a_connection_that_is_half_open(site_of: Sites, adapter_of: Adapters) -> None:
+    """Law: a kept session that echoes nothing costs 3 s and no reading; it is asked once more in a new one."""
+    lab, site = site_of(LabNode("ny1", truth()), timeout_s=20.0)
+    adapter = adapter_of(site)
+    adapter.open()
+    lab.chaos("ny", "ny1").plan(Mishap("silent", "show message-vpn"))
+    begun = time.monotonic()
+    assert read(adapter, ReplicationStatus, "Trading_VPN").role is Role.ACTIVE
+    assert 3.0 <= time.monotonic() - begun < 15.0
+    lab.chaos("ny", "ny1").thaw()
 
 
 def test_a_wrong_password_or_key_is_known_when_opening(site_of: Sites, adapter_of: Adapters, tmp_path: Path) -> None:

@@ -140,6 +140,24 @@ def test_what_is_too_large_to_be_held_is_set_aside() -> None:
     assert found[0].reason == "a value of 67,108,865 bytes, and more than 67,108,864 are not held"
 
 
+@pytest.mark.parametrize("size", [VALUE_MAX + 1, 5_000_000_000, 2**63 - 1])
+@pytest.mark.parametrize("has_data", [True, False], ids=["without its data", "another type, without the field"])
+def test_a_size_that_no_message_has_is_set_aside(size: int, has_data: bool) -> None:
+    """Law: where a dump has no data to count, a byte count beyond what is held is no size of a message: its entry is
+    quarantined with what it says, and what follows is read."""
+    claims = b"msg byte count                : %30d"
+    text = journal_text([Logged(1, "1", 1, b"x"), Logged(2, "1", 2, b"two")])
+    text = text.replace(claims % 1, claims % size).replace(b": [x]\n", b": []\n")
+    if not has_data:
+        start = text.index(b"data", text.index(b"topic byte count"))
+        text = text[:start] + text[text.index(b"\n", start) + 1 :]
+    _, found = journal(text)
+    assert [type(one) for one in found] == [Quarantined, Entry]
+    assert isinstance(found[0], Quarantined)
+    assert f"{size:,} bytes" in found[0].reason
+    assert b"msg byte count" in found[0].excerpt
+
+
 @pytest.mark.parametrize("filler", [b"x", b"x\n"])
 def test_a_value_is_held_twice_at_most(filler: bytes) -> None:
     """While a large value is read its pieces and the whole are in memory, and nothing more that grows with it, such as

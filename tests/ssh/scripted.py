@@ -19,7 +19,7 @@ QUESTION = "Do you want to continue (y/n)? "
 PAGE = "\f"  # in an answer: here the pager stops
 
 Shown = str | Callable[[], str]
-MishapKind = Literal["drop-before", "drop-after", "silent", "cut-short", "no-echo", "drop-at-pager"]
+MishapKind = Literal["drop-before", "drop-after", "silent", "cut-short", "no-echo", "drop-at-pager", "dead"]
 
 
 @dataclass
@@ -172,6 +172,8 @@ class ScriptedLine:
         mishap = self._device.mishaps.pop(line, None) if line else None
         if mishap == "drop-before":
             self.drop()
+            return
+        if mishap == "dead":  # nothing arrives there, and nothing comes back
             return
         self._device.heard.append(line) if line else None
         if self._asked is not None:

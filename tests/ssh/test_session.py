@@ -124,11 +124,52 @@ def test_a_slow_answer_times_out_at_the_site_limit_of_the_injected_clock() -> No
     """The limit is for the whole answer, and virtual time is all that passes."""
     device = device_of()
     session = shows(device)
+    device.latency_s = 0.0
     session.open()
-    device.latency_s = 16.0
+    device.latency_s = 2.0
+    device.mishaps["show table"] = "silent"
     before = device.clock.now()
     with pytest.raises(CommandTimedOut, match="within 15 s"):
         session.show("show table")
+    assert device.clock.now() - before == pytest.approx(15.0)
+
+
+def test_a_kept_session_that_is_dead_costs_one_echo() -> None:
+    """Law: a CLI echoes a line before it works on it, so a session that was there before and echoes nothing is given up
+    after 3 s, and not after the whole limit; nothing else is said in it."""
+    device = device_of()
+    session = shows(device)
+    session.open()
+    device.mishaps["show table"] = "dead"
+    before = device.clock.now()
+    with pytest.raises(ConnectionLost, match="no echo of `show table` within 3 s"):
+        session.show("show table")
+    assert device.clock.now() - before == pytest.approx(3.0)
+    assert session.show("show table") == TABLE.rstrip("\n")
+    assert device.connections == 2
+
+
+def test_a_new_session_has_the_whole_limit() -> None:
+    """Law: a device that echoes late is read all the same, in a session that was made for it."""
+    device = device_of()
+    session = shows(device)
+    device.mishaps["show table"] = "dead"
+    session.open()
+    session.close()
+    before = device.clock.now()
+    with pytest.raises(CommandTimedOut, match="within 15 s"):
+        session.show("show table")
+    assert device.clock.now() - before >= 15.0
+
+
+def test_an_echo_in_time_is_enough() -> None:
+    """Law: once the line is echoed, its answer may take the whole limit."""
+    device = device_of(mishaps={"show other": "silent"})
+    session = shows(device)
+    session.open()
+    before = device.clock.now()
+    with pytest.raises(CommandTimedOut, match="within 15 s"):
+        session.show("show other")
     assert device.clock.now() - before == pytest.approx(15.0)
 
 

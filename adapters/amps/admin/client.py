@@ -10,6 +10,7 @@ import re
 
 from adapters.amps.admin.document import Node, instance_in, yes_or_no
 from adapters.amps.admin.paths import CONFIGURATION, is_look, look_at, may
+from adapters.http.redirects import AS_IT_IS, not_carried_out
 from adapters.http.session import HttpSession, Reply, Request
 from adapters.http.translate import printable
 from orchestrator.errors import (
@@ -108,13 +109,14 @@ class AdminWriter(AdminReader):
 
     def act(self, target: str) -> None:
         """Ask for an action path, once. Raises ``AdapterError``; returning says that the instance took it, no more:
-        what it answers to an action is not documented."""
+        what it answers to an action is not documented. It may carry it out and answer 301, 302 or 303 to a page, so
+        those are in doubt; 307 and 308 say that it was not carried out here."""
         try:
             reply = self._session.exchange(Request("GET", target))
         except AuthenticationFailed as error:  # of our own, since a refusal would be an answer: nothing has left
             raise Unreachable(str(error), device=self.device, hint=error.hint) from error
         if reply.status not in _OK:
-            raise self._refusal(reply)
+            raise not_carried_out(reply, self.device, AS_IT_IS) or self._refusal(reply)
 
 
 def _schemes(reply: Reply) -> tuple[str, ...]:

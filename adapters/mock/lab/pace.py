@@ -95,7 +95,7 @@ class _PacedShell:
 
     def take_line(self, line: str) -> str:
         if self._left == 0:
-            raise Spoilt("freeze-after", "")  # the line is lost, and the connection stays open
+            raise Spoilt("silent", "")  # the line is lost, and the connection stays open
         if self._left is not None:
             self._left -= 1
         if line.startswith(_QUEUE):

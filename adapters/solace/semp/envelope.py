@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.http.redirects import AS_IT_IS, ELSEWHERE, not_carried_out, target_of
 from adapters.http.session import Reply
 from adapters.http.translate import printable
 from orchestrator.errors import (
@@ -109,6 +110,11 @@ def status_refusal(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
         return CommandRejected(f"{device} forbids it (403)", device=device, hint=_LEVEL_HINT)
     if reply.status == _NO_SESSION:
         return _no_session(device)
+    moved = None if is_read else not_carried_out(reply, device, AS_IT_IS)
+    if moved is not None:
+        return moved
+    if reply.status in ELSEWHERE:
+        return unreadable(f"it redirects to {target_of(reply)} ({reply.status})", reply, device)
     if reply.status in _BUSY | {502, 504} and is_read:
         return Unreachable(f"{device} is busy ({reply.status})", device=device)
     return unreadable(f"status {reply.status}, and no SEMP", reply, device)
@@ -170,7 +176,8 @@ def _is_plain(value: object) -> bool:
 def _without_envelope(reply: Reply, device: str, *, is_read: bool) -> AdapterError:
     if reply.status == OK:
         return unreadable("it is no SEMP v2 envelope", reply, device)
-    return status_refusal(reply, device, is_read=is_read)
+    moved = None if is_read else not_carried_out(reply, device, ELSEWHERE)  # a change is a PATCH or a PUT
+    return moved or status_refusal(reply, device, is_read=is_read)
 
 
 def _not_accepted(device: str) -> AuthenticationFailed:

@@ -73,7 +73,7 @@ DRAIN = (
     Mutant(
         "wavering-is-progress",
         "a depth that only wavers counts as progress",
-        (edit(_observed, ("event.gauge < min(", "event.gauge != min(")),),
+        (edit(_observed, ("event.gauge < lane.low", "event.gauge != lane.low")),),
     ),
     Mutant(
         "broken-time-counts-as-stalled",
