@@ -14,6 +14,7 @@ from typing import ClassVar, TypeVar, cast
 from adapters.solace.actions import ACTIONS, Plan, interface_plan, perform
 from adapters.solace.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.dialogue import Dialogue
+from adapters.solace.explaining import EXPLANATION
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec, set_backbones
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
@@ -48,6 +49,7 @@ from orchestrator.errors import (
     NotServing,
     Unreachable,
 )
+from orchestrator.exchanges import Explanation
 from orchestrator.readings import Reading
 from orchestrator.site import Device, Site
 
@@ -77,6 +79,7 @@ class SolaceCliAdapter:
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     simulated: ClassVar[bool] = False
     family: ClassVar[str] = "solace"
+    explanation: ClassVar[Explanation] = EXPLANATION
 
     def __init__(
         self, site: Site, setting: Setting, *, dial: Dial | None = None, random: Random | None = None
@@ -92,7 +95,15 @@ class SolaceCliAdapter:
         spread = random or Random()
         self._nodes = Nodes(
             [
-                Node(device, site, way_to(device), clock=setting.clock, random=spread, read_only=setting.read_only)
+                Node(
+                    device,
+                    site,
+                    way_to(device),
+                    clock=setting.clock,
+                    random=spread,
+                    read_only=setting.read_only,
+                    witness=setting.witness,
+                )
                 for device in site.devices
             ],
             site,

@@ -21,6 +21,7 @@ from adapters.solace.semp.actions import ACTIONS, interface_change, perform
 from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.semp.client import ChangeV1, SempReader, SempWriter, only_reads
 from adapters.solace.semp.envelope import text_in
+from adapters.solace.semp.explaining import EXPLANATION
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.readings import (
@@ -68,6 +69,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
+from orchestrator.exchanges import Explanation
 from orchestrator.readings import Reading
 from orchestrator.site import Device, Site
 
@@ -126,6 +128,7 @@ class SolaceSempAdapter:
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
     simulated: ClassVar[bool] = False
     family: ClassVar[str] = "solace"
+    explanation: ClassVar[Explanation] = EXPLANATION
 
     def __init__(
         self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None
@@ -147,6 +150,7 @@ class SolaceSempAdapter:
                 clock=setting.clock,
                 allows=allows,
                 transport=None if wire is None else wire(device),
+                witness=setting.witness,
             )
             return Node(device, site, session, clock=setting.clock, random=spread, read_only=setting.read_only)
 
