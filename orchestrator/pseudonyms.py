@@ -102,10 +102,11 @@ class Pseudonyms:
 
     def _plant(self, name: str, becomes: str) -> None:
         branch = self._root
+        is_address = next(addresses_in(name), None) == name
         for number, letter in enumerate(name, start=1):
             branch = branch.more.setdefault(letter, _Branch())
             may_be_cut = number >= _CUT_FROM and len(name) == len(becomes) and name[:number] not in self._words
-            if branch.cut is None and may_be_cut:
+            if branch.cut is None and may_be_cut and not is_address:
                 branch.cut = becomes[:number]
         branch.end = branch.end or becomes
 

@@ -55,8 +55,8 @@ def check(
     tools = tools_of(context)
     if last and readings is not None:
         raise DefinitionError("--last asks no device, so there are no readings to keep", hint="leave one of them out")
-    if last:
-        raise typer.Exit(show_last(tools, tools.inventory(inventory), pair, as_json=as_json))
     if last and explain is not None:
         raise DefinitionError("--last asks no device, so there is nothing to explain", hint="leave one of them out")
+    if last:
+        raise typer.Exit(show_last(tools, tools.inventory(inventory), pair, as_json=as_json))
     raise typer.Exit(run_check(tools, tools.inventory(inventory), pair, readings, explain=explain, as_json=as_json))

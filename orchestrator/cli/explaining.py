@@ -270,11 +270,8 @@ def _notes(site: Site, one: Explained) -> Iterator[str]:
         return
     if _unknown_fields(one):
         yield f"{site.name}, {one.reading}: {why_unknown(one.exchanges, one.explanation)}"
-    for text in dict.fromkeys(found.text for found in one.answers.values() if isinstance(found, Failure)):
-        yield f"{site.name}, {one.reading}: {text}"
-    for heard in one.exchanges:
-        if heard.failed:
-            yield f"{site.name}, {heard.device}: {heard.why}"
+    yield from (f"{site.name}: {found.text}" for found in one.answers.values() if isinstance(found, Failure))
+    yield from (f"{site.name}: {heard.why}" for heard in one.exchanges if heard.failed)
 
 
 def _refuse(out: Path) -> None:

@@ -22,10 +22,27 @@ from orchestrator.readings import (
     TransactionState,
 )
 
-Verdict = Literal["understood", "partly", "not understood", "not reached"]
+Verdict = Literal["understood", "partly", "not understood", "not answered"]
 # Fields of readings that hold the name of something; every other text in a reading is a word or a number.
-NAMES = frozenset({"node", "mate_node", "mate", "xid", "client", "name", "group", "destination", "topic", "others"})
-_SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
+NAMES = frozenset(
+    {
+        "node",
+        "mate_node",
+        "mate",
+        "xid",
+        "client",
+        "name",
+        "group",
+        "destination",
+        "topic",
+        "others",
+        "names",
+        "sources",
+    }
+)
+_NO_ANSWER = frozenset(
+    {"Unreachable", "ConnectionLost", "CommandTimedOut", "AuthenticationFailed", "HostKeyRejected"}
+)
 _MEANS_NOTHING = {
     Role.ACTIVE: frozenset({"bridge"}),
     Role.STANDBY: frozenset({"remote_bridge_up", "queue_bound", "sync_eligible"}),
@@ -36,8 +53,7 @@ def verdict_on(answers: Mapping[str, Reading | Failure], *, is_alone: bool) -> V
     """How far the answers of one reading were understood. ``is_alone``: the site has one device."""
     failures = [one for one in answers.values() if isinstance(one, Failure)]
     if failures and len(failures) == len(answers):
-        is_silent = all(one.kind in _SILENCE for one in failures)
-        return "not reached" if is_silent else "not understood"
+        return "not answered" if all(one.kind in _NO_ANSWER for one in failures) else "not understood"
     is_partly = failures or any(unknown_in(one, is_alone=is_alone) for one in answers.values())
     return "partly" if is_partly else "understood"
 
