@@ -161,7 +161,8 @@ def names_in_inventory(inventory: Inventory) -> Iterator[str]:
             for device in part.devices:
                 yield from (device.name, (device.router_name or "").removeprefix("v:"), device.address)
                 is_number = next(addresses_in(device.address), None) is not None
-                yield "" if is_number else device.address.split(".")[0]
+                host, _, domain = device.address.partition(".")
+                yield from () if is_number else (host, domain if "." in domain else "")
             login = part.login
             yield from () if login is None else (login.username, login.key_file or "")
             yield part.known_hosts or ""
