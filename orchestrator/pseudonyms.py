@@ -64,8 +64,10 @@ class Pseudonyms:
         self._words = words
         self._root = _Branch()
         used: set[str] = set(plain)
+        counted: dict[str, int] = {}  # by shape, how many of its pseudonyms were looked at
         for name in plain:
-            pseudonym = _pseudonym(name, used, taken)
+            shape = _shaped(name, 0) or name
+            pseudonym, counted[shape] = _pseudonym(name, counted.get(shape, 0), used, taken)
             used.add(pseudonym)
             for encode in _ENCODINGS:
                 self._plant(encode(name).lower(), encode(pseudonym))
@@ -129,19 +131,20 @@ def _can_be_replaced(name: str, words: Collection[str]) -> bool:
     return is_long and name.lower() not in words
 
 
-def _pseudonym(name: str, used: Collection[str], taken: Collection[str]) -> str:
-    """One that nothing else is called; where all that are free are words of the texts, one of these."""
+def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[str]) -> tuple[str, int]:
+    """One that nothing else is called, looked for from the ``first``-th on, and where to look for the next one. Where all
+    that are free are words of the texts, it is one of these."""
     second = ""
-    for number in count():
+    for number in count(first):
         made = _shaped(name, number)
-        if made is None or number > _TRIES_MAX:
+        if made is None or number > first + _TRIES_MAX:
             break
         if made not in used:
             second = second or made
             if not all(word in taken for word in _WORD.findall(made)):
-                return made
+                return made, number + 1
     # Assumption: nobody has so many names of one short shape; then two of them get the same.
-    return second or (_shaped(name, 0) or name)
+    return second or (_shaped(name, 0) or name), first
 
 
 def _shaped(name: str, number: int) -> str | None:

@@ -125,7 +125,6 @@ class Explaining:
                     continue
                 words |= reading.explanation.words
                 names += [name for heard in reading.exchanges for name in _found(reading.explanation, heard, words)]
-        names.sort(key=len, reverse=True)
         return Pseudonyms(names, words=words, texts=list(_texts(plain)))
 
     def show(self, document: Mapping[str, object]) -> None:

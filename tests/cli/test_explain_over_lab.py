@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 from orchestrator.readings import READINGS
-from tests.cli.processes import Bench
+from tests.cli.processes import PATIENCE_S, Bench
 from tests.cli.test_lab_processes import MakeBench, lab_up
 from tests.solace.replay import difference, play
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.realtime
 WAYS = {
     "cli pair": ("--adapter", "solace-cli", "--ha"),
     "semp": ("--adapter", "solace-semp"),
+    "both, newer": ("--ha", "--edition", "newer", "--edition", "empty-header", "--edition", "standby-refuses"),
     "cli, otherwise": (
         *("--adapter", "solace-cli", "--edition", "other-labels", "--edition", "empty-nothing"),
         *("--edition", "software", "--edition", "mate-prefix"),
@@ -78,6 +80,22 @@ def test_the_file_has_all_but_the_names(make_bench: MakeBench, options: tuple[st
         assert all(one["verdict"] in ("understood", "partly") for one in site["readings"])
         lines = [heard["sent"] for one in site["readings"] for heard in one["exchanges"]]
         assert all(line.startswith(("show ", "no paging", "GET ", "POST /SEMP <rpc><show>")) for line in lines)
+
+
+def test_stopped_it_leaves_no_file(make_bench: MakeBench) -> None:
+    """Law: Ctrl-C in the middle of the readings leaves neither the file nor a part of it."""
+    bench = make_bench()
+    lab_up(bench, "--adapter", "solace-cli", "--latency", "300")
+    before = {one.name for one in bench.folder.iterdir()}
+    check = bench.start("check", "--inventory", "lab.yaml", "--explain", "sent.json")
+    heard = bench.folder / "lab/ny-NY_Appliance1.commands.jsonl"
+    assert check.stderr is not None and check.poll() is None
+    while "show " not in (heard.read_text("utf-8") if heard.exists() else ""):
+        assert check.poll() is None, "it is still reading"
+    check.send_signal(signal.SIGINT)
+    check.communicate(timeout=PATIENCE_S)
+    assert check.returncode not in (0, 4)
+    assert {one.name for one in bench.folder.iterdir()} - before <= {"state"}
 
 
 def test_a_device_that_is_away_is_in_the_file(make_bench: MakeBench) -> None:

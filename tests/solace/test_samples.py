@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,18 @@ def test_there_is_a_sample() -> None:
     assert {"solace-cli", "solace-semp"} <= set(told)
 
 
+def test_every_sample_says_where_it_was_made() -> None:
+    """Law: README.md names each file, and where it was made; what a lab made says itself that it is simulated."""
+    page = (FOLDER / "README.md").read_text("utf-8")
+    made = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", page, re.M))
+    assert set(made) == {file.name for file in FILES}
+    for file in FILES:
+        assert load(file)["simulated"] is ("Not a broker" in made[file.name]), file.name
+
+
 def test_control_a_changed_answer_is_noticed() -> None:
     """The checker fails where an answer says something else than was recorded."""
-    sites = next(load(file)["sites"] for file in FILES if "cli" in file.stem)
+    sites = next(load(file)["sites"] for file in FILES if file.stem == "lab-cli-ha")
     changed = copy.deepcopy(sites[0])
     queue = next(one for one in changed["readings"] if one["reading"] == "replication_queue")
     queue["answers"][0]["understood"]["messages"] = 77
