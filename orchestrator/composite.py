@@ -38,7 +38,7 @@ def compose(kinds: Sequence[type[Adapter]]) -> type[Adapter]:
     merged_readings: Mapping[str, ReadingSpec] = {
         name: kind.readings[name]
         for name in dict.fromkeys(name for kind in kinds for name in kind.readings)
-        if (kind := _reader(kinds, name)) is not None
+        if (kind := reader_of(kinds, name)) is not None
     }
     # The first is merged last, so that its declarations count.
     merged_actions: Mapping[str, ActionSpec] = {
@@ -63,7 +63,7 @@ def _family(kinds: Sequence[type[Adapter]]) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def _reader(parts: Sequence[Part], reading: str) -> Part | None:
+def reader_of(parts: Sequence[Part], reading: str) -> Part | None:
     """The first of ``parts`` that has ``reading``, unless a further one reports more."""
     having = [part for part in parts if reading in part.readings]
     return next((part for part in having if not part.readings[reading].tells_less), having[0] if having else None)
@@ -106,7 +106,7 @@ class CompositeAdapter:
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
         """See ``contract.Adapter``."""
-        part = _reader(self._parts, reading)
+        part = reader_of(self._parts, reading)
         if part is None:
             raise ValueError(f"no adapter of the site has a reading {reading}")
         return part.probe(reading, services)

@@ -29,6 +29,7 @@ from orchestrator.errors import (
     PerhapsObeyed,
     UnreadableReply,
 )
+from orchestrator.exchanges import Explanation, Witness
 from orchestrator.readings import Reading
 from orchestrator.site import Site
 
@@ -202,16 +203,24 @@ class Secrets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command."""
+    """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command.
+    ``witness`` is told of what passes, by adapters that have an ``explanation``."""
 
     clock: Clock
     secrets: Secrets
     read_only: bool = False
+    witness: Witness | None = None
 
 
 def family_named(kind: type[object]) -> str:
     """The family that an adapter says it speaks for; empty where it names none, as one of a third party may."""
     return str(getattr(kind, "family", ""))
+
+
+def explanation_of(kind: type[object]) -> Explanation | None:
+    """What an adapter knows of its exchanges; None for one that tells no witness of them."""
+    found = getattr(kind, "explanation", None)
+    return found if isinstance(found, Explanation) else None
 
 
 class Adapter(Protocol):
@@ -221,7 +230,8 @@ class Adapter(Protocol):
     to use there, with the declarations of that site. One whose services may share something at a site, so that they
     cannot be moved apart, may have a class method ``shared(site, services)`` that says so in a sentence, or is empty.
     One that speaks for a family this program knows says so in a class variable ``family``, ``solace`` or ``amps``:
-    without it no command takes its pair for one of that family.
+    without it no command takes its pair for one of that family. One whose sessions tell the setting's witness of every
+    exchange has a class variable ``explanation`` (``exchanges.Explanation``).
     """
 
     readings: ClassVar[Mapping[str, ReadingSpec]]

@@ -28,10 +28,10 @@ def read_own(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
         os.close(handle)
 
 
-def write_private(folder: Path, name: str, data: bytes) -> Path:
+def write_private(folder: Path, name: str, data: bytes, *, replace: bool = True) -> Path:
     """Write a file of ours alone that is there whole or not at all, also after a power cut. Raises ``OSError``.
 
-    Only one process at a time may write one name.
+    Only one process at a time may write one name. Unless it may ``replace`` what is there, it raises ``FileExistsError``.
     """
     beside, target = folder / f".{name}.unfinished", folder / name
     beside.unlink(missing_ok=True)  # of a killed process
@@ -41,7 +41,11 @@ def write_private(folder: Path, name: str, data: bytes) -> Path:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(target)
+        if replace:
+            beside.replace(target)
+        else:
+            target.hardlink_to(beside)
+            beside.unlink()
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

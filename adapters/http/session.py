@@ -13,7 +13,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -22,7 +22,8 @@ from adapters.http.translate import FOREIGN, translate
 from adapters.http.transport import DialledTransport
 from orchestrator.clock import Clock
 from orchestrator.dialling import LookUp
-from orchestrator.errors import CommandTimedOut, Forbidden, Unreachable, UnreadableReply
+from orchestrator.errors import AdapterError, CommandTimedOut, Forbidden, Unreachable, UnreadableReply
+from orchestrator.exchanges import Exchange, Witness
 
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer
@@ -69,8 +70,9 @@ class Limits:
 class HttpSession:
     """One device, at ``origin`` (scheme, host, port).
 
-    ``proof`` makes the ``Authorization`` header, or ``auth`` does, anew for each request. ``allows`` is asked before
-    anything leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests.
+    ``proof`` makes the ``Authorization`` header, or ``auth`` does, for each request. ``allows`` is asked before anything
+    leaves; what it refuses is ``Forbidden``. ``transport`` and ``look_up`` have their place in tests. ``witness`` gets
+    each reading, without the login and the cookie.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class HttpSession:
         transport: Transport | None = None,
         look_up: LookUp = socket.getaddrinfo,
         auth: httpx.Auth | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self.device = device
         self._origin = origin
@@ -99,6 +102,7 @@ class HttpSession:
         self._transport = transport
         self._look_up = look_up
         self._auth = auth
+        self._witness = witness
         self._client = self._new_client()
 
     def _new_client(self) -> httpx.Client:
@@ -145,6 +149,23 @@ class HttpSession:
         self._client = self._new_client()
 
     def _once(self, request: Request) -> Reply:
+        if self._witness is None or not request.is_read:
+            return self._send(request)
+        body = (request.body or b"").decode("utf-8", "replace")
+        line = f"{request.method} {request.target} {body}".rstrip()
+        heard = Exchange(self.device, line, self._clock.now(), 0.0)
+        try:
+            reply = self._send(request)
+        except AdapterError as error:
+            heard = replace(heard, failed=type(error).__name__, why=str(error))
+            raise
+        else:
+            heard = replace(heard, answer=reply.text, status=reply.status, date=reply.headers.get("date", ""))
+            return reply
+        finally:
+            self._witness.heard(replace(heard, answered_at=self._clock.now()))
+
+    def _send(self, request: Request) -> Reply:
         proof = self._proof()
         outgoing = self._built(request, proof)
         asked_at = self._clock.now()

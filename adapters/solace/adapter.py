@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 from adapters.solace.actions import ACTIONS, interface_plan, perform
 from adapters.solace.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.dialogue import Dialogue
+from adapters.solace.explaining import EXPLANATION
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec
 from adapters.solace.nodes import Node
 from adapters.solace.readings import read_queues, read_replication, read_transactions
@@ -21,6 +22,7 @@ from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
 from orchestrator.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
 from orchestrator.errors import AuthenticationFailed, Forbidden, HostKeyRejected, Unreachable
+from orchestrator.exchanges import Explanation
 from orchestrator.site import Device, Site
 
 
@@ -54,6 +56,7 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
     name: ClassVar[str] = "solace-cli"
     readings: ClassVar[Mapping[str, ReadingSpec]] = READINGS
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
+    explanation: ClassVar[Explanation] = EXPLANATION
 
     def __init__(
         self, site: Site, setting: Setting, *, dial: Dial | None = None, random: Random | None = None
@@ -66,7 +69,15 @@ class SolaceCliAdapter(SiteAdapter[Node, Node]):
         way_to = dial or over_ssh
         spread = random or Random()
         nodes = [
-            Node(device, site, way_to(device), clock=setting.clock, random=spread, read_only=setting.read_only)
+            Node(
+                device,
+                site,
+                way_to(device),
+                clock=setting.clock,
+                random=spread,
+                read_only=setting.read_only,
+                witness=setting.witness,
+            )
             for device in site.devices
         ]
         super().__init__(site, setting, nodes, _READS)

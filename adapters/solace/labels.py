@@ -80,7 +80,13 @@ class Term(Enum):
     CONNECTIONS = ("Active Incoming Connections",)
 
     def __init__(self, *names: str) -> None:
+        self._printed = names
         self._names = tuple(dict.fromkeys(plain(name) for name in names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What versions call this, as they print it."""
+        return self._printed
 
     def is_named(self, name: str) -> bool:
         """Is ``name`` one of its names?"""

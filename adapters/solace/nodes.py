@@ -15,6 +15,7 @@ from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession, ShowSession
 from orchestrator.clock import Clock
 from orchestrator.errors import Unreachable
+from orchestrator.exchanges import Witness
 from orchestrator.retrying import Backoff, Retry
 from orchestrator.site import Device, Site
 
@@ -30,7 +31,15 @@ class Node:
     """One device of the site, with its session. ``shell`` is None when the setting is read-only."""
 
     def __init__(
-        self, device: Device, site: Site, connect: Connect, *, clock: Clock, random: Random, read_only: bool
+        self,
+        device: Device,
+        site: Site,
+        connect: Connect,
+        *,
+        clock: Clock,
+        random: Random,
+        read_only: bool,
+        witness: Witness | None = None,
     ):
         self._device = device
         self._site = site
@@ -47,6 +56,7 @@ class Node:
             dialect=SOLACE,
             clock=clock,
             timeout_s=site.command_timeout,
+            witness=witness,
         )
         self._leave_alone_until = 0.0
 

@@ -12,6 +12,7 @@ What makes an answer this command's answer (facts/real-systems.md, OpenSSH S2 an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NoReturn
 
 from adapters.ssh.line import Line
@@ -19,6 +20,7 @@ from adapters.ssh.terminal import Dialect, Prompt
 from adapters.ssh.translate import printable
 from orchestrator.clock import Clock
 from orchestrator.errors import (
+    AdapterError,
     CommandRejected,
     CommandTimedOut,
     ConnectionLost,
@@ -26,6 +28,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
+from orchestrator.exchanges import Exchange, Witness
 
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 LINE_MAX = 400  # the terminal is wider than this and a prompt together, so an echo never wraps
@@ -44,7 +47,15 @@ class Conversation:
     """Questions and answers on one line. ``prompt`` is where the device stands now."""
 
     def __init__(
-        self, line: Line, *, device: str, dialect: Dialect, clock: Clock, timeout_s: float, may_change: bool
+        self,
+        line: Line,
+        *,
+        device: str,
+        dialect: Dialect,
+        clock: Clock,
+        timeout_s: float,
+        may_change: bool,
+        witness: Witness | None = None,
     ) -> None:
         self._line = line
         self._device = device
@@ -52,6 +63,7 @@ class Conversation:
         self._clock = clock
         self._timeout_s = timeout_s
         self._may_change = may_change
+        self._witness = witness
         self._prompt: Prompt | None = None
         self._ending = ""  # what follows the prompt's sign: a blank, or nothing
         self._broken = False
@@ -137,6 +149,22 @@ class Conversation:
             raise Unreachable(
                 f"the session with {self._device} is over; `{command}` was not sent", device=self._device
             )
+        if self._witness is None:
+            return self._exchange(command, confirms, echo_s)
+        heard = Exchange(self._device, command, self._clock.now(), 0.0, prompt=str(self.prompt))
+        try:
+            answer = self._exchange(command, confirms, echo_s)
+        except AdapterError as error:
+            text = error.text if isinstance(error, UnreadableReply) else ""
+            heard = replace(heard, answer=text, failed=type(error).__name__, why=str(error))
+            raise
+        else:
+            heard = replace(heard, answer=answer)
+            return answer
+        finally:
+            self._witness.heard(replace(heard, answered_at=self._clock.now()))
+
+    def _exchange(self, command: str, confirms: Callable[[str], bool] | None, echo_s: float | None) -> str:
         try:
             self._line.send(command.encode() + _ENTER)
             try:

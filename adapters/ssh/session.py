@@ -17,6 +17,7 @@ from adapters.ssh.line import Connect
 from adapters.ssh.terminal import Dialect, Prompt
 from orchestrator.clock import Clock
 from orchestrator.errors import (
+    AdapterError,
     CommandRejected,
     Forbidden,
     HostKeyRejected,
@@ -24,20 +25,32 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
+from orchestrator.exchanges import Exchange, Witness
 from orchestrator.site import Device
 
 
 class ShowSession:
-    """A session that shows. ``timeout_s``: seconds for one command's whole answer."""
+    """A session that shows. ``timeout_s``: seconds for one command's whole answer. ``witness`` is told of each line
+    that is typed after the log-in, and of a log-in that came to nothing."""
 
     _may_change: ClassVar[bool] = False
 
-    def __init__(self, device: Device, connect: Connect, *, dialect: Dialect, clock: Clock, timeout_s: float) -> None:
+    def __init__(
+        self,
+        device: Device,
+        connect: Connect,
+        *,
+        dialect: Dialect,
+        clock: Clock,
+        timeout_s: float,
+        witness: Witness | None = None,
+    ) -> None:
         self.device = device
         self._connect = connect
         self._dialect = dialect
         self._clock = clock
         self._timeout_s = timeout_s
+        self._witness = witness
         self._talk: Conversation | None = None
 
     @property
@@ -77,6 +90,28 @@ class ShowSession:
     def _begin(self) -> Conversation:
         """Connect, learn the device's name, set the terminal up."""
         name = self.device.name
+        asked_at = self._clock.now()
+        try:
+            talk = self._log_in()
+        except AdapterError as error:
+            if self._witness is not None:
+                kind, now = type(error).__name__, self._clock.now()
+                self._witness.heard(Exchange(name, "", asked_at, now, failed=kind, why=str(error)))
+            raise
+        try:
+            for line in self._dialect.setup:
+                talk.exchange(line)
+        except PerhapsObeyed as error:
+            talk.close()
+            raise Unreachable(f"no session with {name}: {error}", device=name) from error
+        except (Unreachable, CommandRejected):
+            talk.close()
+            raise
+        return talk
+
+    def _log_in(self) -> Conversation:
+        """Connect, and learn the device's name. What goes wrong here left nothing that could be obeyed."""
+        name = self.device.name
         talk = Conversation(
             self._connect(),
             device=name,
@@ -84,16 +119,15 @@ class ShowSession:
             clock=self._clock,
             timeout_s=self._timeout_s,
             may_change=self._may_change,
+            witness=self._witness,
         )
         try:
             talk.log_in(self._timeout_s)
             self._check_name(talk.prompt)
-            for line in self._dialect.setup:
-                talk.exchange(line)
         except PerhapsObeyed as error:
             talk.close()
             raise Unreachable(f"no session with {name}: {error}", device=name) from error
-        except (Unreachable, HostKeyRejected, CommandRejected):
+        except (Unreachable, HostKeyRejected):
             talk.close()
             raise
         return talk

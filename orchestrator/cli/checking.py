@@ -14,6 +14,7 @@ from orchestrator.abilities import Ability
 from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
 from orchestrator.cli.abilities_table import abilities_lines, abilities_of
+from orchestrator.cli.explaining import Explaining
 from orchestrator.cli.families import AMPS, family_of, unknown_family
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.tabular import lines_of, plain_table
@@ -48,17 +49,38 @@ _ORDER = (Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE)
 FINDINGS = 4
 
 
-def run_check(tools: Tools, inventory: Inventory, only: str | None, readings: Path | None, *, as_json: bool) -> int:
-    """Check the pairs, store and print what was found; keep the readings where ``readings`` says.
+def run_check(
+    tools: Tools,
+    inventory: Inventory,
+    only: str | None,
+    readings: Path | None,
+    *,
+    explain: Path | None = None,
+    as_json: bool,
+) -> int:
+    """Check the pairs, store and print what was found; keep the readings where ``readings`` says, and in ``explain`` what
+    they were made of.
 
     Returns the exit code: 0, or 4 beyond notes.
     """
     keeping = Keeping(tools, inventory, readings, "check")
-    found = [_check(tools, inventory, pair, keeping) for pair in pairs_of(inventory, only)]
+    explaining = None if explain is None else Explaining(tools, inventory, explain)
+    found = [_check(tools, inventory, pair, keeping, explaining) for pair in pairs_of(inventory, only)]
     now = tools.clock.now()
     _store(tools, inventory, found, now)
     simulated = tools.is_simulated(inventory)
     code = FINDINGS if any(matter(one.findings) for one in found) else 0
+    if explaining is not None:
+        document = explaining.finish(now, simulated=simulated)
+        if as_json:
+            show_json({**document, "exit_code": code})
+            return code
+        if simulated:
+            show_document("SIMULATED")
+        explaining.show(document)
+        for one in found:
+            show(_conclusion(one))
+        return code
     if as_json:
         pairs = [_as_data(one, _abilities(tools, inventory, one.pair)) for one in found]
         show_json({"simulated": simulated, "at": iso(now), "pairs": pairs, "exit_code": code})
@@ -92,7 +114,9 @@ def pairs_of(inventory: Inventory, only: str | None) -> list[Pair]:
 # Reading
 
 
-def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> Readiness:
+def _check(
+    tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping, explaining: Explaining | None
+) -> Readiness:
     one, other = (inventory.sites[name] for name in pair.sites)
     family = family_of(tools, one)
     if not family:
@@ -101,7 +125,7 @@ def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> 
     readings = AMPS_READINGS if is_amps else READINGS
     at = tools.clock.now()
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda site: _read(tools, site, pair.services, readings), (one, other))
+        first, second = pool.map(lambda site: _read(tools, site, pair.services, readings, explaining), (one, other))
     for read in (first, second):
         mate, simulated = pair.mate_of(read.name), tools.is_simulated(inventory)
         keeping.keep(read.name, read.answers, pair.services, at, simulated=simulated, mate=mate)
@@ -112,12 +136,17 @@ def _check(tools: Tools, inventory: Inventory, pair: Pair, keeping: Keeping) -> 
     return judge(pair, (first, second))
 
 
-def _read(tools: Tools, site: Site, services: Sequence[str], readings: Sequence[str]) -> SiteRead:
-    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True))
+def _read(
+    tools: Tools, site: Site, services: Sequence[str], readings: Sequence[str], explaining: Explaining | None
+) -> SiteRead:
+    told = None if explaining is None else explaining.witness_of(site, services)
+    adapter = tools.registry.adapter_for(site, Setting(tools.clock, tools.secrets, read_only=True, witness=told))
     answers: dict[str, Mapping[str, Reading | Failure]] = {}
     try:
-        for reading in readings:
+        for reading in (*readings, *(told.further(readings) if told is not None else ())):
             answers[reading] = probe(adapter, reading, services)
+            if told is not None:
+                told.end_of(reading, answers[reading])
     finally:
         adapter.close()
     return SiteRead(site, answers, _host_keys(site))
@@ -211,7 +240,11 @@ def _print(found: Readiness, could: Mapping[str, Sequence[Ability]]) -> None:
             show_document(line)
     for line in finding_lines(found.findings):
         show(line)
-    show(f"{verdict_of(found).upper()}: {_because(found)}")
+    show(_conclusion(found))
+
+
+def _conclusion(found: Readiness) -> str:
+    return f"{verdict_of(found).upper()}: {_because(found)}"
 
 
 def verdict_of(found: Readiness) -> Literal["ready", "ready, with warnings", "not ready", "unknown"]:

@@ -12,7 +12,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "findings", "files", "counting", "interpreter", "characters"}),
     frozenset(
         {"runbook", "site", "plan", "events", "events_run", "contract", "reading", "readings", "decisions"}
-        | {"readings_amps", "approval_policy"}
+        | {"readings_amps", "approval_policy", "exchanges"}
     ),
     frozenset(
         {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
@@ -46,7 +46,7 @@ FLOORS: tuple[frozenset[str], ...] = (
                 "dialling",
             ),
             *("sites", "fitted", "lint_promises", "approvers", "kept_policies", "last_read"),
-            *("holder", "tables", "statements", "database", "checks", "hooks", "chain", "signing"),
+            *("holder", "tables", "statements", "database", "checks", "hooks", "pseudonyms", "chain", "signing"),
             *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
         }
     ),

@@ -15,6 +15,7 @@ from adapters.solace.semp.actions import ACTIONS, interface_change, perform
 from adapters.solace.semp.browsing import browse_endpoint, count_endpoint, list_endpoints
 from adapters.solace.semp.client import SempReader, only_reads
 from adapters.solace.semp.envelope import text_in
+from adapters.solace.semp.explaining import EXPLANATION
 from adapters.solace.semp.nodes import Node
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.readings import (
@@ -56,6 +57,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
+from orchestrator.exchanges import Explanation
 from orchestrator.site import Device, Site
 
 
@@ -116,6 +118,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
         "platform": _reading("platform", "Version, modes, mate and clock of the node", lambda _: platform_lines()),
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = ACTIONS
+    explanation: ClassVar[Explanation] = EXPLANATION
 
     def __init__(
         self, site: Site, setting: Setting, *, wire: Wire | None = None, random: Random | None = None
@@ -135,6 +138,7 @@ class SolaceSempAdapter(SiteAdapter[Node, SempReader]):
                 clock=setting.clock,
                 allows=allows,
                 transport=None if wire is None else wire(device),
+                witness=setting.witness,
             )
             return Node(device, site, session, clock=setting.clock, random=spread, read_only=setting.read_only)
 
