@@ -28,6 +28,15 @@ def alarms_of(plan: ev.Plan, lanes: Sequence[LaneReport]) -> Iterator[Alarm]:
     left = [lane for lane in lanes if lane.left_behind is not None and lane.left_behind.messages != 0]
     if left:
         yield Alarm(kind="left-behind", services=_services(left), text=_left_behind(left))
+    # After a planned move the mate is there, and makes the new active site eligible within seconds.
+    is_alone = "/uncontrolled" in plan.runbook.runbook
+    refused = [lane for lane in lanes if is_alone and lane.refuses_synchronous.get(plan.target)]
+    if refused:
+        text = (
+            f"PUBLISHERS WAIT: {plan.target} refuses synchronous messages of {named_in(_services(refused))} until "
+            f"{plan.source} is restored (reject-msg-when-sync-ineligible)"
+        )
+        yield Alarm(kind="sync-refused", services=_services(refused), text=text)
 
 
 def how_it_is(source: str, target: str, lanes: Sequence[LaneReport]) -> str:

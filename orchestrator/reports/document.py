@@ -60,7 +60,7 @@ class LeftBehind(_Strict):
     is_fresh: bool = False
 
 
-AlarmKind = Literal["both-active", "interrupted", "not-aborted", "left-changed", "left-behind"]
+AlarmKind = Literal["both-active", "interrupted", "not-aborted", "left-changed", "left-behind", "sync-refused"]
 
 
 class Alarm(_Strict):
@@ -77,7 +77,8 @@ class LaneReport(_Strict):
     the replication queue when the wait began; None where no step waited for one.
     ``at_risk_messages``: how many an escalation put at risk. ``roles``: what each site was last read to be; one that was
     told to change and not read since is not in it. ``lets_clients_in``: the same of AMPS.
-    ``suspended``: is replication suspended, by site, as each last reported.
+    ``suspended``: is replication suspended, by site, as each last reported. ``refuses_synchronous``: the same of
+    an active site that takes no synchronous messages while its mate is away.
     ``no_active_site_since``: set while no site is known to serve; for ``no_active_site_seconds`` by the last record, or
     by now if the run was interrupted. Only a site that is not in ``roles`` may: it was told to change, or is silent.
     ``undecided``: the gate whose items it stopped at because they have no decision. ``can_turn_back``: it is before its
@@ -99,6 +100,7 @@ class LaneReport(_Strict):
     roles: Mapping[str, Role] = Field(default_factory=dict)
     lets_clients_in: Mapping[str, bool] = Field(default_factory=dict)
     suspended: Mapping[str, bool] = Field(default_factory=dict)
+    refuses_synchronous: Mapping[str, bool] = Field(default_factory=dict)
     no_active_site_since: str | None = None
     no_active_site_seconds: float | None = None
     gaps: tuple[GapReport, ...] = ()

@@ -25,7 +25,7 @@ from orchestrator.reports.document import (
 from orchestrator.reports.document import LaneReport as LaneReport
 from orchestrator.reports.document import RunReport as RunReport
 from orchestrator.runbook import Progress, Side
-from orchestrator.standing import is_suspended
+from orchestrator.standing import is_suspended, refuses_synchronous
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -50,6 +50,7 @@ class _LaneStory:
         self.actions = 0
         self.drained: int | None = None
         self.suspended: dict[str, bool] = {}
+        self.refuses: dict[str, bool] = {}
         self.not_aborted = ""
         self._is_reverting = False
         self._changes: dict[int, str] = {}  # actions that may have had an effect, and the step that each belongs to
@@ -127,6 +128,9 @@ class _LaneStory:
             suspended = is_suspended(seen)
             if suspended is not None:
                 self.suspended[self._plan.site_name(seen.on)] = suspended
+            refuses = refuses_synchronous(seen)
+            if refuses is not None:
+                self.refuses[self._plan.site_name(seen.on)] = refuses
 
     def _close(self, step: str, status: StepStatus, at: float, note: str) -> None:
         began = self._began.get(step, at)
@@ -202,6 +206,7 @@ def _lane_report(run: state.Run, began: float, story: _LaneStory) -> LaneReport:
             plan.site_name(side): is_open for side in _SIDES if (is_open := course.lets_clients_in(side)) is not None
         },
         suspended=story.suspended,
+        refuses_synchronous=story.refuses,
         no_active_site_since=None if since is None else iso(since),
         no_active_site_seconds=None if since is None else round(max(0.0, run.last_at - since), 3),
         gaps=tuple(

@@ -149,3 +149,19 @@ def test_an_empty_queue_is_no_bad_news(shell: Shell) -> None:
     ended = night("restore", "--all", "--site", "ny", "--yes", "--json")
     assert ended.result["lanes"][0]["left_behind"]["messages"] == 0
     assert "left-behind" not in alarms(ended)
+
+
+# Publishers that wait for the mate
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_publishers_that_wait_for_the_lost_site(shell: Shell, refuses: bool) -> None:
+    """Law: after an uncontrolled fail-over the report says that synchronous publishers wait, where the message VPN is
+    configured so (seed 003, controlled, step 1), and only there."""
+    vpn = VpnLayout(VPN, publish_rate=10, sync_every=1, reject_when_ineligible=refuses)
+    night = Night(shell, str(shell.inventory(WorldLayout(sites=SINGLE, vpns=(vpn,)), services=[VPN])))
+    night.lose()
+    [document] = night.shell("runs", "show", "--json").values
+    assert ("sync-refused" in [one["kind"] for one in document["alarms"]]) is refuses
+    text = f"SIMULATED  PUBLISHERS WAIT: nj refuses synchronous messages of {VPN} until ny is restored"
+    assert (text in night.shell("runs", "show").out) is refuses
