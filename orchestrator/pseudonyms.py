@@ -21,6 +21,8 @@ from xml.sax.saxutils import escape
 SHORTEST = 2
 # So much of a longer name is still that name, where a column ends before it does.
 _CUT_FROM = 6
+# What may stand behind it then, besides a blank and the end.
+_BEHIND_A_CUT = "'\")]>,;…"
 # A shorter name of digits alone could be any number.
 _DIGITS_FROM = 6
 _TRIES_MAX = 20_000
@@ -30,7 +32,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ADDRESS = re.compile(
     r"(?<![\w.:])(?:(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)"
     r"|(?:(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4})(?![\w:])"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|SHA256:[\w+/]{43})",
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"version\W{0,4}(\d{1,3}(?:\.\d{1,3}){3})(?!\w|\.\d)", re.IGNORECASE)
@@ -96,10 +98,11 @@ class Pseudonyms:
             if found is None:
                 break
             branch = found
-            is_last = end + 1 == len(text) or not (text[end].isalnum() and text[end + 1].isalnum())
-            becomes = branch.cut if branch.end is None else branch.end
-            if is_last and becomes is not None:
-                best = (end + 1, becomes)
+            behind = text[end + 1 : end + 2]
+            if branch.end is not None and not (text[end].isalnum() and behind.isalnum()):
+                best = (end + 1, branch.end)
+            elif branch.cut is not None and (not behind or behind.isspace() or behind in _BEHIND_A_CUT):
+                best = (end + 1, branch.cut)
         return best
 
     def _plant(self, name: str, becomes: str) -> None:
