@@ -1,10 +1,10 @@
 """Names replaced by pseudonyms of the same length, so that a text can be shown to strangers and still be read.
 
 One name has one pseudonym throughout. It keeps what a parser of columns, commands or addresses may look at: length, case,
-blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it stands as a word,
-also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that nobody has named.
+blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it is a word,
+also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that were not named.
 
-It cannot know a name that nobody told it. Must never keep or print the names.
+It cannot know a name that it was not given. Must never keep or print the names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 SHORTEST = 2
 # So much of a longer name is still that name, where a column ends before it does.
 _CUT_FROM = 6
-# What may stand behind it then, besides a blank and the end.
+# What may follow it then, besides a blank and the end.
 _BEHIND_A_CUT = "'\")]>,;…"
 # A shorter name of digits alone could be any number.
 _DIGITS_FROM = 6
@@ -146,7 +146,7 @@ def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[s
             second = second or made
             if not all(word in taken for word in _WORD.findall(made)):
                 return made, number + 1
-    # Assumption: nobody has so many names of one short shape; then two of them get the same.
+    # Assumption: no site has so many names of one short shape; then two of them get the same.
     return second or (_shaped(name, 0) or name), first
 
 
@@ -186,7 +186,7 @@ _ENCODINGS: Sequence[Callable[[str], str]] = (str, lambda text: quote(text, safe
 
 
 def scrubbed(value: object, scrub: Callable[[str], str], *, ours: Collection[str]) -> object:
-    """``value``, as JSON has it, with every text in it scrubbed but keys and what stands under the keys ``ours``."""
+    """``value``, as JSON has it, with every text in it scrubbed but keys and the values of the keys ``ours``."""
     match value:
         case str():
             return scrub(value)

@@ -1,4 +1,4 @@
-"""Where names stand in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
+"""Where names are in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
 
 Recognised are the cells of columns, and the values of labels, that are headed by a name, an address or a number of
 something that belongs to its owner, and XIDs. In a layout that is not known a name may go unseen, so whoever sends the
@@ -19,7 +19,7 @@ from adapters.solace.tables import Span, label_in, lines_of, rule_in
 from orchestrator.exchanges import Exchange, Explanation
 from orchestrator.readings import Bridge, Role, TransactionState
 
-# Words that head a column, or end a label, under which names stand.
+# Words that head a column, or end a label, under which names are.
 _NAMING = re.compile(
     r"(?:\w*name|\w*vpn|\w*user|owner|client|queue|endpoint|router|mate|node|node s|host|address|gateway|xid"
     r"|description|topic|contact|location|serial|serial number|serial #|chassis|product key|fingerprint|destination"
@@ -32,7 +32,7 @@ _XID = re.compile(r"(?<![\w-])[0-9A-F]{4,}-[0-9A-F]*-[0-9A-F]+(?![\w-])", re.IGN
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[\d.,:%/ -]*|true|false", re.IGNORECASE)
 _VERSION = re.compile(r"\bversion \d", re.IGNORECASE)
-# What heads the two columns of `show redundancy`: states stand in them.
+# What heads the two columns of `show redundancy`: states are in them.
 _SIDE = re.compile(r"virtual router", re.IGNORECASE)
 _LONGEST_REFUSAL = 3  # lines
 # Columns of one or two characters hold flags.
@@ -69,7 +69,7 @@ def _words() -> frozenset[str]:
 
 
 def names_in(exchange: Exchange) -> Iterator[str]:
-    """Each name in what was printed, as it stands there."""
+    """Each name in what was printed, as it is written there."""
     yield from _XID.findall(exchange.answer)
     yield from _told(SOLACE.prompt.sub(r"\g<name>", exchange.prompt))
     yield from (one or other for one, other in _IN_ERRORS.findall(exchange.why))
@@ -138,7 +138,7 @@ def _ends_naming(label: str) -> bool:
 
 
 def _refusal(exchange: Exchange) -> str:
-    if len(lines_of(exchange.answer)) > _LONGEST_REFUSAL:  # words such as "does not exist" stand in tables, too
+    if len(lines_of(exchange.answer)) > _LONGEST_REFUSAL:  # words such as "does not exist" are in tables, too
         return ""
     found = refusal(exchange.answer, exchange.device)
     return "" if found is None else str(found)

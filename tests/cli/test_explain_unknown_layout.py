@@ -22,7 +22,7 @@ from tests.solace.replay import difference, play
 from tests.ssh.scripted import ScriptedDevice, Shown
 
 VPN = "prod_orders"
-# A version nobody has seen: one state a line, quotes around a name, a host, an address, a serial number, a long name cut.
+# A layout of its own: one state a line, quotes around a name, a host, an address, a serial number, a long name cut.
 STRANGE = (
     f"Replication of Message VPN '{VPN}'\n  State ......... active (mate nj-broker-7 at 10.44.3.2)\n"
     f"  Bridge of {VPN.upper()} on v:ny-broker-1 is up; seen prod_ord from ops@bank.example.com\n"

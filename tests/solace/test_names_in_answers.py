@@ -1,4 +1,4 @@
-"""Where names stand in what Solace prints and answers, also those that no inventory has."""
+"""Where names are in what Solace prints and answers, also those that no inventory has."""
 
 from __future__ import annotations
 

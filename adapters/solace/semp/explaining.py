@@ -1,4 +1,4 @@
-"""Where names stand in what SEMP answers: attributes of JSON and elements of XML that are called a name, and the like.
+"""Where names are in what SEMP answers: attributes of JSON and elements of XML that are called a name, and the like.
 
 The rest is as over the CLI (``adapters.solace.explaining``).
 """
