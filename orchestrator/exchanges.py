@@ -45,8 +45,8 @@ class Witness(Protocol):
 class Explanation:
     """What a family knows of its exchanges.
 
-    ``names_in``: what stands in one as the name, address or number of something that belongs to its owner, as it is
-    written there. ``words``: the devices' own words, in lower case, which are no such name wherever they stand.
+    ``names_in``: what is in one as the name, address or number of something that belongs to its owner, as it is
+    written there. ``words``: the devices' own words, in lower case, which are no such name wherever they are.
     ``refusal``: in which words the device refused, or empty.
     """
 

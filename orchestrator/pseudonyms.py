@@ -1,10 +1,10 @@
 """Names replaced by pseudonyms of the same length, so that a text can be shown to strangers and still be read.
 
 One name has one pseudonym throughout. It keeps what a parser of columns, commands or addresses may look at: length, case,
-blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it stands as a word,
-also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that nobody has named.
+blanks, punctuation, and which characters are digits. What is known as a name is replaced wherever it is a word,
+also percent-encoded, in XML or in JSON, and where a column has cut it; addresses, too, that were not named.
 
-It cannot know a name that nobody told it. Must never keep or print the names.
+It cannot know a name that it was not given. Must never keep or print the names.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from xml.sax.saxutils import escape
 SHORTEST = 2
 # So much of a longer name is still that name, where a column ends before it does.
 _CUT_FROM = 6
+# What may follow it then, besides a blank and the end.
+_BEHIND_A_CUT = "'\")]>,;…"
 # A shorter name of digits alone could be any number.
 _DIGITS_FROM = 6
 _TRIES_MAX = 20_000
@@ -30,7 +32,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ADDRESS = re.compile(
     r"(?<![\w.:])(?:(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)"
     r"|(?:(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4})(?![\w:])"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|SHA256:[\w+/]{43})",
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"version\W{0,4}(\d{1,3}(?:\.\d{1,3}){3})(?!\w|\.\d)", re.IGNORECASE)
@@ -96,10 +98,11 @@ class Pseudonyms:
             if found is None:
                 break
             branch = found
-            is_last = end + 1 == len(text) or not (text[end].isalnum() and text[end + 1].isalnum())
-            becomes = branch.cut if branch.end is None else branch.end
-            if is_last and becomes is not None:
-                best = (end + 1, becomes)
+            behind = text[end + 1 : end + 2]
+            if branch.end is not None and not (text[end].isalnum() and behind.isalnum()):
+                best = (end + 1, branch.end)
+            elif branch.cut is not None and (not behind or behind.isspace() or behind in _BEHIND_A_CUT):
+                best = (end + 1, branch.cut)
         return best
 
     def _plant(self, name: str, becomes: str) -> None:
@@ -143,7 +146,7 @@ def _pseudonym(name: str, first: int, used: Collection[str], taken: Collection[s
             second = second or made
             if not all(word in taken for word in _WORD.findall(made)):
                 return made, number + 1
-    # Assumption: nobody has so many names of one short shape; then two of them get the same.
+    # Assumption: no site has so many names of one short shape; then two of them get the same.
     return second or (_shaped(name, 0) or name), first
 
 
@@ -183,7 +186,7 @@ _ENCODINGS: Sequence[Callable[[str], str]] = (str, lambda text: quote(text, safe
 
 
 def scrubbed(value: object, scrub: Callable[[str], str], *, ours: Collection[str]) -> object:
-    """``value``, as JSON has it, with every text in it scrubbed but keys and what stands under the keys ``ours``."""
+    """``value``, as JSON has it, with every text in it scrubbed but keys and the values of the keys ``ours``."""
     match value:
         case str():
             return scrub(value)

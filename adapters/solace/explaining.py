@@ -1,4 +1,4 @@
-"""Where names stand in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
+"""Where names are in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
 
 Recognised are the cells of columns, and the values of labels, that are headed by a name, an address or a number of
 something that belongs to its owner, and XIDs. In a layout that is not known a name may go unseen, so whoever sends the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from adapters.solace.dialect import SOLACE
 from adapters.solace.labels import Term, plain
 from adapters.solace.parse_redundancy import Activity, Spool
 from adapters.solace.refusals import refusal
@@ -18,16 +19,20 @@ from adapters.solace.tables import Span, label_in, lines_of, rule_in
 from orchestrator.exchanges import Exchange, Explanation
 from orchestrator.readings import Bridge, Role, TransactionState
 
-# Words that head a column, or end a label, under which names stand.
+# Words that head a column, or end a label, under which names are.
 _NAMING = re.compile(
-    r"(?:\w*name|vpn|user|owner|client|queue|endpoint|router|mate|node|node s|host|address|gateway|xid|description|topic"
-    r"|contact|location|serial|serial number|serial #|chassis|product key|fingerprint|destination|domain)s?",
+    r"(?:\w*name|\w*vpn|\w*user|owner|client|queue|endpoint|router|mate|node|node s|host|address|gateway|xid"
+    r"|description|topic|contact|location|serial|serial number|serial #|chassis|product key|fingerprint|destination"
+    r"|domain)s?",
     re.IGNORECASE,
 )
+# A name in the sentence of an error: which node was met, and what stood there in place of a prompt.
+_IN_ERRORS = re.compile(r"\bcalls itself ([^\s;]+)|\blast: '([^']+)'")
 _XID = re.compile(r"(?<![\w-])[0-9A-F]{4,}-[0-9A-F]*-[0-9A-F]+(?![\w-])", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"[\d.,:%/ -]*")
-# What heads the two columns of `show redundancy`: states stand in them.
+_NUMBER = re.compile(r"[\d.,:%/ -]*|true|false", re.IGNORECASE)
+_VERSION = re.compile(r"\bversion \d", re.IGNORECASE)
+# What heads the two columns of `show redundancy`: states are in them.
 _SIDE = re.compile(r"virtual router", re.IGNORECASE)
 _LONGEST_REFUSAL = 3  # lines
 # Columns of one or two characters hold flags.
@@ -64,8 +69,10 @@ def _words() -> frozenset[str]:
 
 
 def names_in(exchange: Exchange) -> Iterator[str]:
-    """Each name in what was printed, as it stands there."""
+    """Each name in what was printed, as it is written there."""
     yield from _XID.findall(exchange.answer)
+    yield from _told(SOLACE.prompt.sub(r"\g<name>", exchange.prompt))
+    yield from (one or other for one, other in _IN_ERRORS.findall(exchange.why))
     lines = exchange.answer.split("\n")
     above: list[str] = []  # the lines since the last table began or ended: the last ones head the next
     rule: Sequence[Span] = ()
@@ -106,8 +113,13 @@ def _cells(line: str, rule: Sequence[Span], heads: Sequence[bool]) -> Iterator[s
 
 def _told(value: str) -> Iterator[str]:
     name = value.strip().strip('"*').removeprefix("v:").strip()
-    if name and _NUMBER.fullmatch(name) is None and "version" not in name.lower():
+    if name and not is_plain(name):
         yield name
+
+
+def is_plain(value: str) -> bool:
+    """Is it a number, a truth value, or a text that tells a version, so that it is no name?"""
+    return _NUMBER.fullmatch(value) is not None or _VERSION.search(value) is not None
 
 
 def _is_naming(above: Sequence[str], span: Span) -> bool:
@@ -126,7 +138,7 @@ def _ends_naming(label: str) -> bool:
 
 
 def _refusal(exchange: Exchange) -> str:
-    if len(lines_of(exchange.answer)) > _LONGEST_REFUSAL:  # words such as "does not exist" stand in tables, too
+    if len(lines_of(exchange.answer)) > _LONGEST_REFUSAL:  # words such as "does not exist" are in tables, too
         return ""
     found = refusal(exchange.answer, exchange.device)
     return "" if found is None else str(found)

@@ -28,7 +28,7 @@ from orchestrator.version import VERSION
 
 FORMAT = 1
 CANNOT = "this adapter cannot explain its readings"
-# What stands under these keys is never a name.
+# The values of these keys are never names.
 _OURS = frozenset({"what", "version", "at", "reading", "adapter", "verdict", "kind", "failed", "asked_at", "fields"})
 _UNREDACTED_HINT = "read the file before you send it: a name in a layout that is not known may still be in it"
 
@@ -52,6 +52,7 @@ class SiteTold:
 
     site: Site
     kinds: Sequence[type[Adapter]]
+    services: Sequence[str]
     readings: list[Explained] = field(default_factory=list)
     _heard: list[Exchange] = field(default_factory=list)
 
@@ -86,19 +87,21 @@ class Explaining:
         self._tools = tools
         self._inventory = inventory
         self._out = out
-        self._told: dict[str, tuple[SiteTold, tuple[str, ...]]] = {}
+        self._told: list[SiteTold] = []
 
     def witness_of(self, site: Site, services: Sequence[str]) -> SiteTold:
         """Who is told what passes with ``site``."""
         kinds = [self._tools.registry.declarations(part) for part in site.parts]
-        told = SiteTold(site, kinds)
-        self._told[site.name] = (told, tuple(services))
+        told = SiteTold(site, kinds, tuple(services))
+        self._told.append(told)  # from a thread for each site
         return told
+
+    def _in_order(self) -> list[SiteTold]:
+        return sorted(self._told, key=lambda one: (one.site.name, one.services))
 
     def finish(self, at: float, *, simulated: bool) -> dict[str, object]:
         """Write the file, and return what is in it. Raises ``OutputLost`` and ``DefinitionError``."""
-        told = sorted(self._told.values(), key=lambda one: one[0].site.name)
-        sites = [_site_as_data(one, services) for one, services in told]
+        sites = [_site_as_data(one) for one in self._in_order()]
         plain: dict[str, object] = {
             "what": f"failover check --explain, format {FORMAT}",
             "version": VERSION,
@@ -117,7 +120,7 @@ class Explaining:
     def _pseudonyms(self, plain: object) -> Pseudonyms:
         names = list(names_in_inventory(self._inventory))
         words: set[str] = set()
-        for one, _ in self._told.values():
+        for one in self._in_order():
             for reading in one.readings:
                 dumps = [found.model_dump(mode="json") for found in reading.answers.values()]
                 names += names_of(dumps)
@@ -131,7 +134,7 @@ class Explaining:
         """The table for the operator, with the real names, and where the file is."""
         table = plain_table("site", "reading", "asked", "sent", "result")
         notes: dict[str, None] = {}
-        for one, _ in sorted(self._told.values(), key=lambda one: one[0].site.name):
+        for one in self._in_order():
             for found in one.readings:
                 asked = ", ".join(dict.fromkeys(heard.device for heard in found.exchanges))
                 cells = (one.site.name, found.reading, asked or "-", str(len(found.exchanges)), _result(found))
@@ -185,7 +188,7 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(one)
 
 
-def _site_as_data(told: SiteTold, services: Sequence[str]) -> dict[str, object]:
+def _site_as_data(told: SiteTold) -> dict[str, object]:
     site = told.site
     adapters = [
         {
@@ -196,7 +199,7 @@ def _site_as_data(told: SiteTold, services: Sequence[str]) -> dict[str, object]:
     ]
     return {
         "site": site.name,
-        "services": list(services),
+        "services": list(told.services),
         "adapters": adapters,
         "shut_interface": site.shut_interface,
         "readings": [_reading_as_data(one) for one in told.readings],

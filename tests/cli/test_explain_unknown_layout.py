@@ -22,7 +22,7 @@ from tests.solace.replay import difference, play
 from tests.ssh.scripted import ScriptedDevice, Shown
 
 VPN = "prod_orders"
-# A version nobody has seen: one state a line, quotes around a name, a host, an address, a serial number, a long name cut.
+# A layout of its own: one state a line, quotes around a name, a host, an address, a serial number, a long name cut.
 STRANGE = (
     f"Replication of Message VPN '{VPN}'\n  State ......... active (mate nj-broker-7 at 10.44.3.2)\n"
     f"  Bridge of {VPN.upper()} on v:ny-broker-1 is up; seen prod_ord from ops@bank.example.com\n"
@@ -35,7 +35,9 @@ INVENTORY = {
     },
     "pairs": [{"name": "orders-pair", "sites": ["hudson", "raritan"], "services": [VPN]}],
 }
-NAMES = ("hudson", "raritan", "broker", "bank", "prod_ord", "10.44.3.2", "orders-pair", "A00042117")
+# What a node calls itself is in its prompt, and not in the inventory.
+ROUTER = "PRODROUTER"
+NAMES = (ROUTER, "hudson", "raritan", "broker", "bank", "prod_ord", "10.44.3.2", "orders-pair", "A00042117")
 
 
 class Strange(SolaceCliAdapter):
@@ -51,7 +53,7 @@ class Strange(SolaceCliAdapter):
 
     def __init__(self, site: Site, setting: Setting) -> None:
         assert isinstance(setting.clock, VirtualClock)
-        node = ScriptedDevice(setting.clock, name=site.devices[0].name, answers=dict(self.answers))
+        node = ScriptedDevice(setting.clock, name=f"{ROUTER}{site.name[0]}", answers=dict(self.answers))
         super().__init__(site, setting, dial=lambda device: node.connect)
 
 

@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "first-contact.md").read_text("utf-8")
 
 
 def section(heading: str) -> str:
-    """What stands below a heading."""
+    """The text below a heading."""
     return PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 import pytest
 
 from adapters.mock.adapter import MockAdapter
+from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from orchestrator.contract import Failure
 from orchestrator.errors import CommandRejected
 from orchestrator.exchanges import Exchange, Explanation
@@ -110,6 +111,27 @@ def test_what_passed_is_told_with_other_names(shell: Shell) -> None:
         assert platform["verdict"] == "not understood"
         assert platform["answers"][0]["failure"]["kind"] == "CommandRejected"
         assert site["services"][0] in line
+
+
+def test_a_site_of_two_pairs_is_there_for_each(shell: Shell) -> None:
+    """Law: where two pairs have the same sites, the file has what was read for the services of each."""
+    shell.registry = registry_of("Teller")
+    services = [VPN, "Risk_VPN"]
+    path = shell.inventory(
+        WorldLayout(
+            sites=(SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",))),
+            vpns=tuple(VpnLayout(name) for name in services),
+        ),
+        services=services,
+    )
+    plain = json.loads(path.read_text())
+    [pair] = plain["pairs"]
+    plain["pairs"] = [{**pair, "name": f"of-{name}", "services": [name]} for name in services]
+    path.write_text(json.dumps(plain))
+    shell("check", "--inventory", str(path), "--explain", "out.json")
+    document = json.loads(Path("out.json").read_text())
+    assert [len(site["services"]) for site in document["sites"]] == [1, 1, 1, 1]
+    assert len({(site["site"], *site["services"]) for site in document["sites"]}) == 4
 
 
 def test_every_text_of_a_reading_is_a_name_or_a_word() -> None:

@@ -87,16 +87,25 @@ def test_the_devices_own_words_stay() -> None:
     assert pseudonyms.scrub("Primary Virtual Router x 12 orders").startswith("Primary Virtual Router x 12 ")
 
 
+def test_a_beginning_is_a_name_only_where_a_column_could_end() -> None:
+    """Law: what continues behind it is another word, so that a client's name spoils no word of the device."""
+    pseudonyms = Pseudonyms(["#config-sync/ny-a", "Trading_VPN"], words=frozenset({"#config-sync"}), texts=[""])
+    for text in ("#config-sync   U A", "Trading-Desk", "Trading_/x"):
+        assert pseudonyms.scrub(text) == text
+    assert pseudonyms.scrub("Trading_V  U A") == f"{pseudonyms.scrub('Trading_VPN')[:9]}  U A"
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("to 192.0.2.102:2,1 and 2001:db8::1", ["192.0.2.102", "2001:db8::1"]),
         ("mac 00:00:5e:00:53:01, ann@ops.example.com", ["00:00:5e:00:53:01", "ann@ops.example.com"]),
+        (f"key SHA256:{'aB3+/' * 8}xyz is new", [f"SHA256:{'aB3+/' * 8}xyz"]),
         ("at 17:06:29, up 0d 0h 6m 39s, 1.2.3, soltr_7.2.1.51", []),
     ],
 )
 def test_addresses_are_names(text: str, found: list[str]) -> None:
-    """Law: addresses of machines, networks and mail count as names though nobody listed them; times do not."""
+    """Law: addresses of machines, networks and mail count as names though they were not listed; times do not."""
     assert list(addresses_in(text)) == found
     scrubbed = Pseudonyms([], words=frozenset(), texts=[text]).scrub(text)
     assert not any(one in scrubbed for one in found)
@@ -104,6 +113,6 @@ def test_addresses_are_names(text: str, found: list[str]) -> None:
 
 
 def test_a_version_is_no_address() -> None:
-    """Law: four numbers that stand behind the word version stay, wherever else they are."""
+    """Law: four numbers behind the word version stay, wherever else they are."""
     text = 'PubSub+ Version 10.25.0.217\nCLI  10.25.0.217\n"sempVersion":"2.1.3.4" from 10.25.0.218'
     assert Pseudonyms([], words=frozenset(), texts=[text]).scrub(text) == text.replace("10.25.0.218", "00.00.0.000")

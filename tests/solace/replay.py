@@ -30,7 +30,7 @@ class RecordedTime(VirtualClock):
     """The time of what was recorded: a pause in it is in the moments that were recorded."""
 
     def sleep(self, seconds: float) -> None:
-        """Nobody waits."""
+        """It takes no time."""
 
 
 ENTER = b"\r"

@@ -1,4 +1,4 @@
-"""Where names stand in what SEMP answers: attributes of JSON and elements of XML that are called a name, and the like.
+"""Where names are in what SEMP answers: attributes of JSON and elements of XML that are called a name, and the like.
 
 The rest is as over the CLI (``adapters.solace.explaining``).
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from adapters.http.xmldoc import MalformedXml, parse_xml
-from adapters.solace.explaining import WORDS
+from adapters.solace.explaining import WORDS, is_plain
 from orchestrator.exchanges import Exchange, Explanation
 
 # How the names of attributes and elements end whose values are names of something.
@@ -21,7 +21,7 @@ _NAMING = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"/(?:msgVpns|queues|topicEndpoints|clients|transactions)/([^/?\"&<]+)")
-_NUMBER = re.compile(r"[\d.,:%/ -]*|true|false", re.IGNORECASE)
+_HOST = re.compile(r"https?://(\[[^\]]+\]|[^/:?\"\s<]+)")
 _OK = 200
 
 
@@ -29,8 +29,8 @@ def names_in(exchange: Exchange) -> Iterator[str]:
     """Each name in a request or its answer, as it is called."""
     for text in (exchange.sent, exchange.answer):
         yield from (unquote(one) for one in _PLACE.findall(text))
-    yield from filter(_is_name, _in_json(exchange.answer))
-    yield from filter(_is_name, _in_xml(exchange.answer))
+    yield from _HOST.findall(exchange.answer)
+    yield from (name for name in (*_in_json(exchange.answer), *_in_xml(exchange.answer)) if not is_plain(name))
 
 
 def _in_json(text: str) -> Iterator[str]:
@@ -56,10 +56,6 @@ def _in_xml(text: str) -> Iterator[str]:
     for found in root.iter():
         if isinstance(found.tag, str) and _NAMING.fullmatch(found.tag) and found.text:
             yield found.text.strip().removeprefix("v:")
-
-
-def _is_name(value: str) -> bool:
-    return _NUMBER.fullmatch(value.strip()) is None and "version" not in value.lower()
 
 
 def _refusal(exchange: Exchange) -> str:
