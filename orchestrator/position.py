@@ -168,14 +168,18 @@ class Course:
             case ev.ActionEnded() if event.intent in self._orders:
                 self._answered(self._orders[event.intent], event.effect, at)
 
-    def see(self, seen: ev.Seen, at: float) -> None:
-        """One reading, known at ``at``. What was asked before the site was told to change says nothing of it now."""
+    def see(self, seen: ev.Seen, at: float, *, is_old: bool = False) -> None:
+        """One reading, known at ``at``. What was asked before the site was told to change says nothing of it now.
+        One that ``is_old`` bounds how long both can have been active, and shows no moment without an active site."""
         end = self._ends[seen.on]
         if isinstance(seen.value, QueueDepth) and seen.asked_at >= self.queued.get(seen.on, _NEVER).at:
             self.queued[seen.on] = Queued(seen.value.messages, seen.asked_at)
         role, is_open = role_in(seen), lets_clients_in(seen)
         serves = is_open if role is None else role is Role.ACTIVE
         if seen.asked_at < max(end.read_at, end.told_at):
+            return
+        if is_old:
+            end.idle_at = seen.asked_at if serves is False else end.idle_at
             return
         if serves is not None and serves is not end.in_doubt and seen.asked_at < end.doubt_until:
             return  # it may be otherwise as soon as this is read
@@ -303,7 +307,9 @@ def courses_of(plan: ev.Plan) -> dict[str, Course]:
     """By service, the course at the beginning of a run: with what was read for its plan."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
     courses = {service: Course(settle) for service in plan.services}
+    newest = max((one.seen.asked_at for one in plan.read_before), default=0.0)
     for one in plan.read_before:
         if one.service in courses:
-            courses[one.service].see(one.seen, one.seen.asked_at)
+            at = one.seen.asked_at
+            courses[one.service].see(one.seen, at, is_old=newest - at > FRESH_S)
     return courses

@@ -79,6 +79,7 @@ def translate(error: BaseException | None, *, stage: Stage, device: str) -> Adap
     return Unreachable(f"{device} cannot be reached over SSH ({stage.value}): {why}", device=device)
 
 
+_NO_BANNER = "Error reading SSH protocol banner"
 _LOGIN_HINT = "check username and password (or key file) of the site's login; it is not tried again by itself"
 
 
@@ -103,6 +104,9 @@ def _words(error: BaseException | None) -> str:
             return "no answer in time"
         case OSError() if error.strerror:
             return error.strerror
+        case ssh_exception.SSHException() if str(error).startswith(_NO_BANNER):
+            # paramiko appends what broke it, which is another text from try to try.
+            return "it ended the connection before it said that it speaks SSH, or said nothing in time"
         case _:
             return printable(str(error)) or type(error).__name__
 

@@ -36,6 +36,15 @@ class OpenRuns:
             return None
         return [{"run": one.run, "led": one.led, "services": one.services} for one in self.runs]
 
+    def ways_on(self, service: str) -> str:
+        """What to do about ``service`` where a run has it, which keeps every other one away; empty where none does."""
+        one = next((one for one in self.runs if service in one.services), None)
+        if one is None:
+            return ""
+        if one.led:
+            return f"run {one.run} moves it now: `failover runs show {one.run}`"
+        return f"run {one.run} is unfinished: `failover resume {one.run}` or `failover abort {one.run}`"
+
     def lines(self) -> Iterator[str]:
         """For people: who has what, and what to do about a run that nobody leads."""
         if self.unknown:

@@ -171,6 +171,7 @@ class LiveScreen:
         steps, index = run.plan.runbook.steps, run.lanes[service].step
         progress = steps[index].progress
         what = "draining" if progress is None or progress.reading == "replication_queue" else "waiting"
+        what = steps[index].title if steps[index].changes else what  # it drained before, and is read once more
         who = f"{service}  " if len(run.lanes) > 1 else ""
         full = self._full.setdefault(service, gauge) or 1.0
         self._progress.update(

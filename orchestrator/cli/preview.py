@@ -112,6 +112,10 @@ def question(plan: ev.Plan) -> str:
         return f"{marker}Make {plan.target} the only active site of {services}, and {plan.source} standby, now?"
     if kind.startswith("restore"):
         return f"{marker}Bring {plan.source} back for {services}, beside {plan.target}, now?"
+    if kind == "proxied-transfer":
+        return f"{marker}Let {plan.target} deliver the queue messages of {services} that {plan.source} owned, now?"
+    if kind == "suspend":
+        return f"{marker}Suspend the replication of {services} at {plan.target} once its queue is full, now?"
     return f"{marker}Move {services} from {plan.source} to {plan.target} now?"
 
 

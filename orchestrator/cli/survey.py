@@ -68,7 +68,8 @@ def show_survey(
     with until_stopped(), _Paper(simulated, as_json=as_json, redraws=every_s is not None) as paper:
         for rows, remember in looks:
             code = 0 if rows and all(row["verdict"] == "ok" for row in rows) else 4
-            paper.put(rows, open_runs(tools, inventory, pairs), tools.clock.now(), code)
+            held = open_runs(tools, inventory, pairs)
+            paper.put([_led_on(row, held) for row in rows], held, tools.clock.now(), code)
             remember()  # it is shown first: a person waits for it
             if every_s is None:
                 break
@@ -133,6 +134,12 @@ def _hint(verdict: str, service: str) -> dict[str, str]:
     if not verdict.startswith((_BOTH_ACTIVE, _NONE_ACTIVE)):
         return {}
     return {"hint": f"choose the site to be active: `failover repair {named('solace/', service)} --to SITE`"}
+
+
+def _led_on(row: Mapping[str, object], held: OpenRuns) -> Mapping[str, object]:
+    """The row with the run that left it so, in place of a command that would be refused beside that run."""
+    ways = held.ways_on(str(row["service"])) if "hint" in row else ""
+    return {**row, "hint": ways} if ways else row
 
 
 def end_of(survey: SiteSurvey, service: str) -> dict[str, object]:

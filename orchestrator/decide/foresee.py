@@ -25,7 +25,7 @@ def unanswered(plan: ev.Plan) -> str:
     for step in plan.runbook.steps:
         is_open = step.ask is not None and not step.only_if and step.ask.gate not in plan.policy.on_gate
         if step.ask is not None and is_open and (has_changed or step.ask.unattended == "stop"):
-            option = f": add {step.ask.option}" if step.ask.option else ""
+            option = f": add {step.ask.option}" if step.ask.option else ": start it on a terminal"
             return f"it asks {step.ask.gate} on its way, and no operator is there to answer{option}. {step.ask.text}"
         has_changed = has_changed or step.changes
     return ""

@@ -63,6 +63,11 @@ def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept
                 f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
                 f"`failover resume {report.run}`."
             )
+        case None if not lane.steps and not is_led and lane.can_turn_back:
+            return (
+                f"Nothing of it was changed. Resume the run: `failover resume {report.run}`. Or end it without this "
+                f"service: `failover abort {report.run}`."
+            )
         case None if is_led:
             back = f" Or ask it to {_turn_back(report)}: `failover abort {report.run}`."
             return f"It is under way: wait, and answer its questions.{back * lane.can_turn_back}"

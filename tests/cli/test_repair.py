@@ -7,6 +7,11 @@ import json
 import pytest
 
 from adapters.mock.appliance import RoleName
+from orchestrator import events as ev
+from orchestrator.cli.planning import Wish as PlanWish
+from orchestrator.cli.planning import make_plan
+from orchestrator.cli.preview import question
+from orchestrator.loader import read_runbook
 from orchestrator.reports.report import build
 from tests.cli.complaints import complained, refused
 from tests.cli.shell import VPN, Ended, Shell
@@ -158,6 +163,33 @@ def _findings(value: object) -> list[dict[str, str]]:
         here = [value] if "hint" in value and "code" in value else []
         return [*here, *(one for part in value.values() for one in _findings(part))]
     return [one for part in value for one in _findings(part)] if isinstance(value, list) else []
+
+
+def test_a_run_that_left_no_active_site_is_what_leads_out(shell: Shell) -> None:
+    """Law: where an unfinished run left two standby sites, `status` names that run: beside it a repair is refused."""
+    stopped = shell("controlled", "--vpn", VPN, "--xa", "stop", "--yes")
+    assert (stopped.code, shell.roles()) == (6, BOTH_STANDBY)
+    status = shell("status").out
+    [hint] = [line for line in status.splitlines() if line.startswith(f"{VPN}: no active site: ")]
+    assert "`failover resume " in hint
+    assert "repair" not in hint
+    assert repair(shell, "ny", "--yes").code == 8
+
+
+@pytest.mark.parametrize(
+    ("runbook", "asked"),
+    [
+        ("amps/proxied-transfer", "Let nj deliver the queue messages of orders that ny owned, now?"),
+        ("solace/suspend", "Suspend the replication of orders at nj once its queue is full, now?"),
+        ("solace/controlled", "Move orders from ny to nj now?"),
+    ],
+)
+def test_what_is_asked_before_the_start(shell: Shell, runbook: str, asked: str) -> None:
+    """Law: the question before the start says what the procedure does; only a move moves."""
+    plan = make_plan(
+        shell.tools(), PlanWish("solace/controlled", None, (VPN,), False, None, None, ev.Policy())
+    ).model_copy(update={"services": ("orders",), "runbook": read_runbook(runbook).result()})
+    assert question(plan) == f"SIMULATED  {asked}"
 
 
 @pytest.mark.parametrize("to", ["ny", "nj"])

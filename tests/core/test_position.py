@@ -21,6 +21,7 @@ from tests.core.builders import a_plan, role, seen, unread
 
 Event = tuple[float, ev.Event]
 A, S = Role.ACTIVE, Role.STANDBY
+T = 1e9
 
 
 def read(at: float, **roles: Role | None) -> Event:
@@ -344,3 +345,24 @@ def role_of(event: ev.Observed) -> Role | None:
     value = event.seen[0].value
     assert isinstance(value, ReplicationStatus)
     return value.role
+
+
+@pytest.mark.parametrize("age", [FRESH_S + 1, 3_600.0])
+def test_an_old_standby_is_no_moment_without_an_active_site(age: float) -> None:
+    """Law (promise 17): an old reading of the acting site does not stand beside what is read now: a site that is back as
+    standby was not alone. It still bounds how long both can have been active."""
+    old, (at, now) = role("target", S, T - age), read(T + 0.02, target=A)
+    [returned] = courses_of(before(old, role("source", S, T))).values()
+    returned.take(now, at)
+    assert (returned.gaps, returned.position.serves) == ([], "target")
+    [doubled] = courses_of(before(old, role("source", A, T))).values()
+    doubled.take(now, at)
+    assert [one.after for one in doubled.both] == [T - age]
+
+
+def test_two_standby_sites_that_were_read_together() -> None:
+    """Law: the control: read in one round, they are a moment without an active site."""
+    [dark] = courses_of(before(role("target", S, T - 1), role("source", S, T))).values()
+    at, now = read(T + 5, target=A)
+    dark.take(now, at)
+    assert [one.since for one in dark.gaps] == [T]

@@ -242,6 +242,14 @@ def test_a_fail_back_before_a_restore() -> None:
     assert advised(told, runbook="solace/uncontrolled") == "Nothing was changed."
 
 
+def test_a_service_that_was_not_started() -> None:
+    """Law: nothing of it was changed, so nothing of it can be given back; the run is resumed, or ended without it."""
+    text = advised(a_lane(None, status="ready", can_turn_back=True))
+    assert "Nothing of it was changed" in text
+    assert f"`failover resume {RUN}`" in text
+    assert "give activity back" not in text
+
+
 @pytest.mark.parametrize("case", ["stopped", "stuck", "unfinished"])
 def test_what_is_not_kept_cannot_be_resumed(case: str) -> None:
     """Law: of a run whose record goes with its process nobody is told to resume it."""

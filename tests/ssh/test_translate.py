@@ -127,3 +127,13 @@ def test_a_peers_text_cannot_write_on_the_terminal() -> None:
     assert str(error).isprintable()
     assert len(str(error)) < 500
     assert printable("a \t b\x00c") == "a b c"
+
+
+@pytest.mark.parametrize("more", ["", "[Errno 104] Connection reset by peer", " (timed out)"])
+def test_a_server_without_a_banner_is_one_sentence(more: str) -> None:
+    """Law: what ends a connection before its first line varies from try to try; what is said of it does not."""
+    found = translate(
+        ssh_exception.SSHException(f"Error reading SSH protocol banner{more}"), stage=Stage.CONNECT, device="ny1"
+    )
+    assert isinstance(found, Unreachable)
+    assert str(found).endswith("before it said that it speaks SSH, or said nothing in time")
