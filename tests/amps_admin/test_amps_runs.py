@@ -216,11 +216,21 @@ def test_async_links_are_not_taken_for_sync_ones(tmp_path: Path) -> None:
     assert "the links of this pair are async" in why
 
 
+def test_two_closed_instances_are_no_return(pair: AmpsPair) -> None:
+    """Law: where no instance lets clients in, a return is refused, and the sentence says what does lead out."""
+    pair.ny.one("transports")["is_enabled"] = "0"
+    pair.nj.one("transports")["is_enabled"] = "0"
+    outcome, why = ended(pair.lead("amps/restore"))
+    assert (outcome, pair.heard) == (Outcome.REFUSED, [])
+    assert "enable the client transports of the one that is to serve" in why
+
+
 def test_proxied_transfer_needs_a_person(pair: AmpsPair) -> None:
-    """Never by itself; and only for a lost instance."""
+    """Never by itself; and only for a lost instance. Without an operator it says that a terminal is needed."""
     assert ended(pair.lead("amps/proxied-transfer", policy={"proxied-transfer": "accept"}))[0] is Outcome.REFUSED
     pair.lose("ny")
-    assert (ended(pair.lead("amps/proxied-transfer"))[0], pair.heard) == (Outcome.REFUSED, [])
+    outcome, why = ended(pair.lead("amps/proxied-transfer"))
+    assert (outcome, "start it on a terminal" in why, pair.heard) == (Outcome.REFUSED, True, [])
     agreed = pair.lead("amps/proxied-transfer", policy={"proxied-transfer": "accept"})
     assert (ended(agreed)[0], pair.heard) == (Outcome.DONE, [PROXY_NJ])
 
