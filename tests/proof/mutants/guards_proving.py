@@ -41,6 +41,8 @@ from orchestrator.lane_fold import (
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
+_GAUGE = '"gauge": lane.gauge, "low": lane.low'
+
 AGE = (
     Mutant(
         "old-readings-decide",
@@ -381,7 +383,7 @@ RESUME = (
     Mutant(
         "gauge-survives-a-resume",
         "what was queued before a resume counts as what is at risk",
-        (edit(_lane_resumed, ("**{**_NEW_ATTEMPT, **kept}", '**{**_NEW_ATTEMPT, **kept, "gauge": lane.gauge}')),),
+        (edit(_lane_resumed, ("**{**_NEW_ATTEMPT, **kept}", f"**{{**_NEW_ATTEMPT, **kept, {_GAUGE}}}")),),
     ),
     Mutant(
         "failed-stays-failed",
