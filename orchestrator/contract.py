@@ -204,7 +204,7 @@ class Secrets(Protocol):
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What an adapter is given besides its site. ``read_only`` sessions have no way to send a changing command.
-    ``witness`` is told of what passes, by adapters that have an ``explanation``."""
+    ``witness`` gets what passes, from adapters that have an ``explanation``."""
 
     clock: Clock
     secrets: Secrets

@@ -34,7 +34,7 @@ class Exchange:
 
 
 class Witness(Protocol):
-    """Who is told of each exchange, in the order in which they end. Must not raise."""
+    """Gets each exchange, in the order in which they end. Must not raise."""
 
     def heard(self, exchange: Exchange) -> None:
         """One more."""

@@ -76,10 +76,8 @@ class Lane:
     gates: tuple[ev.GateOpened, ...] = ()
     rulings: Mapping[tuple[str, str], ev.Ruling] = field(default_factory=dict)
     gauge: tuple[tuple[float, float], ...] = ()
-    low: float | None = None  # the lowest number of the gauge since the wait began; None: it was not read
-    moved_at: float = (
-        0.0  # when the gauge last fell below that, or the wait began; later by the time the guard was broken
-    )
+    low: float | None = None  # the lowest number of the gauge since the wait started; None: it was not read
+    moved_at: float = 0.0  # when a new low was read, or the wait started; later by the time the guard was broken
     stalled: bool = False
     guard_broke_at: float | None = None
     waiting_since: float | None = None  # when this was first answered with a wait beforehand; None once it got better

@@ -45,7 +45,7 @@ def ticket_auth(device: str, *, clock: Clock, within_s: float) -> httpx.Auth:
             hint="pip install 'failover[kerberos]'; on Debian that needs libkrb5-dev, gcc and python3-dev",
         ) from error
     del gssapi
-    # It writes each failure with its stack, and each token where all is asked for; what failed is told by our errors.
+    # It logs each failure with its stack, and each token at its finest level; our errors say what failed.
     logging.getLogger(httpx_gssapi.__name__).setLevel(logging.CRITICAL + 1)
     return _Ticket(device, clock, within_s)
 
@@ -95,7 +95,7 @@ class _Ticket(httpx.Auth):
             )
 
     def _credentials(self) -> Credentials:
-        """The ticket, looked for anew each time, since ``kinit`` may have replaced it."""
+        """The ticket, looked for each time, since ``kinit`` may have replaced it."""
         from gssapi import Credentials, MechType
         from gssapi.exceptions import ExpiredCredentialsError
         from gssapi.raw import GSSError

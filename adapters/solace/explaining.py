@@ -1,8 +1,8 @@
 """Where names are in what the CLI prints, and which words are the devices' own: for a text that is shown to strangers.
 
 Recognised are the cells of columns, and the values of labels, that are headed by a name, an address or a number of
-something that belongs to its owner, and XIDs. In a layout that is not known a name may go unseen, so whoever sends the
-text has to read it first.
+something that belongs to its owner, and XIDs. In an unknown layout a name may not be recognised, so the sender has
+to read the text first.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def names_in(exchange: Exchange) -> Iterator[str]:
     yield from _told(SOLACE.prompt.sub(r"\g<name>", exchange.prompt))
     yield from (one or other for one, other in _IN_ERRORS.findall(exchange.why))
     lines = exchange.answer.split("\n")
-    above: list[str] = []  # the lines since the last table began or ended: the last ones head the next
+    above: list[str] = []  # the lines since the last table started or ended: the last ones head the next
     rule: Sequence[Span] = ()
     heads: Sequence[bool] = ()
     has_rows = False

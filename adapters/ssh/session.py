@@ -30,8 +30,8 @@ from orchestrator.site import Device
 
 
 class ShowSession:
-    """A session that shows. ``timeout_s``: seconds for one command's whole answer. ``witness`` is told of each line
-    that is typed after the log-in, and of a log-in that came to nothing."""
+    """A session that shows. ``timeout_s``: seconds for one command's whole answer. ``witness`` gets each line
+    that is typed after the log-in, and a log-in that failed."""
 
     _may_change: ClassVar[bool] = False
 

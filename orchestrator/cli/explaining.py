@@ -90,7 +90,7 @@ class Explaining:
         self._told: list[SiteTold] = []
 
     def witness_of(self, site: Site, services: Sequence[str]) -> SiteTold:
-        """Who is told what passes with ``site``."""
+        """The witness of what passes with ``site``."""
         kinds = [self._tools.registry.declarations(part) for part in site.parts]
         told = SiteTold(site, kinds, tuple(services))
         self._told.append(told)  # from a thread for each site
@@ -291,5 +291,5 @@ def _write(out: Path, data: bytes) -> None:
         raise DefinitionError(f"{out} is there already; it is not replaced", hint="name another file") from error
     except OSError as error:
         raise OutputLost(
-            f"{out} cannot be written: {error.strerror}", hint="mend the cause, or name another file"
+            f"{out} cannot be written: {error.strerror}", hint="fix the cause, or name another file"
         ) from error

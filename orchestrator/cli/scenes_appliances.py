@@ -106,7 +106,7 @@ def _copied(site: Site, world: str) -> Site:
 
 
 def layout_of(cast: Cast) -> WorldLayout:
-    """The world of a rehearsal; its source is active when it begins, and before a repair the home site."""
+    """The world of a rehearsal; its source is active when it starts, and before a repair the home site."""
     one, other = (cast.inventory.sites[name] for name in cast.pair.sites)
     catches_up = cast.kind in ("restore", "failback", "repair")
     active = one.name if cast.kind == "repair" else cast.source

@@ -127,7 +127,7 @@ def _schemes(reply: Reply) -> tuple[str, ...]:
 
 
 def refusal_of(reply: Reply, device: str, *, by_ticket: bool = False) -> AdapterError:
-    """The error that an answer other than a success stands for. ``by_ticket``: the session logs in by Negotiate."""
+    """The error for an answer other than a success. ``by_ticket``: the session logs in by Negotiate."""
     said = printable(reply.text, 200)
     wanted = _schemes(reply) if reply.status == 401 else ()
     ours = {"negotiate"} if by_ticket else {"basic", "bearer"}
