@@ -45,8 +45,8 @@ VARIANTS = [
     ("a repair that does not drain", REPAIR[: REPAIR.index("  - id: drain")] + BARE_ACTIVATE, "messages-left"),
     (
         "a repair that looks at no suspension",
-        REPAIR[: REPAIR.index("  # What passed")]
-        + REPAIR[REPAIR.index("  # The bridge is asked") :].replace(AFTERWARDS, ""),
+        REPAIR[: REPAIR.index("  - id: not-suspended")]
+        + REPAIR[REPAIR.index("  - id: drain") :].replace(AFTERWARDS, ""),
         "messages-left",
     ),
     (
