@@ -154,6 +154,21 @@ def test_mishaps_reach_the_socket_too(lab: Lab) -> None:
 
 
 @pytest.mark.realtime
+def test_what_an_ended_node_said_last_is_printed(tmp_path: Path) -> None:
+    """A node that ends while lines are still typed loses the lines; the reader still sees its last words."""
+    (tmp_path / "typed").write_bytes(b"show version\n" * 100_000)  # more than a socket holds: the relay is sending
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "node"))
+        listener.listen()
+        with (tmp_path / "typed").open("rb") as typed:
+            process = subprocess.Popen([*RELAY, str(tmp_path / "node")], stdin=typed, stdout=subprocess.PIPE)
+        with listener.accept()[0] as node:
+            node.recv(1024)
+            node.sendall(b"closing the session\r\n")
+    assert process.communicate(timeout=60)[0] == b"closing the session\r\n"
+
+
+@pytest.mark.realtime
 def test_the_socket_is_its_owner_s(lab: Lab) -> None:
     """Mode 0600; a stranger who speaks no frames is cut off, and others are not disturbed."""
     path = lab.socket_path("ny", "ny1")

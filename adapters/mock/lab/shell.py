@@ -20,7 +20,7 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from adapters.mock.lab.frames import Hello, Size, data_frames, size_frame
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         keyboard, screen = sys.stdin.fileno(), sys.stdout.fileno()
         size = _terminal_size(keyboard) or Size(0, 0)
-        node.sendall(Hello(_user(), size.columns, size.rows).encode())
+        _send(node, Hello(_user(), size.columns, size.rows).encode())
         try:
             with _raw(keyboard), _resizes() as resized:
                 _relay(node, keyboard, screen, resized)
@@ -74,22 +74,35 @@ def _relay(node: socket.socket, keyboard: int, screen: int, resized: socket.sock
                     _send_size(node, keyboard)
                 else:
                     typed = _read(keyboard)
-                    node.sendall(data_frames(typed))
-                    if not typed:
+                    if not typed or not _send(node, data_frames(typed)):
                         selector.unregister(keyboard)
-                        node.shutdown(socket.SHUT_WR)
+                        _end_typing(node)
+
+
+def _send(node: socket.socket, data: bytes) -> bool:
+    """Whether the node still listens. What an ended node said last waits in the socket, so the relay reads on."""
+    try:
+        node.sendall(data)
+    except ConnectionError:
+        return False
+    return True
+
+
+def _end_typing(node: socket.socket) -> None:
+    with suppress(OSError):  # ENOTCONN: the node ended first
+        node.shutdown(socket.SHUT_WR)
 
 
 def _send_file(node: socket.socket, keyboard: int) -> None:
-    while typed := os.read(keyboard, _CHUNK):
-        node.sendall(data_frames(typed))
-    node.shutdown(socket.SHUT_WR)
+    while (typed := os.read(keyboard, _CHUNK)) and _send(node, data_frames(typed)):
+        pass
+    _end_typing(node)
 
 
 def _send_size(node: socket.socket, keyboard: int) -> None:
     size = _terminal_size(keyboard)
     if size is not None:
-        node.sendall(size_frame(size))
+        _send(node, size_frame(size))
 
 
 def _read(keyboard: int) -> bytes:
