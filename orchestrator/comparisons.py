@@ -12,8 +12,9 @@ from typing import Literal
 from orchestrator.counting import counted
 from orchestrator.failback import is_shown_unsafe, unsafe_reasons
 from orchestrator.plan import Outage
-from orchestrator.readings import Endpoints, Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import Sow
+from orchestrator.readings_solace import Endpoints
 from orchestrator.runbook import Choice, Comparison, Side
 
 RISK_GATE = "unsafe-return"

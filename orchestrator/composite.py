@@ -25,7 +25,7 @@ from orchestrator.contract import (
     family_named,
 )
 from orchestrator.errors import AdapterError, PerhapsObeyed, Unreachable
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Site
 
 Part = TypeVar("Part", Adapter, type[Adapter])

@@ -30,7 +30,7 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.exchanges import Explanation, Witness
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Site
 
 Args = Mapping[str, str]
@@ -173,7 +173,8 @@ class ReadingSpec:
     """What an adapter declares of a reading: ``commands`` renders what a probe of these services would send, ``place``
     says where, if not on the site's serving node. ``perhaps``: what it also sends if the first answers require it.
     ``tells_less``: if another adapter of the site has the reading, that one reports more and is asked instead.
-    ``dialogue`` makes the session in which the lines are typed; None if each line is a separate request.
+    ``dialogue`` makes the session in which the lines are typed; None if each line is a separate request. ``model``: what
+    it returns, where that is not the reading of this name of an installed family.
     """
 
     name: str
@@ -183,6 +184,7 @@ class ReadingSpec:
     perhaps: Callable[[Sequence[str]], Sequence[str]] = _nothing_more
     tells_less: bool = False
     dialogue: Callable[[str], SessionLines] | None = None
+    model: type[Reading] | None = None
 
 
 class Permit(Protocol):

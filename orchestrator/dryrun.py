@@ -14,22 +14,14 @@ from orchestrator import events as ev
 from orchestrator.clock import Clock
 from orchestrator.comparisons import RULES, compared_by
 from orchestrator.contract import Failure
-from orchestrator.counting import amount
 from orchestrator.decide.foresee import foreseen, guard_broken_now, unanswered
 from orchestrator.decide.items import listed
 from orchestrator.decide.judge import Verdict, judge_one, what_is_wrong
 from orchestrator.dryrun_lines import CommandAhead, Lines, Phase, ReadOnly
-from orchestrator.readings import (
-    Bounds,
-    DeviceHealth,
-    QueueDepth,
-    Role,
-    Transaction,
-    Transactions,
-    Where,
-    describe,
-    matches,
-)
+from orchestrator.facets import Facet
+from orchestrator.families import amount
+from orchestrator.reading import Bounds, Item, Where, describe, items_of, matches
+from orchestrator.readings import Role, item_argument
 from orchestrator.runbook import Approval, Check, GuardBreak, Side, Stall, Step, format_duration
 from orchestrator.standing import is_suspended, lets_clients_in, role_in
 from orchestrator.state import Lane
@@ -164,10 +156,10 @@ def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
         return site.devices[0].name
     if "health" not in adapter.readings:
         return f"an instance of {site.name}"
-    health = adapter.probe("health", plan.services[:1])
-    found = health.get(plan.services[0])
-    if isinstance(found, DeviceHealth) and found.node and found.serving:
-        return found.node
+    found = adapter.probe("health", plan.services[:1]).get(plan.services[0])
+    node = None if found is None or isinstance(found, Failure) else found.facet(Facet.NODE)
+    if node:
+        return str(node)
     return f"the serving node of {site.name}"
 
 
@@ -225,7 +217,7 @@ class _Layout:
             self._gauge(step),
         )
 
-    def foreseen(self, name: str) -> list[Transaction] | str:
+    def foreseen(self, name: str) -> list[Item] | str:
         """What step ``name`` would need decisions on, were it now; why that is not known, if it is not."""
         each = self.plan.runbook.steps[self.plan.runbook.index_of(name)].for_each
         assert each is not None  # by lint
@@ -233,11 +225,11 @@ class _Layout:
         return found.why if isinstance(found, Verdict) else found
 
     def _gauge(self, step: Step) -> int | None:
-        """How many messages a wait would have to see leave, were it now."""
+        """How much of the backlog a wait would have to see leave, were it now."""
         if step.progress is None:
             return None
         seen = self.service.reading(step.progress.on, step.progress.reading)
-        return seen.value.messages if seen is not None and isinstance(seen.value, QueueDepth) else None
+        return None if seen is None or seen.value is None else seen.value.number(Facet.BACKLOG)
 
     def _now(self, check: Check) -> CheckNow:
         verdict = judge_one(self.plan, self.service, check)
@@ -258,8 +250,9 @@ class _Layout:
     def _on_items(self, step: Step) -> Iterator[CommandAhead]:
         """For the items that are listed now: what their decision leads to, or each of the possible ones."""
         assert step.do is not None  # by the runbook's model
+        name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
         for item in self._items_now(step):
-            args = {**step.do.args, "xid": item}
+            args = {**step.do.args, name: item}
             ruling = self.plan.policy.transactions.get(item)
             if step.decide is None:
                 yield from self.lines.sends(self.service.service, step.do, args, "" if ruling else "decided")
@@ -277,10 +270,10 @@ class _Layout:
             return self._listing(self.plan.runbook.steps[self.plan.runbook.index_of(each.decided_in)])
         return Check(on=each.on, reading=each.reading, where=each.where)
 
-    def _listed(self, listing: Check) -> Sequence[Transaction] | None:
+    def _listed(self, listing: Check) -> Sequence[Item] | None:
         """What is listed now, of whatever kind; None where that is unknown."""
         seen = self.service.reading(listing.on, listing.reading)
-        return seen.value.items if seen is not None and isinstance(seen.value, Transactions) else None
+        return None if seen is None else items_of(seen.value)
 
     def _items_now(self, step: Step) -> list[str]:
         """Items of the step as they are listed now."""

@@ -9,7 +9,7 @@ from typing import Literal
 from orchestrator import events as ev
 from orchestrator.contract import EVERY_NODE, ActionSpec, Adapter, Call, Failure, ReadingSpec, SessionLines, Typed
 from orchestrator.probing import probe, with_reachability
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Do, Side
 
 Purpose = Literal["read", "change"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from orchestrator.counting import counted
 from orchestrator.plan import Outage
-from orchestrator.readings import EndpointDepth, Endpoints
+from orchestrator.readings_solace import EndpointDepth, Endpoints
 
 
 def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:

@@ -15,13 +15,14 @@ from orchestrator.contract import Failure
 from orchestrator.journal import Journal
 from orchestrator.journal_errors import mapped_errors
 from orchestrator.lease import service_place
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import AnyReading
 from orchestrator.site import Site
 from orchestrator.tables import LAST_READ
 
 # What says how much a site that is lost may hold that its mate lacks.
 KEPT = ("replication", "replication_queue", "links")
-_READING: TypeAdapter[Reading] = TypeAdapter(Reading)
+_READING: TypeAdapter[Reading] = TypeAdapter(AnyReading)
 
 Answers = Mapping[str, Mapping[str, Reading | Failure]]
 

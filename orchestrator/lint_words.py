@@ -14,7 +14,8 @@ from orchestrator.comparisons import compared_by
 from orchestrator.contract import ActionSpec, ReadingSpec
 from orchestrator.findings import Level
 from orchestrator.located import Path, Told, quoted, suggest
-from orchestrator.readings import READINGS, Bounds, Scalar, WhereValue, field_names, item_field_names
+from orchestrator.probing import model_of
+from orchestrator.reading import Bounds, Reading, Scalar, WhereValue, field_names, item_field_names, item_model
 from orchestrator.runbook import Check, Comparison, Decide, Do, ForEach, Progress, Runbook, Side, Step
 
 Readings = Mapping[str, ReadingSpec]
@@ -110,40 +111,44 @@ def _kind(annotation: object) -> _Kind:
     return plain.get(annotation, _Kind("nothing that can be compared"))
 
 
+def _model(name: str, readings: Readings) -> type[Reading] | None:
+    return model_of(readings[name]) if name in readings else None
+
+
 def _unknown_reading(name: str, path: Path, readings: Readings) -> Iterator[Told]:
-    if name not in readings or name not in READINGS:
-        hint = suggest(name, set(readings) & set(READINGS))
+    if _model(name, readings) is None:
+        hint = suggest(name, {one for one in readings if _model(one, readings) is not None})
         yield Told((*path, "reading"), Level.ERROR, "unknown-reading", f"no reading is called {quoted(name)}", hint)
 
 
 def _check(check: Check, path: Path, readings: Readings) -> Iterator[Told]:
-    unknown = list(_unknown_reading(check.reading, path, readings))
-    yield from unknown
-    if not unknown:
-        kinds = _kinds(READINGS[check.reading], field_names(check.reading))
+    yield from _unknown_reading(check.reading, path, readings)
+    model = _model(check.reading, readings)
+    if model is not None:
+        kinds = _kinds(model, field_names(model))
         yield from _where(check.where, (*path, "where"), kinds, f"reading {check.reading}")
 
 
 def _for_each(each: ForEach, path: Path, readings: Readings) -> Iterator[Told]:
-    unknown = list(_unknown_reading(each.reading, path, readings))
-    yield from unknown
-    if unknown:
+    yield from _unknown_reading(each.reading, path, readings)
+    model = _model(each.reading, readings)
+    if model is None:
         return
-    names = item_field_names(each.reading)
-    if not names:
+    item = item_model(model)
+    if item is None:
         sentence = f"reading {each.reading} has no items to work through"
         yield Told((*path, "reading"), Level.ERROR, "no-items", sentence)
         return
-    item = get_args(get_type_hints(READINGS[each.reading])["items"])[0]
-    yield from _where(each.where, (*path, "where"), _kinds(item, names), f"an item of {each.reading}")
+    kinds = _kinds(item, item_field_names(model))
+    yield from _where(each.where, (*path, "where"), kinds, f"an item of {each.reading}")
 
 
 def _progress(progress: Progress, path: Path, readings: Readings) -> Iterator[Told]:
-    unknown = list(_unknown_reading(progress.reading, path, readings))
-    yield from unknown
-    if unknown:
+    yield from _unknown_reading(progress.reading, path, readings)
+    model = _model(progress.reading, readings)
+    if model is None:
         return
-    kinds = _kinds(READINGS[progress.reading], field_names(progress.reading))
+    kinds = _kinds(model, field_names(model))
     numbers = [name for name, kind in kinds.items() if kind.name in ("a number", "a whole number")]
     if progress.field not in numbers:
         code = "progress-not-a-number" if progress.field in kinds else "unknown-field"

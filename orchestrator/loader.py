@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from orchestrator.characters import has_steering
 from orchestrator.decisions import XaDecisions
 from orchestrator.definitions import Definition, Model, whole_document
 from orchestrator.errors import DefinitionError
+from orchestrator.families import family_called, known_families
 from orchestrator.findings import Finding, Level
 from orchestrator.lint_inventory import lint_inventory
 from orchestrator.located import Lines, explain, may_be_secret, quoted, suggest
@@ -102,25 +102,27 @@ _SHIPPED_NAME = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
 
 
 def shipped_runbooks() -> list[str]:
-    """The names of the runbooks that come with the product, sorted."""
-    return sorted(f"{path.parent.name}/{path.stem}" for path in _shipped_folder().glob("*/*.yaml"))
+    """The names of the runbooks that come with the installed families, sorted."""
+    return sorted(_shipped())
 
 
-def _shipped_folder() -> Path:
-    """The folder beside this package, in a checkout as in an installed wheel.
-
-    Not whatever ``runbooks`` the import path finds first: a folder of that name in the working directory must not
-    replace a shipped procedure.
-    """
-    return Path(str(resources.files("orchestrator"))).parent / "runbooks"
+def _shipped() -> dict[str, Path]:
+    """Every runbook of every family, by name. A family's folder holds its procedures as ``<kind>.yaml``."""
+    folders = {name: family_called(name) for name in known_families()}
+    return {
+        f"{name}/{path.stem}": path
+        for name, family in folders.items()
+        if family is not None and family.runbooks is not None
+        for path in family.runbooks.glob("*.yaml")
+    }
 
 
 def _shipped_path(name: str) -> Path:
-    known = shipped_runbooks()
+    known = _shipped()
     if name not in known:
         hint = f"{suggest(name, known, label='shipped')}; the name of a file ends in .yaml"
         raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
-    return _shipped_folder() / f"{name}.yaml"
+    return known[name]
 
 
 # --- from a file to a model ---------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.files import write_private
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 
 By = Literal["watch", "check"]
 

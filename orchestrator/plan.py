@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.contract import Failure
-from orchestrator.readings import Reading
+from orchestrator.readings import AnyReading
 from orchestrator.runbook import Answer, Choice, Runbook, Side, Step
 from orchestrator.site import Inventory
 
@@ -120,7 +120,7 @@ class Seen(_Strict):
     on: Side
     reading: str
     asked_at: float
-    value: Reading | None = None
+    value: AnyReading | None = None
     failure: Failure | None = None
 
 

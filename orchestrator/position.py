@@ -12,8 +12,9 @@ from typing import Literal
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
-from orchestrator.readings import QueueDepth, Reachability, Role
-from orchestrator.readings_amps import Transports
+from orchestrator.facets import Facet
+from orchestrator.families import serves_after
+from orchestrator.readings import Reachability, Role
 from orchestrator.runbook import Side
 from orchestrator.standing import lets_clients_in, role_in
 
@@ -23,11 +24,6 @@ Serves = Literal["source", "target", "both", "none", "unknown"]
 FRESH_S = 30.0
 
 _SIDES: tuple[Side, Side] = ("source", "target")
-# What each family's action makes of the site it is sent to: does it serve then?
-_MAKES: Mapping[tuple[str, str], Mapping[str, bool]] = {
-    ("set_role", "role"): {"active": True, "standby": False},
-    ("set_client_transports", "state"): {"enabled": True, "disabled": False},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Messages in a site's replication queue, as read at ``at``; None: it did not tell."""
+    """What waits at a site for its mate, as read at ``at``; None: it did not report it."""
 
     messages: int | None
     at: float
@@ -112,10 +108,11 @@ class _End:
 @dataclass(slots=True)
 class Course:
     """The position of one service through a run, as a fold of its events. ``queued``: by side, the newest reading of its
-    replication queue; ``found``: the same right before the target was told to serve. ``settle``: by step, how long a
-    command in doubt may still take effect, seconds."""
+    backlog; ``found``: the same right before the target was told to serve. ``settle``: by step, how long a command in
+    doubt may still take effect, seconds. ``family``: of the runbook."""
 
     settle: Mapping[str, float] = field(default_factory=dict)
+    family: str = ""
     gaps: list[Gap] = field(default_factory=list)
     overlaps: list[Overlap] = field(default_factory=list)
     queued: dict[Side, Queued] = field(default_factory=dict)
@@ -161,7 +158,7 @@ class Course:
                 for seen in event.seen:
                     self.see(seen, at)
             case ev.ActionIntended():
-                wanted = _wanted(event)
+                wanted = self._wanted(event)
                 if wanted is not None:
                     self._orders[event.intent] = event
                     self._tell(event.on, wanted, at)
@@ -172,8 +169,10 @@ class Course:
         """One reading, known at ``at``. What was asked before the site was told to change says nothing of it now.
         One that ``is_old`` bounds how long both can have been active, and shows no moment without an active site."""
         end = self._ends[seen.on]
-        if isinstance(seen.value, QueueDepth) and seen.asked_at >= self.queued.get(seen.on, _NEVER).at:
-            self.queued[seen.on] = Queued(seen.value.messages, seen.asked_at)
+        value = seen.value
+        has_backlog = value is not None and Facet.BACKLOG in value.facets
+        if value is not None and has_backlog and seen.asked_at >= self.queued.get(seen.on, _NEVER).at:
+            self.queued[seen.on] = Queued(value.number(Facet.BACKLOG), seen.asked_at)
         role, is_open = role_in(seen), lets_clients_in(seen)
         serves = is_open if role is None else role is Role.ACTIVE
         if seen.asked_at < max(end.read_at, end.told_at):
@@ -184,10 +183,10 @@ class Course:
         if serves is not None and serves is not end.in_doubt and seen.asked_at < end.doubt_until:
             return  # it may be otherwise as soon as this is read
         if serves is None:
-            if isinstance(seen.value, Reachability) and not seen.value.answers and end.serves is None:
+            if isinstance(value, Reachability) and not value.answers and end.serves is None:
                 end.is_silent = True
                 self._grow_dark(seen.on, seen.asked_at)
-            elif isinstance(seen.value, Transports):
+            elif value is not None and not value.exclusive and Facet.SERVES in value.facets:
                 end.serves = None  # some of its doors are open
             return
         served, read_at = end.serves, end.read_at
@@ -195,7 +194,7 @@ class Course:
         if serves:
             end.served_at = seen.asked_at
             self._lighten(at)
-            if role is not None:  # across sync links, both instances of a healthy pair of AMPS let clients in
+            if role is not None:  # both sites of another kind of pair may serve
                 self._match(seen.on, seen.asked_at)
             return
         end.idle_at = seen.asked_at
@@ -217,7 +216,7 @@ class Course:
     def _answered(self, order: ev.ActionIntended, effect: Effect, at: float) -> None:
         end = self._ends[order.on]
         if effect is Effect.DOUBTFUL:
-            end.in_doubt, end.doubt_until = _wanted(order), at + self.settle.get(order.step, 0.0)
+            end.in_doubt, end.doubt_until = self._wanted(order), at + self.settle.get(order.step, 0.0)
         did_not = effect not in (Effect.ACCEPTED, Effect.DOUBTFUL)
         if did_not and end.wanted is not None and end.was[0] is not None:
             end.serves, end.role = end.was
@@ -263,20 +262,15 @@ class Course:
             self.overlaps.append(replace(self._open, until=at))
             self._open = None
 
+    def _wanted(self, event: ev.ActionIntended) -> bool | None:
+        """Is the site told to serve, or not to? None: neither."""
+        return serves_after(self.family, event.action, event.args)
+
     def _other(self, side: Side) -> _End:
         return self._ends["target" if side == "source" else "source"]
 
 
 _NEVER = Queued(None, float("-inf"))
-
-
-def _wanted(event: ev.ActionIntended) -> bool | None:
-    """Is the site told to serve, or not to? None: neither."""
-    for name, value in event.args.items():
-        made = _MAKES.get((event.action, name), {}).get(value)
-        if made is not None:
-            return made
-    return None
 
 
 class Positions:
@@ -306,7 +300,7 @@ class Positions:
 def courses_of(plan: ev.Plan) -> dict[str, Course]:
     """By service, the course at the beginning of a run: with what was read for its plan."""
     settle = {step.id: step.settle for step in plan.runbook.steps}
-    courses = {service: Course(settle) for service in plan.services}
+    courses = {service: Course(settle, plan.runbook.family) for service in plan.services}
     newest = max((one.seen.asked_at for one in plan.read_before), default=0.0)
     for one in plan.read_before:
         if one.service in courses:

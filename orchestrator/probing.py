@@ -1,7 +1,7 @@
 """Taking a reading from an adapter so that a failure is data, and the one reading that no adapter has to offer.
 
-``reachability`` is made here, from ``replication``, or from ``instance`` where there are no roles: that nobody answers
-is an answer too, and the first thing to know about a site that is said to be lost.
+``reachability`` is made here, from the reading that its family names for it (``Reading.reaches``): that a site does not
+answer is an answer too, and the first thing to know about one that is said to be lost.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Protocol
 
 from orchestrator.contract import NOT_OFFERED, Failure, ReadingSpec
 from orchestrator.errors import AdapterError
-from orchestrator.readings import Reachability, Reading, ReplicationStatus
+from orchestrator.facets import Facet
+from orchestrator.reading import Reading
+from orchestrator.readings import Reachability, Role, known_readings
 
 REACHABILITY = "reachability"
-_SOURCES = ("replication", "instance")
 # How a site that is gone looks; every other failure came from something that answered.
 _SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
 
@@ -31,7 +32,7 @@ class Probed(Protocol):
 def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
     """One answer for each of ``services``, whatever happens to the request."""
     if reading == REACHABILITY:
-        source = _source_of(site.readings) or _SOURCES[0]
+        source = _source_of(site.readings) or REACHABILITY
         return {service: _reach(found) for service, found in _ask(site, source, services).items()}
     return _ask(site, reading, services)
 
@@ -46,7 +47,16 @@ def with_reachability(readings: Mapping[str, ReadingSpec]) -> Mapping[str, Readi
 
 
 def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
-    return next((name for name in _SOURCES if name in readings), None)
+    """The one that is made for it; else one that reports who serves, else the first there is."""
+    models = {name: model for name, spec in readings.items() if (model := model_of(spec)) is not None}
+    reaching = [name for name, model in models.items() if model.reaches]
+    serving = [name for name, model in models.items() if Facet.SERVES in model.facets]
+    return next(iter([*reaching, *serving, *models]), None)
+
+
+def model_of(spec: ReadingSpec) -> type[Reading] | None:
+    """The model of a reading that an adapter declares: the one it names, or that of an installed family."""
+    return spec.model or known_readings().get(spec.name)
 
 
 def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
@@ -67,4 +77,5 @@ def _no_answer(service: str) -> Failure:
 def _reach(found: Reading | Failure) -> Reachability:
     if isinstance(found, Failure):
         return Reachability(answers=found.kind not in _SILENCE, why=found.text)
-    return Reachability(answers=True, role=found.role if isinstance(found, ReplicationStatus) else None)
+    serves = found.flag(Facet.SERVES) if found.exclusive else None
+    return Reachability(answers=True, role=None if serves is None else Role.ACTIVE if serves else Role.STANDBY)

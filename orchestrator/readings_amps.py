@@ -17,22 +17,26 @@ set_proxied_transfer   state: enabled | disabled             proxied transfer of
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Literal
+from collections.abc import Collection, Mapping
+from typing import ClassVar, Literal
 
-from orchestrator.reading import ReadingModel, all_of, none_of, sum_of
+from orchestrator.facets import Facet
+from orchestrator.reading import Left, Reading, ReadingModel, all_of, none_of, sum_of
 
 # How many whole sample intervals a link must have been calm to count as caught up: one reading of 0 proves nothing.
 CALM_INTERVALS = 2
 
 
-class Instance(ReadingModel):
+class Instance(Reading):
     """``instance``: who answers. ``uptime_s`` since its start; ``sampled_at``: the moment of its last sample, by its own
     clock, seconds since the epoch.
 
     ``recovered``: has it finished its recovery? Known to be true once it replicates to somebody, for replication begins
     after recovery, bootstrap included (seed 004); never known to be false.
     """
+
+    facets: ClassVar[Mapping[Facet, str]] = {Facet.NODE: "name"}
+    reaches: ClassVar[bool] = True
 
     kind: Literal["instance"] = "instance"
     name: str | None = None
@@ -52,8 +56,11 @@ class Transport(ReadingModel):
     enabled: bool | None = None
 
 
-class Transports(ReadingModel):
+class Transports(Reading):
     """``transports``: every incoming transport of the instance; ``open`` and ``closed`` speak of those for clients."""
+
+    facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
+    exclusive: ClassVar[bool] = False  # across sync links, both instances of a healthy pair let clients in
 
     kind: Literal["transports"] = "transports"
     items: tuple[Transport, ...] = ()
@@ -73,13 +80,20 @@ class Transports(ReadingModel):
         return self.closed is False and self.open is False
 
     @property
+    def _serves(self) -> bool | None:
+        return bool(self.open) if self.open or self.closed else None
+
+    @property
     def _for_clients(self) -> list[Transport]:
         return [one for one in self.items if one.replication is not True]
 
 
-class Clients(ReadingModel):
+class Clients(Reading):
     """``clients``: application clients connected now. Other instances are not counted, nor those that the site's
     options name as none (``not_applications``). ``names``: the first of them."""
+
+    facets: ClassVar[Mapping[Facet, str]] = {Facet.CLIENTS: "count"}
+    left: ClassVar[Mapping[str, Left]] = {"count": Left("client", "still connected")}
 
     kind: Literal["clients"] = "clients"
     count: int | None = None
@@ -116,12 +130,15 @@ class Link(ReadingModel):
         return None if self.sync is None or self.configured_sync is None else True
 
 
-class Links(ReadingModel):
+class Links(Reading):
     """``links``: every replication link out of the instance. ``mate`` is the name of the one to the other site; the
     fields derived here speak of that one, and are unknown when there is none. ``interval_s``: between two samples.
 
     ``apart_s``: the seconds since the reading before, if that is too long for the samples between to prove anything, and
     ``apart_most_s``: the longest time that is not; both None when this reading came in time."""
+
+    facets: ClassVar[Mapping[Facet, str]] = {Facet.LINK: "connected"}
+    left: ClassVar[Mapping[str, Left]] = {"behind_s": Left("s", "behind", "s")}
 
     kind: Literal["links"] = "links"
     mate: str | None = None
@@ -198,8 +215,10 @@ class Queue(ReadingModel):
     proxied: bool | None = None
 
 
-class Queues(ReadingModel):
+class Queues(Reading):
     """``queues``: every queue of the instance; None as a whole when they could not be told."""
+
+    left: ClassVar[Mapping[str, Left]] = {"owned": Left("queue message", "still owned", at_risk=True)}
 
     kind: Literal["queues"] = "queues"
     items: tuple[Queue, ...] | None = None
@@ -229,7 +248,7 @@ class Queues(ReadingModel):
         return self.proxied is False and self.unproxied is False
 
 
-class TransactionLog(ReadingModel):
+class TransactionLog(Reading):
     """``transaction_log``: the journals on disk. ``bytes`` is their number times the configured ``JournalSize``, so
     rather too much than too little; ``capacity_bytes`` is what the inventory says there is room for. The moments are
     those of the oldest and newest message, seconds since the epoch. ``outage_s`` is how long an outage of the mate the
@@ -264,7 +283,7 @@ class TransactionLog(ReadingModel):
         return self.survives_s >= self.outage_s
 
 
-class Bootstrap(ReadingModel):
+class Bootstrap(Reading):
     """``bootstrap``: would the instance fetch its state from another one? It does so at its start only, and only while
     its transaction log holds no message (seed 004). ``sources`` are the addresses, in the order in which they are tried.
     ``records``: how many its SOW holds, all topics together.
@@ -304,14 +323,14 @@ class SowTopic(ReadingModel):
         return self.topic, self.message_type
 
 
-class Sow(ReadingModel):
+class Sow(Reading):
     """``sow``: every SOW topic of the instance, and how many records it holds; None as a whole when that is unknown."""
 
     kind: Literal["sow"] = "sow"
     items: tuple[SowTopic, ...] | None = None
 
 
-class Permissions(ReadingModel):
+class Permissions(Reading):
     """``permissions``: what the entitlement check of the instance says of the administrative actions that a run may
     need. ``denied``: those it refuses."""
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
 from orchestrator.composite import compose
-from orchestrator.contract import Adapter, Setting
+from orchestrator.contract import Adapter, Setting, family_named
 from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level
 from orchestrator.located import suggest
@@ -50,6 +51,16 @@ class Registry:
         Raises ``DefinitionError`` as ``get`` does, and for options that tell of no declarations.
         """
         return compose([_fitted(self.get(part.adapter), part) for part in site.parts])
+
+    def of_family(self, family: str) -> list[str]:
+        """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
+        found = []
+        for name in self.names():
+            with suppress(DefinitionError):  # a broken one is in no other one's way
+                kind = self.get(name)
+                if family_named(kind) == family:
+                    found.append((kind.simulated, name))
+        return [name for _, name in sorted(found)]
 
     def shared(self, site: Site, services: Sequence[str]) -> str:
         """Why ``services`` cannot be moved apart at ``site``, as one of its adapters knows; empty: they can."""

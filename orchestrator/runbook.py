@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from orchestrator.readings import WhereValue
+from orchestrator.reading import WhereValue
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$")
@@ -154,11 +154,6 @@ class Progress(_Strict):
     on: Side
     reading: str
     field: str
-
-    @property
-    def is_of_messages_queued(self) -> bool:
-        """Is it the depth of a replication queue, and not clients, seconds or messages of other queues?"""
-        return (self.reading, self.field) == ("replication_queue", "messages")
 
 
 class Poll(_Strict):

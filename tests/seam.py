@@ -9,7 +9,7 @@ from typing import TypeVar
 from orchestrator.contract import Adapter, Call, Permit, Result
 from orchestrator.errors import Forbidden
 from orchestrator.reading import ReadingModel
-from orchestrator.readings import READINGS
+from orchestrator.readings import known_readings
 
 T = TypeVar("T")
 ReadingT = TypeVar("ReadingT", bound=ReadingModel)
@@ -48,7 +48,7 @@ def apply(adapter: Adapter, action: str, *calls: Call, permit: Permit | None = N
 
 def read(adapter: Adapter, kind: type[ReadingT], service: str) -> ReadingT:
     """What ``adapter`` reads of one service; of which reading, its type tells."""
-    [name] = [name for name, one in READINGS.items() if one is kind]
+    [name] = [name for name, one in known_readings().items() if one is kind]
     return told(kind, adapter.probe(name, [service])[service])
 
 

@@ -31,7 +31,8 @@ from adapters.local.options import check_service, fence_command, options_of
 from adapters.local.runner import HERE, PATH, Answer, Runner
 from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService
-from orchestrator.readings import ExternalFence, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import ExternalFence
 from orchestrator.site import Site
 
 

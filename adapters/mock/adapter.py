@@ -47,12 +47,8 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import (
-    DeviceHealth,
-    QueueDepth,
-    Reading,
-    Transactions,
-)
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import DeviceHealth, QueueDepth, Transactions
 from orchestrator.site import Site
 
 _BATCH = 1_000  # calls that share one request, and so one latency

@@ -10,7 +10,8 @@ from adapters.mock.node import SimulatedAppliance
 from orchestrator.clock import Clock
 from orchestrator.contract import Failure
 from orchestrator.errors import NoSuchService, NotServing, Unreachable
-from orchestrator.readings import (
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     EndpointDepth,
     Endpoints,
@@ -18,7 +19,6 @@ from orchestrator.readings import (
     NodeFence,
     Platform,
     ReplicationStatus,
-    Role,
     Transaction,
     TransactionState,
 )

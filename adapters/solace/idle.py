@@ -16,7 +16,9 @@ from adapters.solace.fencing import Attempt, on_every_node
 from adapters.solace.serving import Askable, Nodes
 from orchestrator.contract import Call, Effect, Failure, Permit, Result
 from orchestrator.errors import NotServing
-from orchestrator.readings import Reading, ReplicationStatus, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import ReplicationStatus
 
 N = TypeVar("N", bound=Askable)
 Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]

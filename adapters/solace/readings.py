@@ -18,7 +18,8 @@ from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import Listed, is_silent, parse_transactions
 from orchestrator.contract import Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transaction, Transactions, TransactionState
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus, Transaction, Transactions, TransactionState
 
 T = TypeVar("T")
 Answers = dict[str, Reading | Failure]

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from adapters.solace.parse_redundancy import Redundancy, Spool
 from orchestrator.errors import AdapterError, AuthenticationFailed, HostKeyRejected, NotServing, Unreachable
-from orchestrator.readings import DeviceHealth
+from orchestrator.readings_solace import DeviceHealth
 from orchestrator.site import Device, Site
 
 # Readings of the message spool. A member that does not serve shows it as empty, so who serves is asked again after.

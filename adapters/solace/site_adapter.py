@@ -28,7 +28,8 @@ from orchestrator.contract import (
     Setting,
 )
 from orchestrator.errors import AdapterError, Forbidden, NotObeyed, NotServing, Unreachable
-from orchestrator.readings import Fence, NodeFence, Platform, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import Fence, NodeFence, Platform
 from orchestrator.site import Site
 
 Answers = dict[str, Reading | Failure]

@@ -20,7 +20,9 @@ from adapters.solace.refusals import unreadable
 from adapters.solace.tables import lines_of
 from orchestrator.contract import EndpointKind, Failure
 from orchestrator.errors import CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
-from orchestrator.readings import EndpointDepth, Endpoints, NodeFence, Platform, Reading, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 Answers = dict[str, Reading | Failure]
 Told = TypeVar("Told")

@@ -20,7 +20,8 @@ from orchestrator.dryrun import LanePreview, preview
 from orchestrator.dryrun_lines import CommandAhead, ReadOnly
 from orchestrator.errors import DefinitionError
 from orchestrator.probing import with_reachability
-from orchestrator.readings import Reading
+from orchestrator.reading import Item, Reading
+from orchestrator.readings import item_argument
 from orchestrator.reports.words import called
 from orchestrator.runbook import Side, Step, format_duration
 from orchestrator.site import Hook, Site
@@ -171,9 +172,10 @@ def _on_decided(tools: Tools, plan: ev.Plan, service: str, step: Step) -> Iterat
     """What a step sends for each item that is decided beforehand, if it is listed then."""
     assert step.do is not None  # by the runbook's model
     spec = _declared(tools, plan)[step.do.on].actions[step.do.action]
+    name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
     for xid, ruling in plan.policy.transactions.items():
         outcome = {} if step.decide is None else {"outcome": str(ruling.choice)}
-        for line in spec.commands(Call(service, {**step.do.args, "xid": xid, **outcome})):
+        for line in spec.commands(Call(service, {**step.do.args, name: xid, **outcome})):
             yield f"       {'if listed':<9} {plan.site_name(step.do.on)}> {line}"
 
 

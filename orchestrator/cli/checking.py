@@ -15,7 +15,7 @@ from orchestrator.checks import Checked as LastCheck
 from orchestrator.checks import last_checks, store_checks
 from orchestrator.cli.abilities_table import abilities_lines, abilities_of
 from orchestrator.cli.explaining import Explaining
-from orchestrator.cli.families import AMPS, family_of, unknown_family
+from orchestrator.cli.families import AMPS, SOLACE, family_of, unknown_family
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.tabular import lines_of, plain_table
 from orchestrator.cli.terminal import presentable, show, show_document, show_json
@@ -24,10 +24,11 @@ from orchestrator.clock import iso
 from orchestrator.contract import Failure, Setting
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError, HostKeyRejected
+from orchestrator.families import needed_family
 from orchestrator.findings import Finding, Level
 from orchestrator.lease import service_place
 from orchestrator.probing import probe
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.reports.ages import age
 from orchestrator.reports.readiness import (
     AMPS_READINGS,
@@ -37,6 +38,7 @@ from orchestrator.reports.readiness import (
     is_good,
     judge,
     judge_amps,
+    judge_facets,
     matter,
     not_judged,
 )
@@ -121,15 +123,16 @@ def _check(
     family = family_of(tools, one)
     if not family:
         return not_judged(pair, unknown_family(one))
-    is_amps = family == AMPS
-    readings = AMPS_READINGS if is_amps else READINGS
+    readings = {AMPS: AMPS_READINGS, SOLACE: READINGS}.get(family) or needed_family(family).surveyed
     at = tools.clock.now()
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda site: _read(tools, site, pair.services, readings, explaining), (one, other))
     for read in (first, second):
         mate, simulated = pair.mate_of(read.name), tools.is_simulated(inventory)
         keeping.keep(read.name, read.answers, pair.services, at, simulated=simulated, mate=mate)
-    if is_amps:
+    if family not in (AMPS, SOLACE):
+        return judge_facets(needed_family(family), pair, (first, second))
+    if family == AMPS:
         from orchestrator.cli.live_configurations import validated_pair
 
         return judge_amps(pair, (first, second), validated_pair(tools, inventory, pair))

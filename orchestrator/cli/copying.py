@@ -20,7 +20,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.contract import Failure, Setting
 from orchestrator.errors import DefinitionError
 from orchestrator.probing import probe
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import Instance, Links, Queues, Transports
 from orchestrator.runbook import parse_duration
 from orchestrator.site import Site

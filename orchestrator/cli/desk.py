@@ -14,7 +14,7 @@ from typing import TextIO
 from orchestrator import events as ev
 from orchestrator.characters import STEERING
 from orchestrator.cli.terminal import say
-from orchestrator.counting import amount
+from orchestrator.families import amount
 from orchestrator.runbook import Answer
 from orchestrator.state import Run
 

@@ -14,7 +14,10 @@ from orchestrator.cli.exploring import (
     as_data,
     explored,
     extent,
+    is_explorable,
     is_not_judged,
+    no_model,
+    own_adapters,
     simulated_for,
     steps_of,
     unproven_commands,
@@ -23,6 +26,7 @@ from orchestrator.cli.procedure import step_lines
 from orchestrator.cli.terminal import show, show_document, show_json
 from orchestrator.composite import compose
 from orchestrator.contract import Adapter
+from orchestrator.errors import DefinitionError
 from orchestrator.findings import Finding, Level, first_of, worst
 from orchestrator.lint import lint
 from orchestrator.lint_inventory import lint_adapters
@@ -41,7 +45,10 @@ _UNTOLD: Any = {"hooks": True, "sites": {"__all__": {"options": True, "also": {"
 def print_runbooks(*, as_json: bool) -> None:
     """Name and summary of each shipped runbook."""
     for name in shipped_runbooks():
-        summary = load_runbook(name).summary
+        try:
+            summary = load_runbook(name).summary
+        except DefinitionError as error:  # one of a third party's is in no other one's way
+            summary = f"cannot be used: {error}"
         if as_json:
             show_json({"runbook": name, "summary": summary})
         else:
@@ -68,7 +75,8 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
     if definition.value is None:
         return _print_findings(definition.findings, as_json=as_json, unreadable=True)
     registry = Registry()
-    names = adapters or simulated_for(definition.value)
+    has_model = is_explorable(definition.value)
+    names = adapters or (simulated_for(definition.value) if has_model else own_adapters(registry, definition.value))
     declared = compose([registry.get(name) for name in names])
     found = lint(
         definition.value,
@@ -77,6 +85,12 @@ def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) ->
         file=definition.file,
         lines=definition.lines,
     )
+    if not has_model:
+        code = _print_findings(
+            [*definition.findings, *found, no_model(definition.value, definition.file)], as_json=as_json
+        )
+        _print_abilities(definition.value, declared, " and ".join(names), as_json=as_json)
+        return code
     walk, together, broken = explored(definition.value, declared.actions, file=definition.file)
     code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
     if adapters:

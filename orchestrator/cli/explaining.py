@@ -21,7 +21,7 @@ from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.exchanges import Exchange, Explanation
 from orchestrator.files import write_private
 from orchestrator.pseudonyms import Pseudonyms, addresses_in, scrubbed
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.reports.understanding import Verdict, names_of, unknown_in, verdict_on, why_unknown
 from orchestrator.site import Inventory, Site
 from orchestrator.version import VERSION

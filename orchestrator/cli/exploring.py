@@ -9,12 +9,14 @@ from orchestrator.cli.terminal import show, show_json
 from orchestrator.composite import compose
 from orchestrator.contract import ActionSpec
 from orchestrator.counting import counted
+from orchestrator.errors import DefinitionError
+from orchestrator.families import family_called
 from orchestrator.findings import Finding, Level
 from orchestrator.loader import load_runbook
 from orchestrator.registry import Registry
 from orchestrator.runbook import Do, Runbook
 from proof.exploration.commands import ACTIONS as COMMANDS
-from proof.exploration.families import fitting
+from proof.exploration.families import MODELLED, fitting
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample, Exploration, explore
 from proof.exploration.story import story
@@ -30,6 +32,7 @@ _WARNINGS = frozenset({"waits-unattended"})
 def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
     """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
     runbook = load_runbook(source)
+    see_explorable(runbook)
     declared = _declared(runbook)
     found = explore(runbook, declared, states_max=states, disturbances_max=disturbances)
     together = explore_together(runbook, declared, states_max=states, disturbances_max=disturbances)
@@ -40,6 +43,34 @@ def explore_runbook(source: str, *, states: int, disturbances: int, as_json: boo
             show(line)
     is_broken = found.found or found.unexplored or any(one.found for one in together.values())
     return 4 if is_broken or is_not_judged(runbook) else 0
+
+
+def is_explorable(runbook: Runbook) -> bool:
+    """Does the model know the family? One of the operator's own runbooks, of no family, is explored by its words."""
+    return runbook.family in MODELLED or family_called(runbook.family) is None
+
+
+def see_explorable(runbook: Runbook) -> None:
+    """Raise ``DefinitionError`` for a runbook of a family without a model."""
+    if not is_explorable(runbook):
+        raise DefinitionError(str(no_model(runbook, None).message), hint="lint and rehearse it by its own means")
+
+
+def no_model(runbook: Runbook, file: str | None) -> Finding:
+    """That the order of its steps was not checked, and why."""
+    message = (
+        f"not explored: the family {runbook.family} has no model, so nothing here shows whether the order of these steps "
+        "keeps promises 1 to 4"
+    )
+    return Finding(level=Level.NOTE, code="no-model", message=message, file=file)
+
+
+def own_adapters(registry: Registry, runbook: Runbook) -> list[str]:
+    """The adapter of the runbook's own family, with commands of the operator's own. Raises ``DefinitionError``."""
+    own = registry.of_family(runbook.family)[:1]
+    if not own:
+        raise DefinitionError(f"no adapter speaks for the family {runbook.family}", hint="name one: --adapter NAME")
+    return [*own, "local"]
 
 
 NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these commands do"

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from orchestrator.cli.wiring import Tools
 from orchestrator.contract import family_named
 from orchestrator.errors import DefinitionError
+from orchestrator.families import family_called, known_families
+from orchestrator.loader import shipped_runbooks
 from orchestrator.site import Inventory, Site
 
 AMPS, SOLACE = "amps", "solace"
@@ -21,10 +23,10 @@ Choose = Callable[[Site], str]
 
 
 def family_of(tools: Tools, site: Site) -> str:
-    """``amps``, ``solace``, or empty for one that this program does not know. Raises ``DefinitionError`` for an adapter
+    """The name of the installed family, or empty for one that is not installed. Raises ``DefinitionError`` for an adapter
     that cannot be had."""
     named = family_named(tools.registry.declarations(site))
-    return named if named in (AMPS, SOLACE) else ""
+    return named if family_called(named) is not None else ""
 
 
 def unknown_family(site: Site) -> str:
@@ -39,8 +41,8 @@ def known_family(tools: Tools, site: Site) -> str:
     if not family:
         raise DefinitionError(
             unknown_family(site),
-            hint="it knows message VPNs (solace-cli, solace-semp) and AMPS instances (amps-admin); a procedure of your "
-            "own for another one: `failover controlled --runbook FILE`",
+            hint=f"installed families: {', '.join(known_families())}; a procedure of your own for another one: "
+            "`failover controlled --runbook FILE`",
         )
     return family
 
@@ -64,13 +66,32 @@ def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choo
     """
 
     def choose(site: Site) -> str:
-        if known_family(tools, site) == AMPS:
+        family = known_family(tools, site)
+        if family == AMPS:
             return f"amps/{kind}-async" if kind in _APART and not has_sync_link(tools, site) else f"amps/{kind}"
-        if solace is None:
-            return f"solace/{kind}"
-        return solace if isinstance(solace, str) else solace(site)
+        if family == SOLACE and solace is not None:
+            return solace if isinstance(solace, str) else solace(site)
+        return shipped_by(family, kind)
 
     return choose
+
+
+def shipped_by(family: str, kind: str) -> str:
+    """The name of a family's runbook. Raises ``DefinitionError`` where it ships none of this kind."""
+    own = [name for name in shipped_runbooks() if name.startswith(f"{family}/")]
+    if f"{family}/{kind}" not in own:
+        raise DefinitionError(
+            f"the family {family} ships no runbook {kind!r}", hint=f"it ships: {', '.join(own) or 'none'}"
+        )
+    return f"{family}/{kind}"
+
+
+def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)) -> None:
+    """Raise ``DefinitionError`` where ``family`` does not offer ``what``, such as ``guard``."""
+    if family not in offering:
+        raise DefinitionError(
+            f"the family {family} does not offer {what}", hint=f"families that do: {', '.join(sorted(offering))}"
+        )
 
 
 _APART = frozenset({"controlled", "uncontrolled", "failback"})
@@ -89,6 +110,7 @@ def amps_part(tools: Tools, site: Site) -> Site:
 
 def see_roles(family: str) -> None:
     """Raise ``DefinitionError`` where a service has no role, so that none can be repaired."""
+    see_offered(family, "repair")
     if family == AMPS:
         raise DefinitionError(
             "AMPS instances have no roles, so there are none to repair",
@@ -101,4 +123,4 @@ def only_for(family: str, wanted: str, option: str) -> None:
     """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
     if family != wanted:
         names = {AMPS: "AMPS", SOLACE: "message VPNs"}
-        raise DefinitionError(f"{option} means something for {names[wanted]} only", hint="leave it out")
+        raise DefinitionError(f"{option} is an option of {names[wanted]} only", hint="leave it out")

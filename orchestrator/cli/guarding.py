@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from orchestrator import events as ev
-from orchestrator.cli.families import AMPS, known_family
+from orchestrator.cli.families import AMPS, known_family, see_offered
 from orchestrator.cli.leading import lead_again, lead_new
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import make_plan, services_of
@@ -67,7 +67,9 @@ def guard_site(tools: Tools, wish: Wish, *, as_json: bool) -> int:
         raise DefinitionError(f"{wish.site!r} is not a site of the pair {pair.name}", hint=f"--site {one} or {other}")
     mate = next(name for name in pair.sites if name != wish.site)
     beat = Beat(inventory, pair, tuple(services), wish.site, mate)
-    kind = InstancePost if known_family(tools, inventory.sites[wish.site]) == AMPS else AppliancePost
+    family = known_family(tools, inventory.sites[wish.site])
+    see_offered(family, "guard")
+    kind = InstancePost if family == AMPS else AppliancePost
     with ExitStack() as stack:
         guard = _Guard(tools, beat, kind(tools, beat, stack), wish, as_json=as_json)
         with until_stopped():

@@ -16,7 +16,7 @@ from rich.text import Text
 from orchestrator import events as ev
 from orchestrator.cli.screen import LANES_SHOWN, matters, outage_of, outage_of_all, step_of, wait_text
 from orchestrator.cli.terminal import can_show, presentable
-from orchestrator.counting import amount
+from orchestrator.families import amount
 from orchestrator.position import Positions
 from orchestrator.reports.words import both_active, direction, outage, sentence
 from orchestrator.state import Run

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator import events as ev
 from orchestrator.cli.terminal import say, show, show_json
 from orchestrator.cli.wiring import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
-from orchestrator.counting import amount, counted
+from orchestrator.counting import counted
 from orchestrator.errors import FailoverError
+from orchestrator.families import amount, words_of
 from orchestrator.journal import Journal
 from orchestrator.reports.abort import AbortVerdict
 from orchestrator.reports.advice import advice
 from orchestrator.reports.approval import ApprovalReport
 from orchestrator.reports.document import LaneReport, RunReport
-from orchestrator.reports.words import direction, nobody
+from orchestrator.reports.words import direction
 
 _LANES_IN_FULL = 20
 
@@ -148,7 +149,7 @@ def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool
         perhaps, unless = ("PERHAPS ", f": what {unread} is now was not read") if unread else ("", "")
         by = "now, as far as was read" if report.status == "interrupted" else "the last record"
         so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by {by}"
-        yield f"    {perhaps}{nobody(family)} since {lane.no_active_site_since}{so_far}{unless}"
+        yield f"    {perhaps}{words_of(family).none_serves} since {lane.no_active_site_since}{so_far}{unless}"
     for both in lane.both_active:
         until = f"until {both.until}" if both.until else f"last read at {both.last}, and not over by any reading"
         most = "" if both.at_most_seconds is None else f", at most {both.at_most_seconds:.1f}s"
@@ -184,7 +185,7 @@ def _outage(lane: LaneReport, report: RunReport) -> str:
     # Of any other end they went back, or are at risk.
     is_drained = lane.outcome is ev.Outcome.DONE and lane.drained_messages is not None
     drained = f"; {amount(lane.drained_messages, family)} drained" if is_drained else ""
-    what = "no instance let clients in" if family == "amps" else "no active site"
+    what = words_of(family).outage
     return f", {what} for {bound} {seconds:.2f}s{many * (len(lane.gaps) > 1)}{drained}"
 
 

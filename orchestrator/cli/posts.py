@@ -13,7 +13,7 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.contract import Adapter, Failure
 from orchestrator.plan import ReadBefore
 from orchestrator.probing import probe
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.reports.standing import Standing
 from orchestrator.runbook import Side
 from orchestrator.site import Inventory, Pair

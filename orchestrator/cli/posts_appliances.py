@@ -12,7 +12,8 @@ from orchestrator.cli.wiring import Tools
 from orchestrator.errors import NotStarted
 from orchestrator.plan import ReadBefore
 from orchestrator.probing import REACHABILITY
-from orchestrator.readings import Fence, Reachability, ReplicationStatus, Role
+from orchestrator.readings import Reachability, Role
+from orchestrator.readings_solace import Fence, ReplicationStatus
 from orchestrator.reports.standing import Sight, Standing, standing
 
 _FENCING, _STANDBY_ONLY = "solace/guard", "solace/guard-standby"

@@ -14,10 +14,10 @@ from orchestrator.cli.checking import last_checks_of
 from orchestrator.cli.foretelling import with_forecast
 from orchestrator.cli.terminal import is_attended, show, show_json
 from orchestrator.cli.wiring import Tools
-from orchestrator.counting import amount
 from orchestrator.dryrun import CheckNow, LanePreview, preview
 from orchestrator.dryrun_lines import CommandAhead, Phase, ReadOnly
 from orchestrator.errors import LeaseHeld
+from orchestrator.families import amount
 from orchestrator.lease import claims, service_key
 from orchestrator.reports.advice import after_refusal
 from orchestrator.reports.report import EXIT_CODES

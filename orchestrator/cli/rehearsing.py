@@ -20,7 +20,7 @@ from uuid import uuid4
 from adapters.mock.account_view import accounts
 from orchestrator import events as ev
 from orchestrator.cli.drills import drill_file
-from orchestrator.cli.families import AMPS, known_family, see_roles
+from orchestrator.cli.families import AMPS, known_family, see_offered, see_roles
 from orchestrator.cli.planning import Wish as PlanWish
 from orchestrator.cli.planning import services_of
 from orchestrator.cli.scenes import Cast, Kind, Prelude, Scene, inventory_text
@@ -99,6 +99,7 @@ def run_rehearsal(tools: Tools, wish: Wish, program: Any) -> int:
     assert seed is not None  # drawn when none was given
     cast = Cast(wish.kind, inventory, pair, wish.services, source, seed, wish.more, wish.offline, wish.both_active)
     family = known_family(tools, inventory.sites[source])
+    see_offered(family, "a simulation, so it cannot be rehearsed")
     if wish.kind == "repair":
         see_roles(family)
     elif wish.both_active:

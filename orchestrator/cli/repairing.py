@@ -17,9 +17,10 @@ from orchestrator.cli.planning import make_plan, services_of
 from orchestrator.cli.unplanning import accepting, with_readings
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
-from orchestrator.counting import amount
 from orchestrator.errors import DefinitionError, NotStarted
-from orchestrator.readings import QueueDepth, ReplicationStatus, Role
+from orchestrator.families import amount
+from orchestrator.readings import Role
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.advice import named
 from orchestrator.runbook import Choice, Side
 from orchestrator.site import Pair

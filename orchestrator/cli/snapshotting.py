@@ -18,7 +18,8 @@ from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
 from orchestrator.plan import Outage
 from orchestrator.probing import probe
-from orchestrator.readings import ReplicationStatus, Role
+from orchestrator.readings import Role
+from orchestrator.readings_solace import ReplicationStatus
 from orchestrator.site import Inventory, Site
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from functools import partial
 from rich.live import Live
 from rich.text import Text
 
-from orchestrator.cli import survey_amps
-from orchestrator.cli.families import AMPS, family_of, unknown_family
+from orchestrator import pairing
+from orchestrator.cli import survey_amps, survey_facets
+from orchestrator.cli.families import AMPS, SOLACE, family_of, unknown_family
 from orchestrator.cli.holding import OpenRuns, open_runs
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.stopping import until_stopped
@@ -24,15 +25,17 @@ from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.counting import counted
 from orchestrator.errors import DefinitionError
+from orchestrator.families import needed_family
+from orchestrator.pairing import BOTH_ACTIVE, NONE_ACTIVE
 from orchestrator.probing import probe
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Transactions, TransactionState
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus, Transactions, TransactionState
 from orchestrator.reports.advice import named
 from orchestrator.site import Inventory, Pair, Site
 
 _READINGS = ("replication", "replication_queue", "transactions")
 _COLUMNS = ("service", "site", "role", "bridge", "queue", "prepared", "")
-_BOTH_ACTIVE, _NONE_ACTIVE = "BOTH ACTIVE", "no active site"
-_NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned"})
+_NUMBERS = frozenset({"queue", "prepared", "clients", "behind", "owned", *survey_facets.NUMBERS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class SiteSurvey:
     """What one site said of each service, by reading. ``unknown``: why nothing was asked of it, or empty."""
 
     site: str
+    family: str
     answers: Mapping[str, Mapping[str, Reading | Failure]]
     unknown: str = ""
 
@@ -108,30 +112,42 @@ def _remember(
 
 def _read(site: Site, family: str, adapter: Adapter, services: Sequence[str]) -> SiteSurvey:
     if not family:
-        return SiteSurvey(site.name, {}, unknown_family(site))
-    readings = survey_amps.READINGS if family == AMPS else _READINGS
-    return SiteSurvey(site.name, {reading: probe(adapter, reading, services) for reading in readings})
+        return SiteSurvey(site.name, "", {}, unknown_family(site))
+    readings = {AMPS: survey_amps.READINGS, SOLACE: _READINGS}.get(family) or needed_family(family).surveyed
+    return SiteSurvey(site.name, family, {reading: probe(adapter, reading, services) for reading in readings})
 
 
 def _rows(pair: Pair, sites: Sequence[SiteSurvey]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    is_amps = all("links" in one.answers for one in sites)
     unknown = next((one.unknown for one in sites if one.unknown), "")
     for service in pair.services if unknown else ():
         nothing = {one.site: {"error": one.unknown or unknown} for one in sites}
         rows.append({"pair": pair.name, "service": service, "verdict": f"unknown: {unknown}", "sites": nothing})
     for service in () if unknown else pair.services:
-        ends = {
-            one.site: survey_amps.end_of(one.answers, service) if is_amps else end_of(one, service) for one in sites
-        }
-        word = (survey_amps.verdict if is_amps else verdict)(list(ends.values()))
-        rows.append({"pair": pair.name, "service": service, "verdict": word, "sites": ends, **_hint(word, service)})
+        word, ends, hint = _judged(service, sites)
+        rows.append({"pair": pair.name, "service": service, "verdict": word, "sites": ends, **hint})
     return rows
+
+
+def _judged(service: str, sites: Sequence[SiteSurvey]) -> tuple[str, dict[str, dict[str, object]], Mapping[str, str]]:
+    """The verdict on one service, the figures of both sites, and what to do."""
+    family = sites[0].family
+    if family == AMPS:
+        ends = {one.site: survey_amps.end_of(one.answers, service) for one in sites}
+        return survey_amps.verdict(list(ends.values())), ends, {}
+    if family == SOLACE:
+        ends = {one.site: end_of(one, service) for one in sites}
+        word = verdict(list(ends.values()))
+        return word, ends, _hint(word, service)
+    kind = needed_family(family)
+    first, second = (pairing.end_of(kind, one.site, one.answers, service) for one in sites)
+    figures = {one.site: survey_facets.figures_of(one) for one in (first, second)}
+    return pairing.position_of(kind, (first, second)).word, figures, {}
 
 
 def _hint(verdict: str, service: str) -> dict[str, str]:
     """The command that repairs such a pair, if there is one."""
-    if not verdict.startswith((_BOTH_ACTIVE, _NONE_ACTIVE)):
+    if not verdict.startswith((BOTH_ACTIVE, NONE_ACTIVE)):
         return {}
     return {"hint": f"choose the site to be active: `failover repair {named('solace/', service)} --to SITE`"}
 
@@ -183,9 +199,9 @@ def _standing(ends: Sequence[Mapping[str, object]]) -> str:
     if any(end["replicated"] is False for end in ends):
         return "not replicated"
     if roles == ["active", "active"]:
-        return _BOTH_ACTIVE
+        return BOTH_ACTIVE
     if roles == ["standby", "standby"]:
-        return _NONE_ACTIVE
+        return NONE_ACTIVE
     if roles != ["active", "standby"]:
         return "unknown: a role was not told"
     active = next(end for end in ends if end["role"] == "active")
@@ -235,6 +251,7 @@ def _table(rows: Rows) -> list[str]:
     for field, columns, cells in (
         ("role", _COLUMNS, _cells),
         ("transports", survey_amps.COLUMNS, survey_amps.cells),
+        ("serves", survey_facets.COLUMNS, survey_facets.cells),
         (None, ("service", "site", ""), lambda end: []),
     ):
         those = [row for row in rows if _shown_by(row) == field]
@@ -245,7 +262,8 @@ def _table(rows: Rows) -> list[str]:
 
 def _shown_by(row: Mapping[str, object]) -> str | None:
     """The figure that only its family has; None for a family that is not known."""
-    return next((field for field in ("role", "transports") if any(field in end for end in _ends(row).values())), None)
+    ends = _ends(row).values()
+    return next((field for field in ("role", "transports", "serves") if any(field in end for end in ends)), None)
 
 
 def _ends(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:

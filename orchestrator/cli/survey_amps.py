@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from orchestrator.contract import Failure
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import Clients, Links, Queues, Transports
 
 READINGS = ("transports", "clients", "links", "queues")

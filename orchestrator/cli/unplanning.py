@@ -13,9 +13,12 @@ from orchestrator.cli.wiring import Tools, checked_text
 from orchestrator.comparisons import RISK_GATE, compared_by
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, JournalCorrupt, NotStarted
+from orchestrator.facets import Facet
 from orchestrator.plan import ReadBefore
-from orchestrator.probing import probe
-from orchestrator.readings import ReplicationStatus, Role
+from orchestrator.probing import model_of, probe
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import ReplicationStatus
 from orchestrator.reports.advice import named
 from orchestrator.reports.history import History, outage_of_all
 from orchestrator.runbook import Choice, Side
@@ -80,10 +83,6 @@ def with_last_known(tools: Tools, plan: ev.Plan) -> ev.Plan:
     return plan.model_copy(update={"notes": tuple(notes), "read_before": tuple(before)})
 
 
-# What tells who is active, and what a site holds that its mate lacks: of message VPNs. AMPS has neither.
-_POSITION = ("replication", "replication_queue")
-
-
 def with_readings(tools: Tools, plan: ev.Plan) -> ev.Plan:
     """The plan with what both sites say now, and with what earlier runs read of a time when both were active. A site that
     does not answer is no reason not to go on: the run itself finds out."""
@@ -114,7 +113,9 @@ def was_standby(history: History, plan: ev.Plan) -> Iterator[ReadBefore]:
 def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:
     site = plan.inventory.sites[plan.site_name(side)]
     before: list[ReadBefore] = []
-    offered = [one for one in _POSITION if one in tools.registry.declarations(site).readings]
+    offered = [
+        name for name, spec in tools.registry.declarations(site).readings.items() if _shows_position(model_of(spec))
+    ]
     if not offered:
         return before
     with reading_only(tools, site) as adapter:
@@ -125,6 +126,11 @@ def _read(tools: Tools, plan: ev.Plan, side: Side) -> list[ReadBefore]:
                     seen = ev.Seen(on=side, reading=reading, asked_at=at, value=value)
                     before.append(ReadBefore(service=service, seen=seen))
     return before
+
+
+def _shows_position(model: type[Reading] | None) -> bool:
+    """Does it report who is active, or what a site holds that its mate lacks? Not where both sites may serve."""
+    return model is not None and model.exclusive and bool({Facet.SERVES, Facet.BACKLOG} & set(model.facets))
 
 
 def with_outage(tools: Tools, plan: ev.Plan, *, acting: str, at: float | None, spool_lost: bool) -> ev.Plan:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.filling import Filling, Sample, crossing, filling
-from orchestrator.readings import QueueDepth
+from orchestrator.readings_solace import QueueDepth
 
 _SAMPLES_KEPT = 60
 # How soon a suspension that did not work is tried again, seconds.

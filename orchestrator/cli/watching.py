@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import events as ev
-from orchestrator.cli.families import AMPS, known_family
+from orchestrator.cli.families import AMPS, SOLACE, known_family, see_offered
 from orchestrator.cli.keeping import Keeping
 from orchestrator.cli.leading import lead_new
 from orchestrator.cli.planning import Wish as PlanWish
@@ -22,13 +22,17 @@ from orchestrator.cli.suspending import RUNBOOK, held, stopped_in
 from orchestrator.cli.terminal import say, say_error, show, show_json
 from orchestrator.cli.watched_queue import Happened, WatchedQueue
 from orchestrator.cli.watching_amps import InstanceWatcher
+from orchestrator.cli.watching_facets import FacetWatcher
 from orchestrator.cli.wiring import Tools
 from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import DefinitionError, FailoverError, NotStarted
+from orchestrator.families import needed_family
 from orchestrator.filling import HIGH_SET
 from orchestrator.probing import probe
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.outlook import Outlook, outlook
 from orchestrator.site import Inventory, Pair, Site
 
@@ -63,8 +67,13 @@ def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     """Follow the queues until somebody stops it. Returns the exit code: 0, or that of the last suspension's run."""
     inventory = tools.inventory(wish.inventory)
     services, pair = services_of(inventory, wish.plan(wish.services, source=None, policy=ev.Policy()))
-    watcher: _Watcher | InstanceWatcher
-    if known_family(tools, inventory.sites[pair.sites[0]]) == AMPS:
+    watcher: _Watcher | InstanceWatcher | FacetWatcher
+    family = known_family(tools, inventory.sites[pair.sites[0]])
+    if family not in (AMPS, SOLACE):
+        _see_only_watched(family, wish)
+        kind = needed_family(family)
+        watcher = FacetWatcher(tools, inventory, pair, kind, services, wish.interval_s, as_json=as_json)
+    elif family == AMPS:
         watcher = _of_instances(tools, inventory, pair, services, wish, as_json=as_json)
     else:
         acting = _acting(tools, inventory, pair, services, wish.site)
@@ -72,6 +81,16 @@ def watch_queues(tools: Tools, wish: Wish, *, as_json: bool) -> int:
     with until_stopped():
         watcher.go_on()
     return watcher.end()
+
+
+def _see_only_watched(family: str, wish: Wish) -> None:
+    """Raise ``DefinitionError`` for an option that a family without a watch of its own does not have."""
+    if wish.suspend_at is not None:
+        see_offered(family, "--suspend-at", (SOLACE,))
+    if wish.readings is not None:
+        see_offered(family, "--readings")
+    if wish.site is not None:
+        raise DefinitionError(f"both sites of the family {family} are watched", hint="leave --site out")
 
 
 def _of_instances(

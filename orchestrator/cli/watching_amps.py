@@ -18,7 +18,8 @@ from orchestrator.clock import iso
 from orchestrator.contract import Adapter, Failure
 from orchestrator.filling import crossing
 from orchestrator.probing import REACHABILITY, probe
-from orchestrator.readings import Reachability, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import Reachability
 from orchestrator.reports.outlook_amps import HAPPENED, AmpsLook, AmpsOutlook, figures_of, outlook_amps
 from orchestrator.site import Inventory, Pair
 

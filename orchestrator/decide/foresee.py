@@ -13,7 +13,7 @@ from orchestrator import events as ev
 from orchestrator.decide.items import listed, without_decision
 from orchestrator.decide.judge import Verdict, fresh, judge, observe, patience
 from orchestrator.decide.moves import Next, say
-from orchestrator.readings import Transaction
+from orchestrator.reading import Item
 from orchestrator.runbook import Check, Decide, ForEach, Step
 from orchestrator.state import Lane
 
@@ -62,7 +62,7 @@ def foresee(plan: ev.Plan, lane: Lane, step: Step, name: str, now: float, attend
     return say(ev.StepFailed(step=step.id, why=why) if what == "refuses" else ev.StepDone(step=step.id, note=why))
 
 
-def foreseen(plan: ev.Plan, name: str, items: Sequence[Transaction], attended: bool) -> tuple[Foreseen, str]:
+def foreseen(plan: ev.Plan, name: str, items: Sequence[Item], attended: bool) -> tuple[Foreseen, str]:
     """What the decisions of step ``name`` come to, if ``items`` are what it will find, in words.
 
     To stop at the question is an answer too, where it was asked for. To revert is none: it is known now that it would.

@@ -23,7 +23,7 @@ from orchestrator.decide.judge import (
     patience,
 )
 from orchestrator.decide.moves import Next, Observe, say
-from orchestrator.readings import Transaction, Transactions, describe, matches
+from orchestrator.reading import Item, describe, items_of, matches
 from orchestrator.runbook import Check, Decide, Do, ForEach, Step
 from orchestrator.state import Lane
 
@@ -71,12 +71,13 @@ def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, atten
     return _act_on_items(lane, step, step.do, items, request, now)
 
 
-def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Transaction] | Verdict:
+def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Item] | Verdict:
     """The items that are to be worked through, from the present round; why they are not known, if they are not."""
     seen = lane.reading(each.on, each.reading)
-    if seen is None or not isinstance(seen.value, Transactions):
+    found = None if seen is None else items_of(seen.value)
+    if found is None:
         return judge_one(plan, lane, Check(on=each.on, reading=each.reading, where=each.where))
-    mine = [item for item in seen.value.items if _concerns(lane, each, item)]
+    mine = [item for item in found if _concerns(lane, each, item)]
     unclear = next((item for item in mine if matches(item, each.where) is None), None)
     if unclear is not None:
         why = f"{plan.site_name(each.on)}: {unclear.key}: {describe(unclear, list(each.where))}"
@@ -84,7 +85,7 @@ def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Transaction] | Verd
     return [item for item in mine if matches(item, each.where)]
 
 
-def _concerns(lane: Lane, each: ForEach, item: Transaction) -> bool:
+def _concerns(lane: Lane, each: ForEach, item: Item) -> bool:
     return each.decided_in is None or (each.decided_in, item.key) in lane.rulings
 
 
@@ -103,9 +104,10 @@ def passed_over(lane: Lane, each: ForEach) -> list[str]:
     """The keys of items in the wanted state that the step leaves as they are: another condition excludes them, such as
     not replicated, or this run did not decide on them."""
     seen, state = lane.reading(each.on, each.reading), each.where.get("state")
-    if seen is None or not isinstance(seen.value, Transactions) or state is None:
+    found = None if seen is None else items_of(seen.value)
+    if found is None or state is None:
         return []
-    alike = [item for item in seen.value.items if matches(item, {"state": state})]
+    alike = [item for item in found if matches(item, {"state": state})]
     return [item.key for item in alike if not (_concerns(lane, each, item) and matches(item, each.where))]
 
 
@@ -120,7 +122,7 @@ def _decide_items(
     lane: Lane,
     step: Step,
     rule: Decide,
-    items: Sequence[Transaction],
+    items: Sequence[Item],
     now: float,
     attended: bool,
     request: Observe,
@@ -164,9 +166,9 @@ def without_decision(items: Iterable[str]) -> str:
     return f"{what} a decision: {', '.join(keys)}"
 
 
-def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Transaction) -> ev.GateOpened:
+def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Item) -> ev.GateOpened:
     assert step.for_each is not None  # only such a step decides on items
-    about = describe(item, ("type", "state", "client", "published", "consumed"))
+    about = describe(item, item.shown)
     return ev.GateOpened(
         gate=rule.gate,
         step=step.id,
@@ -177,7 +179,7 @@ def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Transaction) -> ev
     )
 
 
-def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Transaction], request: Observe, now: float) -> Next:
+def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request: Observe, now: float) -> Next:
     """Every listed item has its decision. Act on those that may be acted on; be patient with the others."""
     task = Task(step.id, (), do, (), step, undo=False)
     events: list[ev.Event] = []
@@ -203,7 +205,7 @@ def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Transaction], 
     return again(lane, request, now, max(0.0, min(due) - lane.seen_at))
 
 
-def _stand(lane: Lane, task: Task, item: Transaction, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
+def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
     """What the last attempt on a still listed item means: failure, no effect, wait until then, or None: act."""
     last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
     if last is None:
@@ -229,9 +231,9 @@ def _stand(lane: Lane, task: Task, item: Transaction, now: float) -> ev.StepFail
     return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is listed unchanged")
 
 
-def _item_args(lane: Lane, step: Step, do: Do, item: Transaction) -> Mapping[str, str]:
+def _item_args(lane: Lane, step: Step, do: Do, item: Item) -> Mapping[str, str]:
     """The arguments the runbook gives, the item's key, and the choice where this step decides."""
-    args = {**do.args, "xid": item.key}
+    args = {**do.args, item.argument: item.key}
     if step.decide is not None:
         args["outcome"] = lane.rulings[(step.id, item.key)].choice
     return args

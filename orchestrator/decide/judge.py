@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator import events as ev
 from orchestrator.decide.moves import ClaimSite, Next, Observe, say
-from orchestrator.readings import describe, matches
+from orchestrator.reading import describe, matches
 from orchestrator.runbook import Check, Look, Progress, Step
 from orchestrator.state import Intent, Lane, Stage
 

@@ -7,11 +7,9 @@ from orchestrator.decide.gates import answer, opened, with_questions
 from orchestrator.decide.judge import Verdict, again, fresh, judge, known_at, observe, patience, what_is_wrong
 from orchestrator.decide.moves import Next, Observe, say
 from orchestrator.drain import next_look
+from orchestrator.readings import counts_at_risk
 from orchestrator.runbook import GuardBreak, Stall, Step
 from orchestrator.state import Lane
-
-# What a wait may follow and is a number of messages.
-_MESSAGES = frozenset({("replication_queue", "messages"), ("queues", "owned")})
 
 
 def only_if(plan: ev.Plan, lane: Lane, step: Step, now: float) -> Next:
@@ -179,6 +177,6 @@ def _looking_on(lane: Lane, step: Step, now: float) -> Next:
 def _at_risk(lane: Lane, step: Step) -> int | None:
     """None is unknown: clients still connected, or seconds behind, tell no number of messages."""
     followed = step.progress
-    if not lane.gauge or followed is None or (followed.reading, followed.field) not in _MESSAGES:
+    if not lane.gauge or followed is None or not counts_at_risk(followed.reading, followed.field):
         return None
     return int(lane.gauge[-1][1])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from orchestrator import events as ev
-from orchestrator.counting import amount
+from orchestrator.families import amount, words_of
 from orchestrator.filling import HIGH_SET
 from orchestrator.readings import Role
 from orchestrator.reports.document import LaneReport, RunReport
@@ -267,7 +267,7 @@ def _is_planned_move(report: RunReport) -> bool:
 
 def _after_escalation(report: RunReport, lane: LaneReport) -> str:
     family, _, kind = report.runbook.partition("/")
-    kept = {"amps": "its journals", "solace": "its message spool"}.get(family, "what it holds")
+    kept = words_of(family).keeps
     risk = amount(lane.at_risk_messages, family)
     return (
         f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "

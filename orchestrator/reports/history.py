@@ -17,8 +17,10 @@ from orchestrator.journal import Journal, RunRow
 from orchestrator.last_read import last_read
 from orchestrator.lease import service_place
 from orchestrator.position import Course, courses_of
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
 from orchestrator.readings_amps import Links
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.runbook import Side
 from orchestrator.site import Site
 from orchestrator.state import begin

@@ -12,7 +12,7 @@ from typing import Literal
 
 from orchestrator.counting import counted
 from orchestrator.filling import HIGH_SET, Filling
-from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.ages import span
 
 State = Literal["unknown", "empty", "draining", "standing", "filling", "full"]

@@ -14,8 +14,7 @@ from typing import Literal, TypeVar
 from orchestrator.contract import Failure
 from orchestrator.counting import counted
 from orchestrator.filling import HIGH_CLEAR, HIGH_SET
-from orchestrator.reading import sum_of
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading, sum_of
 from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 from orchestrator.reports.ages import span
 

@@ -13,6 +13,7 @@ from orchestrator.clock import iso
 from orchestrator.contract import Effect
 from orchestrator.lifecycle import RESUMABLE_ENDS
 from orchestrator.position import FRESH_S, Course, courses_of
+from orchestrator.readings import is_backlog
 from orchestrator.reports.alarms import alarms_of
 from orchestrator.reports.approval import ApprovalStory, DecisionReport, decision_of
 from orchestrator.reports.document import (
@@ -25,7 +26,7 @@ from orchestrator.reports.document import (
 from orchestrator.reports.document import LaneReport as LaneReport
 from orchestrator.reports.document import RunReport as RunReport
 from orchestrator.runbook import Progress, Side
-from orchestrator.standing import is_suspended, refuses_synchronous
+from orchestrator.standing import is_suspended, refuses_writes
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,
@@ -121,14 +122,15 @@ class _LaneStory:
         self.decisions.append(decision_of(event, at_risk=at_risk, seconds=seconds))
 
     def _observed(self, event: ev.Observed) -> None:
-        is_depth = self._waits_for is not None and self._waits_for.is_of_messages_queued
+        follows = self._waits_for
+        is_depth = follows is not None and is_backlog(follows.reading, follows.field)
         if is_depth and event.gauge is not None and self.drained is None:
             self.drained = int(event.gauge)
         for seen in event.seen:
             suspended = is_suspended(seen)
             if suspended is not None:
                 self.suspended[self._plan.site_name(seen.on)] = suspended
-            refuses = refuses_synchronous(seen)
+            refuses = refuses_writes(seen)
             if refuses is not None:
                 self.refuses[self._plan.site_name(seen.on)] = refuses
 

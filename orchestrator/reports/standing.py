@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.readings import Fence, Reachability, Role
+from orchestrator.readings import Reachability, Role
+from orchestrator.readings_solace import Fence
 
 # silent: it does not answer. act: fence and demote. leave: it may be needed. safe: nothing is left to do.
 # unclear: it answers, and not enough is known to act or to go away.

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.contract import Failure
-from orchestrator.readings import Reachability, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import Reachability
 from orchestrator.readings_amps import Transports
 from orchestrator.reports.standing import Standing
 

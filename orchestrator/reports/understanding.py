@@ -11,16 +11,9 @@ from typing import Literal
 
 from orchestrator.contract import Failure
 from orchestrator.exchanges import Exchange, Explanation
-from orchestrator.reading import ReadingModel
-from orchestrator.readings import (
-    DeviceHealth,
-    EndpointDepth,
-    Reading,
-    ReplicationStatus,
-    Role,
-    Transaction,
-    TransactionState,
-)
+from orchestrator.reading import Reading, ReadingModel
+from orchestrator.readings import Role
+from orchestrator.readings_solace import DeviceHealth, EndpointDepth, ReplicationStatus, Transaction, TransactionState
 
 Verdict = Literal["understood", "partly", "not understood", "not answered"]
 # Fields of readings that hold the name of something; every other text in a reading is a word or a number.

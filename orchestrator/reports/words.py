@@ -6,8 +6,11 @@ from typing import Protocol
 
 from orchestrator import events as ev
 from orchestrator.contract import Effect
-from orchestrator.counting import amount, counted
+from orchestrator.counting import counted
+from orchestrator.facets import Facet
+from orchestrator.families import amount, words_of
 from orchestrator.position import Position
+from orchestrator.readings import known_readings
 from orchestrator.runbook import Progress
 
 
@@ -29,22 +32,14 @@ def direction(runbook: str, source: str, target: str) -> str:
 
 def left(progress: Progress | None, number: float, family: str) -> str:
     """``1,200 messages left``: the number that a wait follows, as what it is. ``family``: of the runbook."""
-    kind = (progress.reading, progress.field) if progress is not None else ("", "")
-    if kind == ("links", "behind_s"):
-        return f"{number:,.0f}s behind"
-    if kind == ("replication_queue", "messages"):
-        return f"{amount(round(number), family)} left"
-    if kind not in _LEFT:
+    model = None if progress is None else known_readings().get(progress.reading)
+    if progress is None or model is None:
         return f"{number:,.0f} left"
-    what, rest = _LEFT[kind]
-    return f"{counted(round(number), what)} {rest}"
-
-
-# What is counted besides messages.
-_LEFT = {
-    ("clients", "count"): ("client", "still connected"),
-    ("queues", "owned"): ("queue message", "still owned"),
-}
+    said = model.left.get(progress.field)
+    if said is not None:
+        return f"{counted(round(number), said.one, said.many)} {said.rest}"
+    is_backlog = model.facets.get(Facet.BACKLOG) == progress.field
+    return f"{amount(round(number), family)} left" if is_backlog else f"{number:,.0f} left"
 
 
 def outage(position: Position, plan: ev.Plan, now: float) -> str:
@@ -54,13 +49,8 @@ def outage(position: Position, plan: ev.Plan, now: float) -> str:
     if position.nobody_since is None:
         return ""
     perhaps = "PERHAPS " if position.unread else ""
-    what = nobody(plan.runbook.family).replace(" IS ", " ")
+    what = words_of(plan.runbook.family).none_serves.replace(" IS ", " ")
     return f"{perhaps}{what} for {max(0.0, now - position.nobody_since):.0f} s"
-
-
-def nobody(family: str) -> str:
-    """What it is called that no site serves."""
-    return "NO INSTANCE LETS CLIENTS IN" if family == "amps" else "NO SITE IS ACTIVE"
 
 
 def both_active(plan: ev.Plan) -> str:

@@ -17,6 +17,7 @@ from orchestrator import events as ev
 from orchestrator.chain import follow_exported, record_of
 from orchestrator.contract import Effect
 from orchestrator.errors import FailoverError
+from orchestrator.readings import is_backlog
 from orchestrator.reports.report import LaneReport, build
 
 Where = tuple[str, str]  # a service, and a step of its lane
@@ -144,7 +145,8 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 def _drains(base: Fact, plan: ev.Plan, records: Iterable[ev.Record]) -> Iterator[Fact]:
     """Each wait for a replication queue that was seen to have messages in it. After a resume it begins anew: the time in
     which nobody looked says nothing of a rate."""
-    followed = {step.id for step in plan.runbook.steps if step.progress and step.progress.is_of_messages_queued}
+    waiting = {step.id: step.progress for step in plan.runbook.steps if step.progress is not None}
+    followed = {name for name, one in waiting.items() if is_backlog(one.reading, one.field)}
     waits: dict[str | None, str] = {}
     begun: dict[str | None, Fact] = {}
     for record in records:

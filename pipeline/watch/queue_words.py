@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.clock import iso
 from orchestrator.counting import counted
 from orchestrator.filling import HIGH_SET
-from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.ages import span
 from orchestrator.reports.outlook import Outlook, outlook
 from pipeline.watch.arrivals import Rules

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple
 
 from orchestrator import events as ev
-from orchestrator.readings import Reading, matches
+from orchestrator.reading import Reading, matches
 from orchestrator.runbook import Check, Do, Runbook, Side
 from orchestrator.state import Lane
 from proof.exploration.family import SIDE_NAMES, Change, E, Family, Live, Move, P, Sharing, change_of

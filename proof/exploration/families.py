@@ -12,6 +12,8 @@ from proof.exploration.solace.family import Solace
 
 # A family's pair and evidence are known to itself alone.
 FAMILIES: tuple[Family[Any, Any], ...] = (Solace(), Amps())
+# By the first word of a runbook's name.
+MODELLED = frozenset({"solace", "amps"})
 
 
 def fitting(runbook: Runbook) -> Family[Any, Any]:

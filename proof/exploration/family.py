@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from orchestrator import events as ev
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Do, Runbook, Side
 from orchestrator.state import Lane
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.contract import Failure
 from orchestrator.events import Seen
-from orchestrator.readings import Reachability, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import Reachability
 from orchestrator.runbook import Side
 from proof.exploration.family import SIDE_NAMES, E, Family, P
 

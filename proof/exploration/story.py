@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator import events as ev
 from orchestrator.contract import Failure
-from orchestrator.readings import Endpoints, Reading, Transactions, describe
+from orchestrator.reading import Reading, describe
+from orchestrator.readings_solace import Endpoints, Transactions
 from proof.exploration.rules import RULES
 from proof.exploration.search import Counterexample
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.errors import ConnectionLost, HostKeyRejected
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Side
 from proof.simulation.effects import QUIRK, left_out
 from proof.simulation.process import Onlooker, Process

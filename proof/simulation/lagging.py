@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.clock import Clock
 from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import AdapterError
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from proof.simulation.effects import shown_older
 from proof.simulation.story import Lag
 

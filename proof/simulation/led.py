@@ -11,7 +11,7 @@ from orchestrator.engine import Engine
 from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.fleet import Fleet, InlineFleet
 from orchestrator.lease import create_run, service_key, take
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Side
 from orchestrator.state import Run, begin, fold
 from proof.promises import Broken, Judge

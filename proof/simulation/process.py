@@ -10,7 +10,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call
 from orchestrator.engine import Engine
 from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, Lease
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Side
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 from adapters.amps.admin.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect, Failure, Result, Setting
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Device, Login, SecretRef, Site
 from tests.amps_admin.instance import ScriptedInstance
 from tests.seam import Permits

@@ -22,7 +22,7 @@ from orchestrator.clock import SystemClock
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError
 from orchestrator.events import Outcome
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import Instance, Transports
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry

@@ -14,7 +14,7 @@ from adapters.amps.admin.adapter import AmpsAdminAdapter
 from adapters.http.server import Outgoing
 from orchestrator.contract import Failure
 from orchestrator.events import Outcome
-from orchestrator.readings import describe
+from orchestrator.reading import describe
 from orchestrator.readings_amps import Instance, Links, Queues
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import Stage

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.contract import Failure, ReadingSpec
 from orchestrator.probing import probe, with_reachability
-from orchestrator.readings import Reading, matches
+from orchestrator.reading import Reading, matches
 from orchestrator.readings_amps import (
     Bootstrap,
     Instance,

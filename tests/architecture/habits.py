@@ -20,6 +20,7 @@ DOORS: Mapping[tuple[str, str], str] = {
         "orchestrator/registry.py",
         "_load",
     ): "importing a third party's adapter runs its code, which may raise anything",
+    ("orchestrator/installed.py", "_load"): "a family of a third party may raise anything, and stops no other one",
     ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
     ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
     ("orchestrator/fleet_threaded.py", "Worker._run"): "carried to the engine's thread, which raises it",

@@ -25,7 +25,7 @@ from orchestrator.clock import SystemClock
 from orchestrator.contract import Adapter, Call, Effect, Failure, Setting
 from orchestrator.errors import AdapterError, DefinitionError
 from orchestrator.loader import load_inventory
-from orchestrator.readings import ReplicationStatus
+from orchestrator.readings_solace import ReplicationStatus
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.site import Device, Site

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint
 from adapters.mock.adapter import MockAdapter
 from orchestrator.contract import Call, Effect, Failure, Permit, Result, Setting
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.registry import GROUP
 from orchestrator.site import Site
 

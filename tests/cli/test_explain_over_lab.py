@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.readings import READINGS
+from orchestrator.readings import known_readings
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.cli.test_lab_processes import MakeBench, lab_up
 from tests.solace.replay import difference, play
@@ -75,7 +75,7 @@ def test_the_file_has_all_but_the_names(make_bench: MakeBench, options: tuple[st
     assert found == []
     assert len(document["sites"]) == 2
     for site in document["sites"]:
-        assert {one["reading"] for one in site["readings"]} < set(READINGS)
+        assert {one["reading"] for one in site["readings"]} < set(known_readings())
         assert {"fence", "endpoints", "platform", "replication"} <= {one["reading"] for one in site["readings"]}
         assert all(one["verdict"] in ("understood", "partly") for one in site["readings"])
         lines = [heard["sent"] for one in site["readings"] for heard in one["exchanges"]]

@@ -14,7 +14,7 @@ from adapters.mock.embedded import embedded_layout
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
 from orchestrator.lease import LEASE_SECONDS
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.registry import GROUP, Registry
 from tests.cli.shell import VPN, Ended, Shell
 

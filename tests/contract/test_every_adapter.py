@@ -10,7 +10,7 @@ import pytest
 from adapters.mock.faults import parse_faults
 from orchestrator.contract import Call, Failure
 from orchestrator.probing import probe
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from tests.contract.benches import BENCHES, MAIN, ODD, OTHER, REGISTRY, WorldBench
 from tests.contract.laws import Counting, results_of
 

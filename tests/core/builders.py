@@ -9,12 +9,12 @@ from typing import Any
 from orchestrator import events as ev
 from orchestrator.contract import Effect, Failure
 from orchestrator.decide import Next, Observe, decide
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     QueueDepth,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

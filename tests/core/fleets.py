@@ -8,7 +8,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Call, Failure, Permit, Result
 from orchestrator.decide import Observe
 from orchestrator.fleet import Act
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Progress, Side
 from tests.core.scripted import ScriptedPair, ScriptedSite
 

@@ -24,7 +24,8 @@ from orchestrator.fleet import Desk, InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import create_run, service_key, take
 from orchestrator.observers import Observer
-from orchestrator.readings import Reading, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
 from orchestrator.runbook import Side
 from orchestrator.state import Run, fold
 from orchestrator.tables import RUNS

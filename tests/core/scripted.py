@@ -20,12 +20,12 @@ from typing import ClassVar
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Failure, Permit, ReadingSpec, Result
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     QueueDepth,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

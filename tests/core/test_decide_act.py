@@ -10,7 +10,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import decide
-from orchestrator.readings import Fence, NodeFence
+from orchestrator.readings_solace import Fence, NodeFence
 from orchestrator.state import Stage
 from tests.core.builders import (
     ACTIVATE,

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator import events as ev
 from orchestrator.decide import Next, decide
-from orchestrator.readings import Bounds
+from orchestrator.reading import Bounds
 from orchestrator.runbook import Check
 from orchestrator.state import Lane, Stage
 from tests.core.builders import (

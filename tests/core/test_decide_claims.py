@@ -10,7 +10,8 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import ClaimSite, Next, decide
-from orchestrator.readings import Fence, NodeFence, SiteClaims
+from orchestrator.readings import SiteClaims
+from orchestrator.readings_solace import Fence, NodeFence
 from orchestrator.state import Lane, Stage
 from tests.core.builders import (
     ACTIVATE,

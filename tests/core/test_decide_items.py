@@ -9,7 +9,7 @@ import pytest
 from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import Ask, Next, decide, follow
-from orchestrator.readings import Transaction
+from orchestrator.readings_solace import Transaction
 from orchestrator.runbook import parse_duration
 from orchestrator.state import Intent, Lane, Stage
 from tests.core.builders import (

@@ -10,7 +10,7 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.decide import Ask, Next, decide, follow
 from orchestrator.plan import Outage
-from orchestrator.readings import EndpointDepth, Endpoints
+from orchestrator.readings_solace import EndpointDepth, Endpoints
 from orchestrator.state import Lane, Stage
 from tests.core.builders import (
     ACTIVATE,

@@ -14,7 +14,8 @@ from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
 from orchestrator.events import Outcome
 from orchestrator.fleet import Act, Ended, SiteDesk
 from orchestrator.lease import LEASE_SECONDS
-from orchestrator.readings import Reading, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
 from tests.core.builders import T0
 from tests.core.leading import Lead, folded
 from tests.core.scripted import Free, ScriptedPair, ScriptedSite

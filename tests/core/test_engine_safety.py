@@ -16,7 +16,7 @@ from orchestrator.events import Outcome
 from orchestrator.fleet import InlineFleet
 from orchestrator.journal import Journal, Writer
 from orchestrator.lease import LEASE_SECONDS, is_led, take
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.state import Run
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, When, asking, folded, lost_bridge, pausing

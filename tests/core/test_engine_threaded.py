@@ -15,7 +15,7 @@ from orchestrator.events import Outcome
 from orchestrator.fleet_threaded import ThreadedFleet
 from orchestrator.journal import Journal
 from orchestrator.lease import is_led
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.state import Run, fold
 from tests.core.builders import CONTROLLED, a_plan
 from tests.core.killing import judge_safety

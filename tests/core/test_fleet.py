@@ -22,7 +22,8 @@ from orchestrator.errors import (
     UnreadableReply,
 )
 from orchestrator.fleet import Answer, Ended, InlineFleet, Observation
-from orchestrator.readings import QueueDepth, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import QueueDepth
 from orchestrator.runbook import Progress, Side
 from tests.core.fleets import BOTH, GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite

@@ -14,7 +14,7 @@ from orchestrator.contract import ActionSpec, Adapter, Failure, ReadingSpec
 from orchestrator.decide import Ask
 from orchestrator.fleet import Completion, Fleet, Observation
 from orchestrator.fleet_threaded import ThreadedFleet
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Side
 from tests.core.fleets import GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite

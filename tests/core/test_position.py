@@ -14,8 +14,9 @@ from orchestrator import events as ev
 from orchestrator.contract import Effect
 from orchestrator.plan import ReadBefore
 from orchestrator.position import FRESH_S, Course, Gap, Overlap, Positions, courses_of
-from orchestrator.readings import QueueDepth, Reachability, ReplicationStatus, Role
+from orchestrator.readings import Reachability, Role
 from orchestrator.readings_amps import Transport, Transports
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.runbook import Side
 from tests.core.builders import a_plan, role, seen, unread
 

@@ -14,7 +14,8 @@ from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRe
 from orchestrator.lint import lint
 from orchestrator.loader import load_runbook
 from orchestrator.probing import with_reachability
-from orchestrator.readings import DeviceHealth, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import DeviceHealth
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.runbook import Side

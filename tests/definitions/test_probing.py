@@ -10,7 +10,8 @@ from orchestrator import errors
 from orchestrator.contract import Failure, ReadingSpec
 from orchestrator.errors import AdapterError
 from orchestrator.probing import REACHABILITY, probe
-from orchestrator.readings import Reachability, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import Reachability
 
 # Nobody may have answered. All other errors of a device say that somebody did, or that we asked nobody.
 SILENT = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})

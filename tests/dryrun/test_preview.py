@@ -14,7 +14,8 @@ from orchestrator.contract import Failure, ReadingSpec
 from orchestrator.dryrun import LanePreview, StepPreview, preview
 from orchestrator.dryrun_lines import CommandAhead, ReadOnly
 from orchestrator.errors import Unreachable
-from orchestrator.readings import DeviceHealth, Endpoints, QueueDepth, Reading, Transaction, Transactions
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import DeviceHealth, Endpoints, QueueDepth, Transaction, Transactions
 from orchestrator.runbook import Side
 from orchestrator.site import Device
 from tests.core.builders import CHECK, CONTROLLED, DEMOTE, DRAIN, a_plan

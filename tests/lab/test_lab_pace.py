@@ -22,7 +22,7 @@ from orchestrator.clock import SystemClock
 from orchestrator.contract import Setting
 from orchestrator.errors import PerhapsObeyed
 from orchestrator.loader import load_inventory
-from orchestrator.readings import QueueDepth
+from orchestrator.readings_solace import QueueDepth
 from orchestrator.redact import SecretStore
 
 pytestmark = pytest.mark.realtime

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
-from orchestrator.readings import QueueDepth, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import QueueDepth
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Lag
 

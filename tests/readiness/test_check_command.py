@@ -13,7 +13,8 @@ from adapters.mock.adapter import MockAdapter
 from adapters.mock.embedded import embedded_layout
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from orchestrator.contract import Failure, ReadingSpec
-from orchestrator.readings import Platform, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import Platform
 from orchestrator.registry import GROUP, Registry
 from orchestrator.reports.ages import age
 from tests.cli.shell import VPN, Ended, Shell

@@ -17,8 +17,8 @@ from orchestrator.contract import Failure
 from orchestrator.errors import CommandRejected
 from orchestrator.exchanges import Exchange, Explanation
 from orchestrator.files import write_private
-from orchestrator.reading import ReadingModel
-from orchestrator.readings import READINGS, Reading
+from orchestrator.reading import Reading, ReadingModel
+from orchestrator.readings import known_readings
 from orchestrator.registry import GROUP, Registry
 from orchestrator.reports.understanding import NAMES
 from tests.cli.shell import VPN, Shell
@@ -137,7 +137,7 @@ def test_a_site_of_two_pairs_is_there_for_each(shell: Shell) -> None:
 def test_every_text_of_a_reading_is_a_name_or_a_word() -> None:
     """Law: a new text in a reading is said to be a name, which is replaced, or a word, which is not."""
     found: set[str] = set()
-    kinds: list[type[ReadingModel]] = list(READINGS.values())
+    kinds: list[type[ReadingModel]] = list(known_readings().values())
     while kinds:
         for name, one in kinds.pop().model_fields.items():
             found |= {name} if str in flat(one.annotation) else set()

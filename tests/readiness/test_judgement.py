@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from orchestrator.contract import Failure
 from orchestrator.findings import Finding, Level
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     DeviceHealth,
     Platform,
     QueueDepth,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

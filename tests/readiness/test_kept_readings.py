@@ -17,7 +17,9 @@ from orchestrator.clock import iso
 from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
 from orchestrator.looks import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
-from orchestrator.readings import QueueDepth, Reading, ReplicationStatus, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from tests.cli.shell import VPN, Ended, Shell
 
 AT = 1_800_000_000.125

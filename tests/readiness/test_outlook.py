@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.filling import Filling
-from orchestrator.readings import QueueDepth, ReplicationStatus
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.outlook import Outlook, outlook
 
 

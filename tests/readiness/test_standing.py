@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from orchestrator.readings import Fence, NodeFence, Reachability, Role
+from orchestrator.readings import Reachability, Role
+from orchestrator.readings_solace import Fence, NodeFence
 from orchestrator.reports.standing import Sight, Standing, standing
 
 A, S = Role.ACTIVE, Role.STANDBY

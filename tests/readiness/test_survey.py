@@ -8,12 +8,12 @@ import pytest
 
 from orchestrator.cli.survey import SiteSurvey, end_of, verdict
 from orchestrator.contract import Failure
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     QueueDepth,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,
@@ -36,7 +36,7 @@ def test_how_many_are_prepared(states: tuple[TransactionState | None, ...], coun
         "replication_queue": {"V": QueueDepth(messages=3)},
         "transactions": {"V": Transactions(items=items)},
     }
-    end = end_of(SiteSurvey("ny", answers), "V")
+    end = end_of(SiteSurvey("ny", "solace", answers), "V")
     assert (end["prepared"], end["messages"], end["role"]) == (count, 3, "active")
 
 
@@ -70,4 +70,4 @@ def an_end(role: Role | None, queue: QueueDepth | None, *, bound: bool = True) -
         "replication_queue": {"V": queue or gone},
         "transactions": {"V": Transactions()},
     }
-    return end_of(SiteSurvey("ny", answers), "V")
+    return end_of(SiteSurvey("ny", "solace", answers), "V")

@@ -11,7 +11,7 @@ from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.journal import Journal
 from orchestrator.lease import create_run, service_key
-from orchestrator.readings import QueueDepth
+from orchestrator.readings_solace import QueueDepth
 from orchestrator.reports.history import History, outage_of_all, outages_of
 from orchestrator.site import Site
 from tests.core.builders import a_plan, seen

@@ -65,7 +65,7 @@ def observed(run: Run, gauge: float | None) -> ev.Record:
     [
         ("replication_queue", "messages", "1,200 messages left"),
         ("clients", "count", "1,200 clients still connected"),
-        ("links", "behind_s", "1,200s behind"),
+        ("links", "behind_s", "1,200 s behind"),
         ("queues", "owned", "1,200 queue messages still owned"),
         ("of_third_parties", "items", "1,200 left"),
     ],

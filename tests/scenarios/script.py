@@ -18,7 +18,7 @@ from adapters.mock.faults import Fault, read_faults
 from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from orchestrator.loader import read_document
 from orchestrator.plan import Outcome, Policy, Waves
-from orchestrator.readings import Bounds
+from orchestrator.reading import Bounds
 from orchestrator.runbook import Choice, Duration
 
 CASES = Path(__file__).parent / "cases"

@@ -14,7 +14,7 @@ from orchestrator import events as ev
 from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
 from orchestrator.journal import Journal
 from orchestrator.lease import Lease
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.runbook import Side
 from orchestrator.state import Run
 from proof.promises import Judge

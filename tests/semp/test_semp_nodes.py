@@ -11,7 +11,7 @@ from adapters.solace.semp.nodes import SPOOL_STATUS
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect
 from orchestrator.errors import AuthenticationFailed, CommandRejected, NotServing, Unreachable, UnreadableReply
-from orchestrator.readings import DeviceHealth
+from orchestrator.readings_solace import DeviceHealth
 from tests.seam import apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Answer, Reply, Scripted, adapter_of, no, ok, scripted

@@ -13,12 +13,12 @@ from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
-from orchestrator.readings import (
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     DeviceHealth,
     QueueDepth,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

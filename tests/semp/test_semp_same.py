@@ -12,7 +12,8 @@ from adapters.mock.layout import TransactionLayout, VpnLayout
 from adapters.mock.worlds import WORLDS
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.contract import Call, Effect, Failure, Setting
-from orchestrator.readings import Endpoints, Platform, QueueDepth, Reading, Transactions
+from orchestrator.reading import Reading
+from orchestrator.readings_solace import Endpoints, Platform, QueueDepth, Transactions
 from orchestrator.site import Device, Site
 from tests.seam import apply
 from tests.semp.stage import Secrets, Semp

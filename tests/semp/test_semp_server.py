@@ -40,7 +40,8 @@ from orchestrator.errors import (
     Unreachable,
 )
 from orchestrator.loader import load_inventory
-from orchestrator.readings import Fence, ReplicationStatus, Role
+from orchestrator.readings import Role
+from orchestrator.readings_solace import Fence, ReplicationStatus
 from orchestrator.redact import SecretStore
 from orchestrator.registry import Registry
 from orchestrator.site import Site

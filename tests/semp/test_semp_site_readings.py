@@ -13,7 +13,7 @@ from adapters.http.server import Incoming, Outgoing
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Failure
 from orchestrator.errors import Unreachable
-from orchestrator.readings import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from orchestrator.readings_solace import EndpointDepth, Endpoints, Fence, NodeFence, Platform
 from tests.seam import read
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Body, Reply, adapter_of, no, ok, scripted

@@ -20,7 +20,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
 from orchestrator.probing import probe
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Device, FenceOption, Login, SecretRef, Site
 
 Heard = Mapping[str, Any]

@@ -17,7 +17,7 @@ from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.contract import Call, Effect, Setting
 from orchestrator.errors import Forbidden, Unreachable
 from orchestrator.loader import load_inventory
-from orchestrator.readings import Fence, QueueDepth
+from orchestrator.readings_solace import Fence, QueueDepth
 from orchestrator.redact import SecretStore
 from tests.seam import Permits, apply, read
 from tests.solace.layouts import STANDING_BY, redundancy

@@ -14,7 +14,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import DeviceHealth
+from orchestrator.readings_solace import DeviceHealth
 from tests.seam import apply
 from tests.solace import layouts
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, message_spool, redundancy

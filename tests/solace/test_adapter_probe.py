@@ -15,11 +15,11 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import (
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

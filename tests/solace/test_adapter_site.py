@@ -9,7 +9,7 @@ from orchestrator.clock import VirtualClock
 from orchestrator.composite import browser_of, compose
 from orchestrator.contract import Adapter, Browser, Endpoint, Failure
 from orchestrator.errors import UnreadableReply
-from orchestrator.readings import Endpoints, Fence, NodeFence, Platform
+from orchestrator.readings_solace import Endpoints, Fence, NodeFence, Platform
 from orchestrator.registry import Registry
 from tests.solace import layouts
 from tests.solace.stage import adapter_of, node

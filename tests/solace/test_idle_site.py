@@ -7,7 +7,9 @@ import pytest
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Effect, Failure
 from orchestrator.errors import NotServing, Unreachable
-from orchestrator.readings import Reading, ReplicationStatus, Role
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import ReplicationStatus
 from tests.seam import apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Reply, ok, scripted

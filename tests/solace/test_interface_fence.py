@@ -10,7 +10,7 @@ from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Adapter, Call, Effect, Setting
-from orchestrator.readings import Fence
+from orchestrator.readings_solace import Fence
 from orchestrator.site import Also, Device, FenceOption, Login, SecretRef, Site
 from tests.scenarios.script import read_scenario
 from tests.scenarios.verdict import differences

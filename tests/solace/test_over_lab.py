@@ -28,7 +28,8 @@ from orchestrator.clock import SystemClock
 from orchestrator.contract import Call, Effect, Failure, Setting
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
 from orchestrator.loader import load_inventory
-from orchestrator.readings import DeviceHealth, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
+from orchestrator.readings import Role
+from orchestrator.readings_solace import DeviceHealth, QueueDepth, ReplicationStatus, Transactions, TransactionState
 from orchestrator.redact import SecretStore
 from orchestrator.site import Login, SecretRef, Site
 from tests.seam import Permits, apply, read, told

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.looks import LookLine
-from orchestrator.readings import QueueDepth, ReplicationStatus, Role
+from orchestrator.readings import Role
 from orchestrator.readings_amps import Link, Links, Queue, Queues, TransactionLog, Transport, Transports
+from orchestrator.readings_solace import QueueDepth, ReplicationStatus
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.course import Kind

@@ -22,12 +22,12 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import (
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     DeviceHealth,
     QueueDepth,
     ReplicationStatus,
-    Role,
     Transactions,
     TransactionState,
 )

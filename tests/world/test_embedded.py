@@ -12,7 +12,8 @@ from adapters.mock.worlds import WORLDS, Worlds
 from orchestrator.clock import VirtualClock
 from orchestrator.contract import Call, Setting
 from orchestrator.errors import DefinitionError
-from orchestrator.readings import ReplicationStatus, Role, Transactions
+from orchestrator.readings import Role
+from orchestrator.readings_solace import ReplicationStatus, Transactions
 from tests.seam import Permits, Secretless, read, told
 
 

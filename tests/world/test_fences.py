@@ -7,7 +7,7 @@ from pathlib import Path
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.world import World
 from orchestrator.contract import Call, Effect
-from orchestrator.readings import Endpoints, Fence, QueueDepth
+from orchestrator.readings_solace import Endpoints, Fence, QueueDepth
 from tests.seam import Permits, read, told
 from tests.world.stage import Adapters, Stages
 

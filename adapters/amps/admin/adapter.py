@@ -29,7 +29,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Device, Site
 
 Wire = Callable[[Device], Transport | None]

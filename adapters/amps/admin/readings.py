@@ -23,8 +23,7 @@ from adapters.amps.admin.paths import CONFIGURATION, look_at
 from adapters.amps.model import REPLICATION_TYPES
 from orchestrator.contract import ReadingSpec
 from orchestrator.errors import CommandRejected, NoSuchService
-from orchestrator.reading import sum_of
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading, sum_of
 from orchestrator.readings_amps import (
     Bootstrap,
     Clients,

@@ -45,7 +45,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Site
 
 AMPS_WORLDS: Worlds[AmpsWorld] = Worlds(AmpsWorld.load)

@@ -13,7 +13,7 @@ from adapters.mock.amps.configuration import replication_address
 from adapters.mock.amps.console import Console
 from adapters.mock.amps.figures import LinkFigures, Sample
 from adapters.mock.amps.layout import FabricLayout
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
     Clients,

@@ -15,12 +15,12 @@ from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, te
 from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
 from orchestrator.contract import Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import Role
+from orchestrator.readings_solace import (
     Bridge,
     QueueDepth,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

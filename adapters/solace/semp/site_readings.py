@@ -28,7 +28,7 @@ from adapters.solace.semp.v1 import (
 )
 from orchestrator.contract import EndpointKind, Failure
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import EndpointDepth, Endpoints, NodeFence, Platform
+from orchestrator.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 _NAME = "msgVpnName"
 _BACKBONE = "serviceMsgBackboneEnabled"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from orchestrator.findings import Finding, Level
 from orchestrator.reports.readiness.amps import READINGS as AMPS_READINGS
 from orchestrator.reports.readiness.amps import Validated, judge_amps
+from orchestrator.reports.readiness.facets import judge_facets
 from orchestrator.reports.readiness.services import of_service
 from orchestrator.reports.readiness.shapes import (
     READINGS,
@@ -38,6 +39,7 @@ __all__ = [
     "is_good",
     "judge",
     "judge_amps",
+    "judge_facets",
     "matter",
     "not_judged",
 ]

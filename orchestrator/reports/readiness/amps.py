@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from orchestrator.contract import Failure
 from orchestrator.findings import Finding, Level
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.readings_amps import (
     Bootstrap,
     Instance,

@@ -12,7 +12,8 @@ from orchestrator.contract import Failure
 from orchestrator.counting import counted
 from orchestrator.filling import HIGH_CLEAR, HIGH_SET
 from orchestrator.findings import Finding, Level
-from orchestrator.readings import Bridge, QueueDepth, ReplicationStatus, Role, Transactions, TransactionState
+from orchestrator.readings import Role
+from orchestrator.readings_solace import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
 from orchestrator.reports.advice import named
 from orchestrator.reports.readiness.shapes import Checked, SiteRead
 

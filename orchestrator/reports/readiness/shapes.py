@@ -8,7 +8,7 @@ from typing import Literal
 
 from orchestrator.contract import Failure
 from orchestrator.findings import Finding, Level
-from orchestrator.readings import Reading
+from orchestrator.reading import Reading
 from orchestrator.site import Pair, Site
 
 # What is checked of each service and of each site, in the order in which it is shown.

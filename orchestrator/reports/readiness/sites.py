@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from orchestrator.contract import Failure
 from orchestrator.findings import Finding, Level
-from orchestrator.readings import DeviceHealth, Platform
+from orchestrator.readings_solace import DeviceHealth, Platform
 from orchestrator.reports.readiness.shapes import READINGS, Checked, SiteRead
 
 Value = TypeVar("Value", bool, float, str)

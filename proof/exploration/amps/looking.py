@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.readings import ExternalFence, Reachability, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import ExternalFence, Reachability
 from orchestrator.readings_amps import (
     CALM_INTERVALS,
     Bootstrap,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.readings import (
+from orchestrator.reading import Reading
+from orchestrator.readings import ExternalFence, Reachability, Role
+from orchestrator.readings_solace import (
     Bridge,
     DeviceHealth,
     EndpointDepth,
     Endpoints,
-    ExternalFence,
     Fence,
     NodeFence,
     QueueDepth,
-    Reachability,
-    Reading,
     ReplicationStatus,
-    Role,
     Transaction,
     Transactions,
     TransactionState,

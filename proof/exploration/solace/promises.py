@@ -9,15 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from orchestrator import events as ev
-from orchestrator.readings import (
-    Bridge,
-    ExternalFence,
-    Fence,
-    QueueDepth,
-    Reachability,
-    ReplicationStatus,
-    Role,
-)
+from orchestrator.readings import ExternalFence, Reachability, Role
+from orchestrator.readings_solace import Bridge, Fence, QueueDepth, ReplicationStatus
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, with_side
 from proof.exploration.solace.pair import XID, Pair
 

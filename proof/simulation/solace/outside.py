@@ -23,7 +23,8 @@ from orchestrator.contract import (
     Result,
     Setting,
 )
-from orchestrator.readings import ExternalFence, Reading
+from orchestrator.reading import Reading
+from orchestrator.readings import ExternalFence
 from orchestrator.site import Site
 from proof.simulation.story import CommandEnd, FenceCommand
 

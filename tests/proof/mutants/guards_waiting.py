@@ -19,8 +19,9 @@ from orchestrator.decide.wait import (
 )
 from orchestrator.failback import _of_endpoint, unsafe_reasons
 from orchestrator.lane_fold import _gate_decided, _goal_lost, _guard_broke, _moved_at, _observed
-from orchestrator.readings import Fence, NodeFence, QueueDepth, _fits
+from orchestrator.reading import _fits
 from orchestrator.readings_amps import Links, Transports
+from orchestrator.readings_solace import Fence, NodeFence, QueueDepth
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 

@@ -1,0 +1,60 @@
+"""The readiness of a pair of a family that has no checks of its own, by facets alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orchestrator.counting import counted
+from orchestrator.families import Family
+from orchestrator.findings import Finding, Level
+from orchestrator.pairing import BOTH_ACTIVE, NONE_ACTIVE, End, PairPosition, end_of, position_of
+from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
+from orchestrator.reports.readiness.sites import answers_of
+from orchestrator.site import Pair
+
+_SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
+_ACT = "read `failover status`, and repair the pair by the means of its own product"
+
+
+def judge_facets(family: Family, pair: Pair, sites: tuple[SiteRead, SiteRead]) -> Readiness:
+    """Judge a pair by the facets of what both of its ``sites`` reported."""
+    of_sites = [answers_of(site, family.surveyed) for site in sites]
+    of_services = [one for service in pair.services for one in _of_service(family, service, sites)]
+    return Readiness(pair, (*of_sites, *of_services), site_checks=_SITE_CHECKS, service_checks=_SERVICE_CHECKS)
+
+
+def _of_service(family: Family, service: str, sites: tuple[SiteRead, SiteRead]) -> Iterator[Checked]:
+    first, second = (end_of(family, site.name, site.answers, service) for site in sites)
+    position = position_of(family, (first, second))
+    serving = {
+        "first": f"{first.site} serves",
+        "second": f"{second.site} serves",
+        "both": "both sites serve",
+        "none": "no site serves",
+        "unknown": "unknown",
+    }[position.serving]
+    yield Checked("position", serving, service=service, finding=_of_position(service, position))
+    links = [one.link for one in (first, second)]
+    link = "DOWN" if False in links else "up" if True in links else "unknown"
+    yield Checked("link", link, service=service)
+    yield Checked("backlog", ", ".join(map(_backlog, (first, second))), service=service)
+
+
+def _backlog(end: End) -> str:
+    if end.backlog is None:
+        return f"{end.site} unknown"
+    return f"{end.site} {counted(end.backlog, end.unit) if end.unit else f'{end.backlog:,}'}"
+
+
+def _of_position(service: str, position: PairPosition) -> Finding | None:
+    """What keeps a planned move away, in the words of ``failover status``."""
+    if position.is_good:
+        return None
+    word = position.word
+    if word.startswith("unknown"):
+        level, code = Level.UNKNOWN, "position-unknown"
+    elif word.startswith((BOTH_ACTIVE, NONE_ACTIVE)):
+        level, code = Level.ERROR, "position-wrong"
+    else:
+        level, code = Level.ERROR, "not-ready"
+    return Finding(level=level, code=code, message=f"{service}: {word}", hint=_ACT)
