@@ -28,6 +28,9 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
 
+# The folders of `make test-fast`, and the only list of them. Those with sockets, processes or long walks are not in it.
+FAST := amps architecture core definitions dryrun hooks reports semp snapshot solace world world_amps
+
 # A planned move of the embedded simulated pair, with the decisions on its prepared transactions made beforehand.
 DEMO := $(BIN)/failover controlled --vpn Trading_VPN --yes --xa examples/demo-decisions.yaml
 DEMO_STATE := .demo
@@ -44,7 +47,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: $(HAS_DEV) $(HAS_KERBEROS) ## Everything that must hold: format, lint, types, architecture, all tests
@@ -53,6 +56,17 @@ test: $(HAS_DEV) $(HAS_KERBEROS) ## Everything that must hold: format, lint, typ
 	$(call stage,types,$(BIN)/mypy)
 	$(call stage,architecture,$(PYTEST) -q --no-header tests/architecture)
 	$(call stage,tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20)
+
+.PHONY: test-fast
+test-fast: $(HAS_DEV) ## Before each commit: format, lint, types, and the folders that need no more than seconds
+	$(call stage,format,$(BIN)/ruff format --check --output-format concise .)
+	$(call stage,lint,$(BIN)/ruff check .)
+	$(call stage,types,$(BIN)/mypy)
+	$(call stage,tests,$(PYTEST) -q --no-header -n $(JOBS) -m 'not realtime' $(FAST:%=tests/%))
+
+.PHONY: proof
+proof: $(HAS_DEV) $(HAS_KERBEROS) ## The long forms of what `make test` samples: every kill, more seeds, whole explorations
+	$(call stage,long tests,$(PYTEST) -n $(JOBS) --dist worksteal --durations 20 --long -m long)
 
 .PHONY: demo
 demo: $(HAS_RUN) ## Move a message VPN of the simulated pair, from a fresh start

@@ -9,9 +9,10 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -100,6 +101,12 @@ compare.register(app)
 pipeline.register(app)
 
 
+@cache
+def _command() -> Callable[..., Any]:
+    """The tree of commands with every option. Whoever runs more than one command in a process makes it once."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> int:
     """Run one command and return its exit code. ``tools``: what it works with, if not this process's own.
 
@@ -110,7 +117,7 @@ def main(arguments: Sequence[str] | None = None, tools: Tools | None = None) -> 
     tolerate_any_text()
     try:
         with _private_files(), _few_collections():
-            app(typed, prog_name="failover", obj=tools)
+            _command()(typed, prog_name="failover", obj=tools)
     except SystemExit as end:
         return _ended(end, as_json="--json" in typed)
     except FailoverError as error:

@@ -38,7 +38,11 @@ STORIES = [
     ("repair-standby-drains", 0, "solace/repair-standby", DONE),
     ("repair-active-accepted", 0, "solace/repair-active", DONE),
 ]
-BETWEEN = 12  # instants between the steps' beginnings, evenly spread
+# Instants between the steps' beginnings, evenly spread: by default, and in the long form.
+BETWEEN, MORE = 4, 24
+_SAMPLED = pytest.mark.parametrize(
+    "between", [pytest.param(BETWEEN, id="sample"), pytest.param(MORE, id="more", marks=pytest.mark.long)]
+)
 
 
 class Signals(Fuse):
@@ -126,21 +130,25 @@ def guilty(told: Story, folder: Path, firsts: Sequence[int], after: int | None =
     ]
 
 
+@_SAMPLED
 @pytest.mark.parametrize(
     ("name", "phase", "runbook", "end"), STORIES, ids=[f"{name}-{runbook}" for name, _, runbook, _ in STORIES]
 )
-def test_interrupted_at_every_step(name: str, phase: int, runbook: str, end: ev.Outcome, tmp_path: Path) -> None:
+def test_interrupted_at_every_step(
+    name: str, phase: int, runbook: str, end: ev.Outcome, between: int, tmp_path: Path
+) -> None:
     """Law: it pauses with nothing under way, whenever it is interrupted, and resume leads to the undisturbed end."""
     told = story(name, tmp_path, end, phase=phase)
     if told.plan.runbook.runbook != runbook:
         told = replace(told, plan=told.plan.model_copy(update={"runbook": load_runbook(runbook)}))
-    _interrupt(told, tmp_path, end, 0 if phase else BETWEEN)  # what went before is played each time
+    _interrupt(told, tmp_path, end, 0 if phase else between)  # what went before is played each time
 
 
+@_SAMPLED
 @pytest.mark.parametrize("name", AMPS_STORIES)
-def test_interrupted_at_every_step_amps(name: str, tmp_path: Path) -> None:
+def test_interrupted_at_every_step_amps(name: str, between: int, tmp_path: Path) -> None:
     """The same of every shipped runbook of AMPS; and nothing is sent that the undisturbed run does not send."""
-    _interrupt(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, BETWEEN)
+    _interrupt(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, between)
 
 
 def _interrupt(told: Story, folder: Path, end: ev.Outcome, between: int) -> None:
@@ -164,7 +172,7 @@ def test_control_an_engine_that_leaves_at_once_is_caught(tmp_path: Path) -> None
     told = story("controlled-plain", tmp_path, DONE, engine=Leaves)
     undisturbed = Signals()
     tell_interrupted(told, tmp_path, undisturbed)
-    assert guilty(told, tmp_path, evenly(undisturbed.count, 4 * BETWEEN))
+    assert guilty(told, tmp_path, evenly(undisturbed.count, 2 * MORE))
 
 
 def test_no_runbook_is_left_out() -> None:

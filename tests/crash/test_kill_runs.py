@@ -1,13 +1,12 @@
 """Kill -9 at every instant of whole runs over the full mock worlds, then resume (promise 4).
 
-With ``FAILOVER_ALL_KILLS=1`` every instant of every story is tried; without, at most ``MOST`` of each, evenly spread,
-and ``MOST_AMPS`` of those of AMPS.
+`make test` tries at most ``MOST`` instants of each story, evenly spread, and ``MOST_AMPS`` of those of AMPS. Every
+instant of every story is tried by `make proof`.
 Each test prints how many it tried; ``pytest -rP`` shows it.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, St
 from tests.crash.stories import FuseAt, evenly, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
-MOST, MOST_AMPS = (1_000_000, 1_000_000) if os.environ.get("FAILOVER_ALL_KILLS") else (60, 14)
+MOST, MOST_AMPS, EVERY = 14, 8, 1_000_000
 DONE, REVERTED, ESCALATED = ev.Outcome.DONE, ev.Outcome.REVERTED, ev.Outcome.ESCALATED
 
 # Scenario, phase, and the ends that a run killed anywhere in it may have; the first is that of the undisturbed one.
@@ -48,18 +47,27 @@ def _count(tellings: Sequence[Telling], counting: Fuse) -> None:
     sys.stdout.write(f"killed at {len(tellings)} of {counting.count} instants\n")
 
 
+def _sampled(most: int) -> pytest.MarkDecorator:
+    """A sample of the instants by default, and every one of them in the long form."""
+    return pytest.mark.parametrize(
+        "most", [pytest.param(most, id="sample"), pytest.param(EVERY, id="every", marks=pytest.mark.long)]
+    )
+
+
+@_sampled(MOST)
 @pytest.mark.parametrize(
     ("name", "phase", "ends"), STORIES, ids=[f"{name}-{phase + 1}" for name, phase, _ in STORIES]
 )
-def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], tmp_path: Path) -> None:
+def test_killed_anywhere(name: str, phase: int, ends: list[ev.Outcome], most: int, tmp_path: Path) -> None:
     """Whenever it is killed, resume leads to a named end, nothing is sent twice, and every promise is kept."""
-    _kill_anywhere(story(name, tmp_path, *ends, phase=phase), tmp_path, ends[0], MOST)
+    _kill_anywhere(story(name, tmp_path, *ends, phase=phase), tmp_path, ends[0], most)
 
 
+@_sampled(MOST_AMPS)
 @pytest.mark.parametrize("name", AMPS_STORIES)
-def test_killed_anywhere_amps(name: str, tmp_path: Path) -> None:
+def test_killed_anywhere_amps(name: str, most: int, tmp_path: Path) -> None:
     """The same of every shipped runbook of AMPS; and nothing is sent that the undisturbed run does not send."""
-    _kill_anywhere(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, MOST_AMPS)
+    _kill_anywhere(amps_story(name, tmp_path), tmp_path, AMPS_STORIES[name].end, most)
 
 
 def _kill_anywhere(told: Story, folder: Path, end: ev.Outcome, most: int) -> None:
@@ -71,13 +79,14 @@ def _kill_anywhere(told: Story, folder: Path, end: ev.Outcome, most: int) -> Non
     _count(tellings, counting)
 
 
+@_sampled(MOST // 2)
 @pytest.mark.parametrize("after", [1, 4, 9])
-def test_killed_twice(after: int, tmp_path: Path) -> None:
+def test_killed_twice(after: int, most: int, tmp_path: Path) -> None:
     """Killed again soon after the resume: still one end, still nothing twice."""
     told = story("controlled-plain", tmp_path, DONE)
     counting = Fuse()
     tell(told, tmp_path, counting)
-    tellings = [tell(told, tmp_path, FuseAt(at, at + after)) for at in evenly(counting.count, MOST // 9)]
+    tellings = [tell(told, tmp_path, FuseAt(at, at + after)) for at in evenly(counting.count, most)]
     assert list(guilty(tellings)) == []
     _count(tellings, counting)
 
