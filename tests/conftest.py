@@ -1,4 +1,5 @@
-"""What all tests share: Ctrl-C reaches child processes, and a whole run prints its seconds by folder."""
+"""What all tests share: Ctrl-C reaches child processes, long forms run when asked for, and a whole run prints its seconds
+by folder."""
 
 from __future__ import annotations
 
@@ -15,6 +16,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # A run of fewer folders is of a part: its sums are what pytest prints anyway.
 _FOLDERS_OF_A_WHOLE_RUN = 5
 _seconds: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option ``--long``."""
+    parser.addoption("--long", action="store_true", help="also the long forms of tests, those marked `long`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without ``--long`` a long form is not a test that was skipped: its short form is among the others."""
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
