@@ -15,12 +15,18 @@ from pipeline.engines.spark import Spark
 from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
+from tests.spark.apart import free_port
 from tests.spark.past import Night
 
 # The JVM's second compiler would take the other core for longer than these small jobs last.
 _BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
+}
+# Spark's own half of Spark Connect, in the JVM that is there.
+_SERVER = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
 }
 
 
@@ -35,9 +41,10 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A small local session."""
+    """A small local session, which is a server of Spark Connect as well."""
     scratch = tmp_path_factory.mktemp("scratch")
-    with spark_session(SparkSettings("local[2]", "1g", 2, scratch, _BRIEF)) as session:
+    options = {**_BRIEF, **_SERVER, "spark.connect.grpc.binding.port": str(free_port())}
+    with spark_session(SparkSettings("local[2]", "1g", 2, scratch, options)) as session:
         yield session
 
 

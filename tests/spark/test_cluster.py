@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import IO, Any
 
 import pyarrow.parquet as pq
 import pyspark
@@ -38,7 +39,7 @@ from tests.cli.shell import VPN
 from tests.spark import processes
 from tests.spark.dumps import Logged, journal_text
 from tests.spark.fabric import some_pair
-from tests.spark.looking import NIGHT, WATCH_RULES, brief, night
+from tests.spark.looking import NIGHT, WATCH_RULES, File, brief, night
 from tests.spark.past import Night, inline, typed
 from tests.spark.processes import BRIEF_JVM, PATIENCE_S, ROOT
 from tests.spark.tables import tables_of
@@ -128,9 +129,9 @@ def _until(process: subprocess.Popen[str], words: str) -> None:
     threading.Thread(target=process.stdout.read, daemon=True).start()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for the file; the last test kills part of it."""
+    """A whole one, part of which a test kills."""
     if which("bash") is None:
         pytest.skip("Spark's own start script needs bash")
     cluster = Cluster(tmp_path_factory.mktemp("cluster"))
@@ -148,7 +149,6 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(left), str(right)
 
 
-BRIEF = BRIEF_JVM
 # Small executors, and pieces of work small enough for one to die between two of them.
 SETTINGS = (
     "spark.executor.memory=500m",
@@ -173,13 +173,28 @@ def begun(command: list[str], folder: Path) -> AbstractContextManager[subprocess
     )
 
 
+# What users submit, once for each command: one application for all of them.
 EXAMPLE = ROOT / "pipeline" / "submit.py"
+SUBMITTED = """
+import json, runpy, sys
+example, commands = sys.argv[1:]
+codes = []
+for arguments in json.loads(commands):
+    sys.argv = [example, *arguments]
+    try:
+        runpy.run_path(example, run_name="__main__")
+    except SystemExit as ended:
+        codes.append(ended.code)
+print(json.dumps(codes))
+"""
 
 
-def submitted(cluster: Cluster, *arguments: str, script: Path = EXAMPLE) -> list[str]:
-    """A command of the pipeline, by spark-submit."""
+def submitted(cluster: Cluster, folder: Path, *commands: Sequence[str]) -> list[str]:
+    """Commands of the pipeline, by spark-submit."""
+    script = folder / "several.py"
+    script.write_text(SUBMITTED, encoding="utf-8")
     submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url, *CONF]
-    return [*submit, str(script), *arguments]
+    return [*submit, str(script), str(EXAMPLE), json.dumps(commands)]
 
 
 def ours(cluster: Cluster, *arguments: str) -> list[str]:
@@ -200,31 +215,6 @@ def sums(folder: Path) -> dict[str, int]:
     return {**found, **order, "changed": sum(one.changed for one in ends)}
 
 
-def test_readings_are_followed(cluster: Cluster, tmp_path: Path) -> None:
-    """Law: the workers fold what is kept at a place that all have, called by a URI or a path; checkpoint and alerts may
-    be at such a place, too. Begun by --master and gone on with by spark-submit, it makes the known alerts, each once."""
-    files = night()
-    place = tmp_path / "shared by all"
-    readings, followed, alerts = place / "readings", place / "followed", place / "alerts"
-    place.mkdir()
-    asked = ["--checkpoint", followed.as_uri(), "--out", alerts.as_uri(), *WATCH_RULES, "--available-now", "--json"]
-    for part, command in ((files[:50], ours), (files[50:], submitted)):
-        for file in part:
-            file.write(readings)
-        with begun(command(cluster, "watch", readings.as_uri(), *asked), tmp_path) as process:
-            out, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 4, err[-2000:]
-    assert json.loads(out.splitlines()[-1])["result"]["lines"] == len(files) * 3
-    lines = [line for file in sorted(alerts.iterdir()) for line in file.read_text("utf-8").splitlines()]
-    assert brief(json.loads(line) for line in lines) == NIGHT
-
-
-# One process for several commands, each with the session that is given: starting one takes longer than its work.
-SEVERAL = """
-import json, sys
-from orchestrator.cli.main import main
-print(json.dumps([main(["pipeline", *arguments]) for arguments in json.loads(sys.argv[1])]))
-"""
 TOPICS = ("t0", "t1")
 
 
@@ -276,7 +266,50 @@ def locally(engine: Duck, left: str, right: str, folder: Path) -> dict[str, Foun
     return found
 
 
-def test_submitted(
+@dataclass(frozen=True)
+class Followed:
+    """A night of readings at a place that all have, its first half there before its second. Alerts and checkpoint are
+    at such a place, too."""
+
+    place: Path
+    files: Sequence[File] = field(default_factory=night)
+
+    def asked(self, part: slice) -> list[str]:
+        """Bring a part of the night, and ask for what is there."""
+        self.place.mkdir(exist_ok=True)
+        for file in self.files[part]:
+            file.write(self.place / "readings")
+        readings, followed, alerts = ((self.place / name).as_uri() for name in ("readings", "followed", "alerts"))
+        return [
+            "watch",
+            readings,
+            "--checkpoint",
+            followed,
+            "--out",
+            alerts,
+            *WATCH_RULES,
+            "--available-now",
+            "--json",
+        ]
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """All that were written."""
+        files = sorted((self.place / "alerts").iterdir())
+        return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+
+
+def lose_a_worker(cluster: Cluster, told: IO[str] | None) -> None:
+    """While it reconciles, which it tells there."""
+    assert told is not None
+    said = []
+    for line in told:
+        said.append(line)
+        if "looking closer at" in line:
+            return cluster.kill_a_worker()
+    raise AssertionError(f"it ended and never looked closer: {''.join(said)[-2000:]}")
+
+
+def test_two_applications(
     cluster: Cluster,
     exports: tuple[str, str],
     duck: Duck,
@@ -284,36 +317,62 @@ def test_submitted(
     outcome: HistoryOutcome,
     tmp_path: Path,
 ) -> None:
-    """Law: by spark-submit, with the session that is given, reconcile finds the known truth. Journals, sow and history,
-    whose workers read dumps and records in Python, say and write on a cluster what they do on one machine, to the last
-    row; and what history learns there, a dry run tells."""
+    """Law: by spark-submit, with the session that is given, journals, sow and history, whose workers read dumps and
+    records in Python, say and write on a cluster what they do on one machine, to the last row; and what history learns
+    there, a dry run tells. Reconcile finds every known number with one of two workers killed while tasks are under way.
+    The workers fold readings that are at a place that all have, called by a URI: begun by spark-submit and gone on with
+    by --master, watch makes the known alerts, each once."""
+    followed = Followed(tmp_path / "shared by all")
     left, right = dumped(tmp_path)
     keys = [word for topic in TOPICS for word in ("--keys", f"{topic}.json=/id")]
     asked = {
-        "reconcile": exports,
         "journals": (left, right),
         "sow": (left, right, *keys),
         "history": (str(night_of_runs.records), "--learn"),
+        "reconcile": exports,
     }
     commands = [[name, *given, "--out", str(tmp_path / "found" / name)] for name, given in asked.items()]
-    script = tmp_path / "several.py"
-    script.write_text(SEVERAL, encoding="utf-8")
     (tmp_path / "found").mkdir()
-    with begun(submitted(cluster, json.dumps(commands), script=script), tmp_path) as process:
-        out, err = process.communicate(timeout=PATIENCE_S)
-    assert out.splitlines()[-1:] == ["[4, 4, 4, 0]"], err[-2000:]
+    submit = submitted(cluster, tmp_path, followed.asked(slice(50)), *commands)
+    with begun(submit, tmp_path) as process, ThreadPoolExecutor(1) as reader:
+        assert process.stdout is not None and process.stderr is not None
+        noise = reader.submit(process.stderr.read)
+        lose_a_worker(cluster, process.stdout)  # Spark hands on there whatever Python says
+        out, err = process.stdout.read(), noise.result()
+    assert out.splitlines()[-1:] == ["[4, 4, 4, 0, 4]"], err[-2000:]
+    assert 0 < len(followed.alerts()) < len(NIGHT)
     assert sums(tmp_path / "found" / "reconcile") == TRUTH
     for name, known in locally(duck, left, right, tmp_path).items():
         assert Found.at(tmp_path / "found" / name) == known, name
         assert len(known.tables["differences"]) > 10 and known.tables["quarantine"]
+    check_past(tmp_path, outcome)
+    with begun(ours(cluster, *followed.asked(slice(50, None))), tmp_path) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err[-2000:]
+    assert json.loads(out.splitlines()[-1])["result"]["lines"] == len(followed.files) * 3
+    assert brief(followed.alerts()) == NIGHT
+
+
+@pytest.mark.long
+def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
+    """Law: by --master, too, reconcile finds every known number with one of two workers killed."""
+    with begun(ours(cluster, "reconcile", *exports, "--out", str(tmp_path / "found")), tmp_path) as process:
+        lose_a_worker(cluster, process.stderr)
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err[-2000:]
+    assert sums(tmp_path / "found") == TRUTH
+
+
+def check_past(folder: Path, outcome: HistoryOutcome) -> None:
+    """The history that was written is that of this machine, and a dry run tells what was learnt."""
     told = {"report.json": outcome.report, "forecast.json": outcome.forecast}
     documents = {name: one.model_dump(mode="json") for name, one in told.items()}
-    past = Found.of(documents, tables_of(outcome, tmp_path))
-    assert Found.at(tmp_path / "found" / "history") == past
+    past = Found.of(documents, tables_of(outcome, folder))
+    assert Found.at(folder / "found" / "history") == past
     assert len(past.tables["facts"]) > 50
-    assert (tmp_path / "found" / "history" / "history.html").exists()
-    learnt = tmp_path / "state" / FORECAST
-    assert learnt.read_bytes() == (tmp_path / "found" / "history" / FORECAST).read_bytes()
+    assert (folder / "found" / "history" / "history.html").exists()
+    learnt = folder / "state" / FORECAST
+    assert learnt.read_bytes() == (folder / "found" / "history" / FORECAST).read_bytes()
     tools = Tools(learnt.parent, VirtualClock(), SecretStore(None), Registry(), inline)
     asked_for = (
         "controlled",
@@ -328,15 +387,3 @@ def test_submitted(
     notes = {step["id"]: step["notes"] for step in ahead["lanes"][0]["steps"]}
     assert any(note.endswith(" s, 6 runs") for note in notes["demote"])
     assert any("waits before (at " in note for note in notes["drain"])
-
-
-def test_a_worker_dies_in_the_middle(cluster: Cluster, exports: tuple[str, str], tmp_path: Path) -> None:
-    """Law: with one of two workers killed while tasks are under way, every number is the known one."""
-    with begun(ours(cluster, "reconcile", *exports, "--out", str(tmp_path / "found")), tmp_path) as process:
-        assert process.stderr is not None
-        told = next((line for line in process.stderr if "looking closer" in line), None)
-        assert told is not None
-        cluster.kill_a_worker()
-        _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 4, err[-2000:]
-    assert sums(tmp_path / "found") == TRUTH

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cli.main import main
 from pipeline.generator import Shape, TwoSites, write_small
 from pipeline.leavings import claim
 from tests.spark.processes import BRIEF, PATIENCE_S, begun
@@ -104,7 +105,14 @@ def stop(under: Under, words: str, number: signal.Signals) -> None:
     assert under.others() == []
 
 
-@pytest.mark.parametrize(("words", "number"), [("starting Spark", signal.SIGINT), ("comparing", signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("starting Spark", signal.SIGINT),
+        pytest.param("comparing", signal.SIGTERM, marks=pytest.mark.long),
+        pytest.param("comparing", signal.SIGINT, marks=pytest.mark.long),
+    ],
+)
 def test_stopped_by_a_signal(
     java: None, exports: tuple[str, str], tmp_path: Path, words: str, number: signal.Signals
 ) -> None:
@@ -115,10 +123,14 @@ def test_stopped_by_a_signal(
         assert under.left() == {"tmp", "scratch space"}
 
 
-def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
+def test_killed(
+    java: None, exports: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
     """With the process killed while it writes its JVM ends by itself, and nobody finds a result. What is left names its
-    dead owners, and the next start removes it, and nothing that is another's or may be alive. Stopped by Ctrl-C while it
-    writes, that one says so, and leaves no result, no temporary file and no JVM. The one after it has its result."""
+    dead owners, and the next start removes it, and nothing that is another's or may be alive. Stopped by a signal while
+    it writes, that one says so, and leaves no result, no temporary file and no JVM. The one after it, here without a
+    JVM, has its result."""
     with comparing(exports, tmp_path) as under:
         under.until(lambda _: any(tmp_path.glob(".found.*.unfinished/found/*")))
         under.process.kill()
@@ -133,12 +145,11 @@ def test_killed(java: None, exports: tuple[str, str], tmp_path: Path) -> None:
         claim(folder)
     before = {*(tmp_path / "tmp").iterdir()}
     with comparing(exports, tmp_path) as under:
-        stop(under, "writing", signal.SIGINT)
+        stop(under, "writing", number)
     assert [path for path in left if path.exists()] == []
     assert {*tmp_path.glob(".*"), *(tmp_path / "scratch space").glob("*")} == {*alive}
     assert {*tmp_path.iterdir()} == {alive[0], *(tmp_path / name for name in ("tmp", "scratch space"))}
     assert {*(tmp_path / "tmp").iterdir()} <= before
-    with comparing(exports, tmp_path) as under:
-        _, err = under.process.communicate(timeout=PATIENCE_S)
-        assert under.process.returncode == 4, err
+    asked = ["pipeline", "reconcile", *exports, "--engine", "duckdb", "--out", str(tmp_path / "found")]
+    assert main(asked) == 4, capsys.readouterr().err
     assert (tmp_path / "found" / "report.json").exists()

@@ -4,55 +4,48 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from orchestrator.errors import ComputationFailed
 from pipeline.engines.duck import Duck
 from pipeline.generator import TwoSites, write_small
-from pipeline.java import find_java
 from pipeline.session import SparkSettings, spark_session
 from tests.spark import apart
 from tests.spark.processes import PATIENCE_S, begun
-from tests.spark.test_cluster import BRIEF, SEVERAL, SHAPE, TRUTH, Found, dumped, locally, sums
+from tests.spark.test_cluster import SHAPE, TRUTH, Found, dumped, locally, sums
 
 pytestmark = pytest.mark.realtime
 
-SPARK_HOME = Path(pyspark.__file__).parent
-SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+# What a session of a server may be set to, though the computations need it otherwise.
+CONTRARY = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "Asia/Tokyo"}
+
+# The first command finds such a session, and each one after it has a new one.
+CLIENT = """
+import json, sys
+from orchestrator.cli.main import main
+from pyspark.sql import SparkSession
+url, contrary, commands = json.loads(sys.argv[1])
+builder = SparkSession.builder.remote(url)
+for name, value in contrary.items():
+    builder = builder.config(name, value)
+assert builder.getOrCreate().conf.get("spark.sql.ansi.enabled") == "true"
+print(json.dumps([main(["pipeline", *arguments]) for arguments in commands]))
+"""
 
 
-@pytest.fixture(scope="module")
-def server(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The server that PySpark brings, on loopback; its workers find the product."""
-    port, place = apart.free_port(), tmp_path_factory.mktemp("server")
-    settings = {
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.driver.extraJavaOptions": BRIEF,
-        "spark.driver.memory": "900m",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.warehouse.dir": str(place),
-        "spark.ui.enabled": "false",
-    }
-    conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    submit = ["bash", str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER, *conf]
-    told = {
-        "SPARK_HOME": str(SPARK_HOME),
-        "JAVA_HOME": str(find_java().home),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    with (place / "log").open("w") as log, apart.serving([*submit, "spark-internal"], port, told, log):
-        yield f"sc://127.0.0.1:{port}"
+@pytest.fixture
+def server(spark: SparkSession) -> str:
+    """The server that PySpark brings, on loopback, in the JVM of the other tests; its workers find the product."""
+    return f"sc://127.0.0.1:{spark.conf.get('spark.connect.grpc.binding.port')}"
 
 
 def test_what_the_jvm_reads_and_what_python_reads(server: str, duck: Duck, tmp_path: Path) -> None:
-    """Law: with --remote a command finds what it finds on this machine, to the last row, without a Java of its own: one
-    whose messages the JVM reads, and one whose dumps Python reads at the server."""
+    """Law: with --remote a command finds what it finds on this machine, to the last row, without a Java of its own,
+    whatever a session of the server is set to: one whose messages the JVM reads, and one whose dumps Python reads at the
+    server."""
     left, right = dumped(tmp_path)
     asked = {
         "reconcile": map(str, write_small(TwoSites(SHAPE), tmp_path / "exports")),
@@ -62,7 +55,7 @@ def test_what_the_jvm_reads_and_what_python_reads(server: str, duck: Duck, tmp_p
     found.mkdir()
     commands = [[name, *given, "--remote", server, "--out", str(found / name)] for name, given in asked.items()]
     without_java = {"FAILOVER_STATE": str(tmp_path / "state"), "JAVA_HOME": "/nowhere", **apart.environment()}
-    with begun([sys.executable, "-c", SEVERAL, json.dumps(commands)], without_java) as process:
+    with begun([sys.executable, "-c", CLIENT, json.dumps([server, CONTRARY, commands])], without_java) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
     assert out.splitlines()[-1:] == ["[4, 4]"], err[-2000:]
     assert sums(found / "reconcile") == TRUTH

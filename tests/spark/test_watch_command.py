@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.cli.main import main
 from tests.spark import processes
-from tests.spark.looking import NIGHT, WATCH_RULES, brief, by_id, fold_all, night
+from tests.spark.looking import NIGHT, WATCH_RULES, File, brief, by_id, fold_all, night
 from tests.spark.processes import BRIEF, PATIENCE_S, open_to_others
 from tests.ssh.sshd import until
 
@@ -67,40 +67,32 @@ def jvm_of(process: subprocess.Popen[str]) -> int:
     return number
 
 
-@pytest.mark.usefixtures("java")
-def test_killed_and_started_again(tmp_path: Path) -> None:
-    """Law: killed in the middle of a batch and between two, with readings coming all the while, it has in the end
-    written the alerts of an undisturbed fold, each once. As long as the JVM of a killed process has not ended, nobody
-    else has Spark begin a batch, however long that takes."""
-    files = night()
-    for file in files[:30]:
-        file.write(tmp_path / "readings")
-    with begun(tmp_path, "--interval", "1s") as process:
-        wait_for(is_in_a_batch, tmp_path, process)
-        process.kill()
-        process.wait()
-    for file in files[30:60]:
-        file.write(tmp_path / "readings")
-    with begun(tmp_path, "--interval", "1s") as process:
-        wait_for(has_a_state, tmp_path, process)
-        jvm = jvm_of(process)
-        os.kill(jvm, signal.SIGSTOP)
-        process.kill()
-        process.wait()
-        known = batches(tmp_path, "offsets")
-        for file in files[60:]:
-            file.write(tmp_path / "readings")
-        with begun(tmp_path, "--available-now") as heir:
-            assert heir.stderr is not None
-            said = next((line for line in heir.stderr if "goes on after" in line or "waiting" in line), None)
-            assert said == "waiting for the end of the JVM of a process that was killed\n"
-            assert batches(tmp_path, "offsets") == known
-            os.kill(jvm, signal.SIGCONT)
-            out, err = heir.communicate(timeout=PATIENCE_S)
+def heir_of(frozen: subprocess.Popen[str], folder: Path, rest: Sequence[File]) -> str:
+    """Kill a process whose JVM is frozen, bring the rest of the readings, and start the next process. It has Spark begin
+    no batch before that JVM has ended. What it says in the end."""
+    jvm = jvm_of(frozen)
+    os.kill(jvm, signal.SIGSTOP)
+    frozen.kill()
+    frozen.wait()
+    known = batches(folder, "offsets")
+    for file in rest:
+        file.write(folder / "readings")
+    with begun(folder, "--available-now") as heir:
+        assert heir.stderr is not None
+        said = next((line for line in heir.stderr if "goes on after" in line or "waiting" in line), None)
+        assert said == "waiting for the end of the JVM of a process that was killed\n"
+        assert batches(folder, "offsets") == known
+        os.kill(jvm, signal.SIGCONT)
+        out, err = heir.communicate(timeout=PATIENCE_S)
     assert heir.returncode == 4, err[-2000:]  # Risk_VPN is above its mark at the end
     assert "goes on after " in err
-    assert brief(alerts(tmp_path)) == NIGHT
-    assert by_id(alerts(tmp_path)) == by_id(fold_all(files).alerts)
+    return str(out)
+
+
+def check_night(folder: Path, files: Sequence[File], out: str) -> None:
+    """The alerts are those of an undisturbed fold, each once, and the last words say how many they are."""
+    assert brief(alerts(folder)) == NIGHT
+    assert by_id(alerts(folder)) == by_id(fold_all(files).alerts)
     counts = out.splitlines()[-1].split(", ")
     assert counts[0] == f"{len(files) * 3} readings"
     assert counts[-1] == f"{len(NIGHT)} alerts"
@@ -108,10 +100,13 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("java")
-def test_ctrl_c_is_its_end(tmp_path: Path) -> None:
+def test_ended_killed_and_started_again(tmp_path: Path) -> None:
     """Law: Ctrl-C ends it with a whole result and its exit code, in one go, and without a trace of Spark's. With --json
-    stderr has nothing. The checkpoint, of which Spark writes a part, is private."""
-    for file in night()[:20]:
+    stderr has nothing. The checkpoint, of which Spark writes a part, is private. Resumed, and killed in the middle of a
+    batch, with readings coming all the while, it has in the end written the alerts of an undisturbed fold, each once. As
+    long as the JVM of a killed process has not ended, nobody else has Spark begin a batch, however long that takes."""
+    files = night()
+    for file in files[:20]:
         file.write(tmp_path / "readings")
     with begun(tmp_path, "--interval", "1s", "--json") as process:
         wait_for(has_a_state, tmp_path, process)
@@ -124,6 +119,32 @@ def test_ctrl_c_is_its_end(tmp_path: Path) -> None:
     assert err == ""
     assert not list((tmp_path / "followed").rglob("*.unfinished"))
     assert open_to_others(tmp_path / "followed") == []
+
+    for file in files[20:60]:
+        file.write(tmp_path / "readings")
+    with begun(tmp_path, "--interval", "1s") as process:
+        wait_for(lambda folder: 1 in batches(folder, "offsets") - batches(folder, "commits"), tmp_path, process)
+        out = heir_of(process, tmp_path, files[60:])
+    check_night(tmp_path, files, out)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("java")
+def test_killed_twice(tmp_path: Path) -> None:
+    """Law: the same, killed in the middle of a batch whose JVM ends by itself, and then between two."""
+    files = night()
+    for file in files[:30]:
+        file.write(tmp_path / "readings")
+    with begun(tmp_path, "--interval", "1s") as process:
+        wait_for(is_in_a_batch, tmp_path, process)
+        process.kill()
+        process.wait()
+    for file in files[30:60]:
+        file.write(tmp_path / "readings")
+    with begun(tmp_path, "--interval", "1s") as process:
+        wait_for(has_a_state, tmp_path, process)
+        out = heir_of(process, tmp_path, files[60:])
+    check_night(tmp_path, files, out)
 
 
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
