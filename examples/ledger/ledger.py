@@ -1,7 +1,8 @@
 """A family of its own, whole: a ledger that is kept in two folders, one for each site.
 
-A site's folder has one file for each service, ``<service>.json``. ``python ledger.py replicate SOURCE TARGET`` copies
-rows from one folder to the other while the source has some, as a database's replication would.
+A site's folder has two files for each service: ``<service>.json``, which this adapter changes, and ``<service>.rows.json``,
+which replication changes. ``python ledger.py replicate SOURCE TARGET`` copies rows from one folder to the other while the
+source has some, as a database's replication would.
 """
 
 from __future__ import annotations
@@ -150,17 +151,18 @@ class LedgerAdapter:
     def _probe(self, reading: str, service: str) -> Reading | Failure:
         try:
             state = self._load(service)
+            written = self._load(f"{service}.rows")
         except (NoSuchService, UnreadableReply) as error:
             return Failure.of(error)
         if reading == "batches":
             return Batches(items=tuple(Batch(**one) for one in state["batches"]))
         is_writable = bool(state["writable"])
-        is_source = state["acknowledged"] is not None
+        is_source = written["acknowledged"] is not None
         return Ledger(
             writable=is_writable,
-            linked=time.time() - state["linked_at"] < LINK_S,
-            rows=state["rows"],
-            unsent=state["rows"] - state["acknowledged"] if is_source else None,
+            linked=time.time() - written["linked_at"] < LINK_S,
+            rows=written["rows"],
+            unsent=written["rows"] - written["acknowledged"] if is_source else None,
         )
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
@@ -199,8 +201,8 @@ class LedgerAdapter:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A site's file: ``writable``, ``rows``, ``acknowledged`` by the mate (None at a site that has none), ``linked_at``
-    in seconds since the epoch, and ``batches``."""
+    """One file: ``writable`` and ``batches``; or ``rows``, those ``acknowledged`` by the mate (None at the site that only
+    receives), and ``linked_at``, when replication last wrote, in seconds since the epoch."""
     state: dict[str, Any] = json.loads(path.read_text())
     return state
 
@@ -215,19 +217,14 @@ def save(path: Path, state: Mapping[str, Any]) -> None:
 def replicate(source: Path, target: Path, rows: int = 10, every_s: float = 0.02) -> None:
     """Copy ``rows`` at a time, until this process is ended."""
     while True:
-        for path in source.glob("*.json"):
+        for path in source.glob("*.rows.json"):
             ours, theirs = load(path), load(target / path.name)
             theirs["rows"] = min(ours["rows"], theirs["rows"] + rows)
             theirs["linked_at"] = ours["linked_at"] = time.time()
             ours["acknowledged"] = theirs["rows"]
-            _update(target / path.name, theirs, ("rows", "linked_at"))
-            _update(path, ours, ("acknowledged", "linked_at"))
+            save(target / path.name, theirs)
+            save(path, ours)
         time.sleep(every_s)
-
-
-def _update(path: Path, state: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Only these: the rest may have been changed meanwhile."""
-    save(path, {**load(path), **{name: state[name] for name in names}})
 
 
 if __name__ == "__main__":

@@ -64,14 +64,16 @@ class Ledgers:
         return ledgers
 
     def write(self, site: str, **state: Any) -> None:
-        """One site's file; replication has just been there."""
-        state = {"linked_at": time.time(), **state}
-        (self.folder / site / "orders.json").write_text(json.dumps(state))
+        """One site's files; replication has just been there."""
+        rows = {"linked_at": time.time(), **state}
+        own = {name: rows.pop(name) for name in ("writable", "batches")}
+        (self.folder / site / "orders.json").write_text(json.dumps(own))
+        (self.folder / site / "orders.rows.json").write_text(json.dumps(rows))
 
     def read(self, site: str) -> dict[str, Any]:
-        """One site's file."""
-        state: dict[str, Any] = json.loads((self.folder / site / "orders.json").read_text())
-        return state
+        """One site's files."""
+        files = [json.loads((self.folder / site / f"orders{part}.json").read_text()) for part in ("", ".rows")]
+        return {**files[0], **files[1]}
 
     def environment(self, *, with_family: bool = True) -> dict[str, str]:
         """That of a command."""
