@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from adapters.amps.model import (
+from adapters.amps.config.model import (
     MANDATORY,
     Check,
     Destination,

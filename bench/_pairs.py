@@ -9,21 +9,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.contract import Setting
-from orchestrator.engine import Engine
-from orchestrator.fleet import Fleet, InlineFleet
-from orchestrator.fleet_threaded import ThreadedFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import Lease, create_run
-from orchestrator.loader import load_runbook
-from orchestrator.redact import SecretStore
-from orchestrator.site import Device, Inventory, Pair, Site
-from orchestrator.state import Run, begin
+from orchestrator.core.run import Run, begin
+from orchestrator.documents.loader import load_runbook
+from orchestrator.engine.dispatch import Fleet, InlineFleet
+from orchestrator.engine.dispatch_threaded import ThreadedFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.family.contract import Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import Lease, create_run
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device, Inventory, Pair, Site
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 
 SITES = ("ny", "nj")
 

@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.amps.configuration import parse_instance
-from adapters.amps.fabric import Fabric
-from adapters.amps.model import Check, Instance
-from adapters.amps.report import Level, ValidationReport
-from adapters.amps.settings import ValidateOptions
-from adapters.amps.validate import report_on, validate
+from adapters.amps.config.configuration import parse_instance
+from adapters.amps.config.model import Check, Instance
+from adapters.amps.config.settings import ValidateOptions
 from bench._amps_plain import Failure, plain_loop
+from validator.fabric.fabric import Fabric
+from validator.report import Level, ValidationReport
+from validator.validate import report_on, validate
 
 COMPARED = ((8, 40), (16, 40), (32, 40), (64, 40))
 ALONE = ((125, 100), (250, 100), (500, 100), (1_000, 100))

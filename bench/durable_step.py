@@ -13,12 +13,12 @@ from statistics import quantiles
 from tempfile import TemporaryDirectory
 
 from bench._pairs import bench_pair, lead
-from orchestrator import events as ev
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import Effect
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
-from orchestrator.signing import Signer, generate
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
+from orchestrator.journal.signing import Signer, generate
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
 
 ROUNDS = 1_500
 LANES = 1_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from orchestrator.counting import counted
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
 from pipeline.ask import Ask, active_of, failover_of, run_of
 from pipeline.explain import Setting
 from pipeline.manifest import EndpointSnapshot

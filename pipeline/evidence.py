@@ -13,7 +13,7 @@ from pathlib import Path
 from orchestrator.clock import iso
 from orchestrator.errors import DefinitionError
 from orchestrator.files import read_document
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
 from pipeline.report import Report, ServiceReport, decode_report
 
 FRESH_S = 900.0

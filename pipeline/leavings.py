@@ -1,8 +1,9 @@
 """What killed processes left behind, and its removal: directories that name their owners, once these are proven dead.
 
 Nobody's word is taken for it but the system's: each owner is known by its number and start on this machine
-(``orchestrator.holder``). A JVM that is being started has no name yet; it is given a log that is locked, and holds the
-lock from its first moment to its last. What names no owner, is of another account or machine, or may be alive, stays.
+(``orchestrator.journal.process_identity``). A JVM that is being started has no name yet; it is given a log that is
+locked, and holds the lock from its first moment to its last. What names no owner, is of another account or machine,
+or may be alive, stays.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from orchestrator.files import write_private
-from orchestrator.holder import holder_is_dead, holder_name
+from orchestrator.journal.process_identity import holder_is_dead, holder_name
 
 OWNER = "owner"
 LOG = "spark.log"

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from orchestrator.clock import iso
 from orchestrator.counting import counted
-from orchestrator.findings import Level
+from orchestrator.model.findings import Level
 from pipeline.report import WHYS, EndpointReport, Interval, Report, ServiceReport
 
 _ENDPOINTS_MAX = 20

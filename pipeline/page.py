@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from orchestrator.clock import iso
 from orchestrator.counting import counted
-from orchestrator.findings import Level
+from orchestrator.model.findings import Level
 from pipeline.charts import stacked_bars
 from pipeline.report import NO_WHY, WHYS, EndpointReport, Interval, Report, ServiceReport
 

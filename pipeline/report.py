@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Finding
+from orchestrator.model.findings import Finding
 from pipeline.moments import Moment
 from pipeline.rows import SOW, EndpointKey, Kind
 

@@ -68,7 +68,8 @@ def runs_in(directory: Place) -> list[Place]:
 
 
 def read_run(file: Place) -> list[dict[str, Any]]:
-    """The records in one of these files, with the fields that ``orchestrator.chain.follow_exported`` asks for.
+    """The records in one of these files, with the fields that ``orchestrator.journal.hash_chain.follow_exported``
+    asks for.
 
     Raises ``DefinitionError`` with file and column: not a whole Parquet file, a column missing or of another type.
     """

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from orchestrator.contract import Adapter, Call, Permit, Result
 from orchestrator.errors import Forbidden
-from orchestrator.reading import ReadingModel
-from orchestrator.readings import known_readings
+from orchestrator.family.contract import Adapter, Call, Permit, Result
+from orchestrator.model.reading import ReadingModel
+from orchestrator.model.readings import known_readings
 
 T = TypeVar("T")
 ReadingT = TypeVar("ReadingT", bound=ReadingModel)

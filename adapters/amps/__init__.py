@@ -1,1 +1,1 @@
-"""60East AMPS: the configuration model, the replication fabric, and the checks AMPS makes on each link."""
+"""60East AMPS over its administration interface: readings, three actions, and the configuration it serves."""

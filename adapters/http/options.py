@@ -15,9 +15,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator.contract import Secrets
 from orchestrator.errors import AuthenticationFailed, DefinitionError
-from orchestrator.site import Device, SecretRef, Site, is_this_machine
+from orchestrator.family.contract import Secrets
+from orchestrator.model.inventory import Device, SecretRef, Site, is_this_machine
 
 _SSH_PORT = 22  # what a device has that was given no port
 _TOKEN = re.compile(r"[!-~]+")  # wider than RFC 6750, section 2.1: what a header can hold as one word

@@ -21,9 +21,9 @@ import httpx
 from adapters.http.translate import FOREIGN, translate
 from adapters.http.transport import DialledTransport
 from orchestrator.clock import Clock
-from orchestrator.dialling import LookUp
 from orchestrator.errors import AdapterError, CommandTimedOut, Forbidden, Unreachable, UnreadableReply
-from orchestrator.exchanges import Exchange, Witness
+from orchestrator.family.connect import LookUp
+from orchestrator.model.exchanges import Exchange, Witness
 
 Transport = httpx.BaseTransport
 BODY_MAX = 64 * 1024 * 1024  # bytes of an answer

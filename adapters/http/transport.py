@@ -1,4 +1,4 @@
-"""What carries the exchanges of one session: one connection at a time, made by ``orchestrator.dialling``.
+"""What carries the exchanges of one session: one connection at a time, made by ``orchestrator.family.connect``.
 
 The transport of httpx looks a name up by itself, for as long as that takes. Here the library gets addresses, while the
 name stays what TLS checks and what the device is told. Exceptions leave as those of httpx.
@@ -16,7 +16,7 @@ import httpcore
 import httpx
 
 from orchestrator.clock import Clock
-from orchestrator.dialling import Address, LookUp, dial
+from orchestrator.family.connect import Address, LookUp, dial
 
 
 class DialledTransport(httpx.BaseTransport):

@@ -29,11 +29,12 @@ from adapters.local.declared import (
 )
 from adapters.local.options import check_service, fence_command, options_of
 from adapters.local.runner import HERE, PATH, Answer, Runner
-from orchestrator.contract import ActionSpec, Call, Effect, Failure, Permit, ReadingSpec, Result, Setting
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService
-from orchestrator.reading import Reading
-from orchestrator.readings import ExternalFence
-from orchestrator.site import Site
+from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence
 
 
 class LocalAdapter:

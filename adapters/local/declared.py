@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adapters.local.options import LocalCommand, LocalOptions, fence_command, filled
 from adapters.local.runner import HERE
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, ReadingSpec
 from orchestrator.errors import CommandRejected
-from orchestrator.site import Site
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, ReadingSpec
+from orchestrator.model.inventory import Site
 
 RUN, ENSURE, SET_FENCE, FENCE = "run", "ensure", "set_external_fence", "external_fence"
 # Calls for one command of the site share one attempt, as far as they come together; those of services take turns.

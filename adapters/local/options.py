@@ -23,8 +23,8 @@ from pydantic import (
 )
 
 from orchestrator.errors import DefinitionError, Forbidden
-from orchestrator.runbook import Duration
-from orchestrator.site import SERVICE_NAME, SecretRef, Site, SiteName
+from orchestrator.model.inventory import SERVICE_NAME, SecretRef, Site, SiteName
+from orchestrator.model.runbook import Duration
 
 SERVICE, SITE = "{service}", "{site}"
 _BRACED = re.compile(r"\{[^{}]*\}")

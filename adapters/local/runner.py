@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 from adapters.local.options import LocalCommand, filled
 from adapters.local.process import Ended, run
-from orchestrator.contract import Effect, Setting
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, DefinitionError, Unreachable, UnreadableReply
-from orchestrator.redact import Redactor
-from orchestrator.runbook import format_duration
-from orchestrator.site import Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.secrets import Redactor
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import format_duration
 
 # Where the commands run, as results and plans name it.
 HERE = "this machine"

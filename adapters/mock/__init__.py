@@ -1,1 +1,1 @@
-"""The simulated sites: their world, the in-process adapter that reaches it, and its lab on real ports."""
+"""The adapters of the simulated sites: the contract, answered in process. The sites are in ``simulator``."""

@@ -15,25 +15,6 @@ from contextlib import suppress
 from typing import ClassVar
 
 from adapters.mock import site_readings, wording
-from adapters.mock.appliance import NoSuchObject, Refused
-from adapters.mock.browsing import Browsing
-from adapters.mock.fault_lines import AnswerFault
-from adapters.mock.mischief import Seen
-from adapters.mock.node import SimulatedAppliance
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator.contract import (
-    EVERY_NODE,
-    ActionSpec,
-    ArgumentSpec,
-    Call,
-    Effect,
-    Failure,
-    Permit,
-    ReadingSpec,
-    Result,
-    Setting,
-)
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -47,9 +28,27 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import DeviceHealth, QueueDepth, Transactions
-from orchestrator.site import Site
+from orchestrator.family.contract import (
+    EVERY_NODE,
+    ActionSpec,
+    ArgumentSpec,
+    Call,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+)
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import DeviceHealth, QueueDepth, Transactions
+from simulator.solace.appliance import NoSuchObject, Refused
+from simulator.solace.browsing import Browsing
+from simulator.solace.fault_injection import Seen
+from simulator.solace.node import SimulatedAppliance
+from simulator.solace.world import World
+from simulator.world.fault_lines import AnswerFault
+from simulator.world.worlds import WORLDS
 
 _BATCH = 1_000  # calls that share one request, and so one latency
 # Not config-synced (facts section 1.5): each node is told, whether it serves or not.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from adapters.mock.appliance import BridgeName, NoSuchObject, TransactionView
-from adapters.mock.node import SimulatedAppliance
 from orchestrator.clock import Clock
-from orchestrator.contract import Failure
 from orchestrator.errors import NoSuchService, NotServing, Unreachable
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     EndpointDepth,
     Endpoints,
@@ -22,6 +20,8 @@ from orchestrator.readings_solace import (
     Transaction,
     TransactionState,
 )
+from simulator.solace.appliance import BridgeName, NoSuchObject, TransactionView
+from simulator.solace.node import SimulatedAppliance
 
 _BRIDGES: Mapping[BridgeName, Bridge] = {"up": Bridge.BOUND, "queue-unbound": Bridge.UNBOUND, "down": Bridge.DOWN}
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"XA": "xa", "LOCAL": "local"}

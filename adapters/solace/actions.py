@@ -20,7 +20,6 @@ from adapters.solace.names import quoted
 from adapters.solace.questions import is_about_backbone, is_about_transaction
 from adapters.solace.refusals import refusal
 from adapters.ssh.session import ShellSession
-from orchestrator.contract import ActionSpec, Call, Effect, Permit, Result
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -30,6 +29,8 @@ from orchestrator.errors import (
     PerhapsObeyed,
     UnreadableReply,
 )
+from orchestrator.family.contract import ActionSpec, Call, Permit, Result
+from orchestrator.model.outcome import Effect
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from adapters.solace.spec import READINGS, fence_spec
 from adapters.ssh.connect import SshConnector
 from adapters.ssh.credentials import SshOptions
 from adapters.ssh.line import Connect
-from orchestrator.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
 from orchestrator.errors import AuthenticationFailed, Forbidden, HostKeyRejected, Unreachable
-from orchestrator.exchanges import Explanation
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
+from orchestrator.model.exchanges import Explanation
+from orchestrator.model.inventory import Device, Site
 
 
 class SolaceOptions(SshOptions):

@@ -12,8 +12,8 @@ from typing import Literal
 from adapters.solace.nodes import Node
 from adapters.solace.parse_endpoints import Message
 from adapters.solace.site_readings import endpoints, messages
-from orchestrator.contract import Counted, Endpoint, Held
 from orchestrator.errors import UnreadableReply
+from orchestrator.family.contract import Counted, Endpoint, Held
 
 _STATES: Mapping[str, Literal["replicated", "not-replicated", "pending-replication"]] = {
     "yes": "replicated",

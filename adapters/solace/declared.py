@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adapters.solace.fencing import SET_BACKBONE, backbone_spec
 from adapters.solace.names import checked_service, checked_xid
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call
 from orchestrator.errors import Forbidden
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call
 
 
 def declared(lines_of: Callable[[str, Call], Sequence[str]]) -> Mapping[str, ActionSpec]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from adapters.solace.dialect import SOLACE
 from adapters.solace.names import router_name
-from orchestrator.contract import Typed
+from orchestrator.family.contract import Typed
 
 # A line that leads into a mode, by the mode that it is typed in and its first word.
 _DOORS = {

@@ -16,9 +16,9 @@ from adapters.solace.parse_redundancy import Activity, Spool
 from adapters.solace.refusals import refusal
 from adapters.solace.spec import READINGS
 from adapters.solace.tables import Span, label_in, lines_of, rule_in
-from orchestrator.exchanges import Exchange, Explanation
-from orchestrator.readings import Role
-from orchestrator.readings_solace import Bridge, TransactionState
+from orchestrator.model.exchanges import Exchange, Explanation
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import Bridge, TransactionState
 
 # Words that head a column, or end a label, under which names are.
 _NAMING = re.compile(

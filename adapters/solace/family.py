@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.families import SHIPPED, Family, Words
-from orchestrator.readings_solace import (
+from orchestrator.model.families import SHIPPED, Family, Words
+from orchestrator.model.readings_solace import (
     DeviceHealth,
     Endpoints,
     Fence,

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from orchestrator.contract import EVERY_NODE, ActionSpec, ArgumentSpec, Call, Effect, Permit, Result
 from orchestrator.errors import Forbidden
+from orchestrator.family.contract import EVERY_NODE, ActionSpec, ArgumentSpec, Call, Permit, Result
+from orchestrator.model.outcome import Effect
 
 SET_BACKBONE = "set_backbone"
 

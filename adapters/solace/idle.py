@@ -14,11 +14,12 @@ from typing import TypeVar
 
 from adapters.solace.fencing import Attempt, on_every_node
 from adapters.solace.serving import Askable, Nodes
-from orchestrator.contract import Call, Effect, Failure, Permit, Result
 from orchestrator.errors import NotServing
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import ReplicationStatus
+from orchestrator.family.contract import Call, Permit, Result
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import ReplicationStatus
 
 N = TypeVar("N", bound=Askable)
 Read = Callable[[N, Sequence[str]], Mapping[str, Reading | Failure]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from orchestrator.errors import Forbidden
-from orchestrator.site import SERVICE_NAME
+from orchestrator.model.inventory import SERVICE_NAME
 
 # facts/solace.md section 1.8: <formatId>-<gtrid>-<bqual> in hexadecimal, at most 266 characters. Letters beyond those
 # digits are let through, in case a version writes local transactions otherwise; what could end a word is not.

@@ -15,9 +15,9 @@ from adapters.ssh.line import Connect
 from adapters.ssh.session import ShellSession, ShowSession
 from orchestrator.clock import Clock
 from orchestrator.errors import Unreachable
-from orchestrator.exchanges import Witness
-from orchestrator.retrying import Backoff, Retry
-from orchestrator.site import Device, Site
+from orchestrator.family.retry import Backoff, Retry
+from orchestrator.model.exchanges import Witness
+from orchestrator.model.inventory import Device, Site
 
 # A refused connection costs a fraction of a second this way; the engine, too, asks again what it could not read.
 _CONNECTING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)

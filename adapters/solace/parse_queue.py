@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from adapters.solace.labels import Term, plain
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import label_in, lines_of
-from orchestrator.readings_solace import QueueDepth
+from orchestrator.model.readings_solace import QueueDepth
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
 

@@ -13,8 +13,8 @@ from typing import Literal
 from adapters.solace.labels import Term
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import Span, cut, letters_in, lines_of, rule_in
-from orchestrator.readings import Role
-from orchestrator.readings_solace import Bridge, ReplicationStatus
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import Bridge, ReplicationStatus
 
 _HEADER = re.compile(r"\s*Message[ -]VPN\s+[A-Z](?: [A-Z])*", re.IGNORECASE)
 _UP = {"U": True, "D": False}

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from adapters.solace.labels import Term, plain
 from adapters.solace.refusals import is_refusal_line, unreadable
 from adapters.solace.tables import Span, cut, label_in, letters_in, lines_of, rule_in
-from orchestrator.readings_solace import Transaction, TransactionState
+from orchestrator.model.readings_solace import Transaction, TransactionState
 
 _TYPES: Mapping[str, Literal["xa", "local"]] = {"X": "xa", "L": "local", "XA": "xa", "LOCAL": "local"}
 _STATES = {state.name[0]: state for state in TransactionState} | {state.name: state for state in TransactionState}

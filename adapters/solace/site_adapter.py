@@ -15,22 +15,22 @@ from adapters.solace.fencing import SET_BACKBONE, set_backbones
 from adapters.solace.idle import configured_roles, gives_up_activity, make_standby
 from adapters.solace.names import checked_service
 from adapters.solace.serving import ONLY_WHILE_SERVING, Askable, Nodes
-from orchestrator.contract import (
+from orchestrator.errors import AdapterError, Forbidden, NotObeyed, NotServing, Unreachable
+from orchestrator.family.contract import (
     ActionSpec,
     Call,
     Counted,
     Endpoint,
-    Failure,
     Held,
     Permit,
     ReadingSpec,
     Result,
     Setting,
 )
-from orchestrator.errors import AdapterError, Forbidden, NotObeyed, NotServing, Unreachable
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import Fence, NodeFence, Platform
-from orchestrator.site import Site
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import Fence, NodeFence, Platform
 
 Answers = dict[str, Reading | Failure]
 N = TypeVar("N", bound=Askable)

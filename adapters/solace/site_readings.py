@@ -18,11 +18,12 @@ from adapters.solace.parse_queue import REPLICATION_QUEUE
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.refusals import unreadable
 from adapters.solace.tables import lines_of
-from orchestrator.contract import EndpointKind, Failure
 from orchestrator.errors import CommandRejected, Forbidden, NoSuchService, NotServing, UnreadableReply
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
+from orchestrator.family.contract import EndpointKind
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 Answers = dict[str, Reading | Failure]
 Told = TypeVar("Told")

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from adapters.solace.dialogue import Dialogue
-from adapters.solace.readings import (
-    SHOW_REDUNDANCY,
-    show_details,
-    show_queues,
-    show_replication,
-    show_transactions,
-)
+from adapters.solace.readings import SHOW_REDUNDANCY, show_details, show_queues, show_replication, show_transactions
 from adapters.solace.serving import ONLY_WHILE_SERVING
 from adapters.solace.site_readings import endpoint_lines, fence_lines, oldest_lines, platform_lines
-from orchestrator.contract import EVERY_NODE, ReadingSpec
+from orchestrator.family.contract import EVERY_NODE, ReadingSpec
 
 Lines = Callable[[Sequence[str]], Sequence[str]]
 

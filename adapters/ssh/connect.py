@@ -20,10 +20,10 @@ from adapters.ssh.credentials import SshOptions, keys_of
 from adapters.ssh.hostkeys import Expected, HostKey, address_of, expected_of, verify
 from adapters.ssh.translate import FOREIGN, Stage, translate
 from orchestrator.clock import Clock
-from orchestrator.contract import Secrets
-from orchestrator.dialling import dial
 from orchestrator.errors import AuthenticationFailed, Unreachable
-from orchestrator.site import Device, Login, Site
+from orchestrator.family.connect import dial
+from orchestrator.family.contract import Secrets
+from orchestrator.model.inventory import Device, Login, Site
 
 # Wide: long names wrap otherwise (facts/solace.md section 3.1). Tall: fewer pages before paging is switched off.
 COLUMNS = 512

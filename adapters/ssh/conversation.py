@@ -28,7 +28,7 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.exchanges import Exchange, Witness
+from orchestrator.model.exchanges import Exchange, Witness
 
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 LINE_MAX = 400  # the terminal is wider than this and a prompt together, so an echo never wraps

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adapters.ssh.translate import FOREIGN
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.site import Login
+from orchestrator.model.inventory import Login
 
 _USUAL_PLACES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from orchestrator.errors import HostKeyRejected
 from orchestrator.files import read_document
-from orchestrator.site import Device
+from orchestrator.model.inventory import Device
 
 _SSH_PORT = 22
 

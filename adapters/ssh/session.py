@@ -25,8 +25,8 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.exchanges import Exchange, Witness
-from orchestrator.site import Device
+from orchestrator.model.exchanges import Exchange, Witness
+from orchestrator.model.inventory import Device
 
 
 class ShowSession:

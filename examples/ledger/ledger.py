@@ -1,8 +1,8 @@
 """A family of its own, whole: a ledger that is kept in two folders, one for each site.
 
-A site's folder has two files for each service: ``<service>.json``, which this adapter changes, and ``<service>.rows.json``,
-which replication changes. ``python ledger.py replicate SOURCE TARGET`` copies rows from one folder to the other while the
-source has some, as a database's replication would.
+A site's folder has two files for each service: ``<service>.json``, which this adapter changes, and
+``<service>.rows.json``, which replication changes. ``python ledger.py replicate SOURCE TARGET`` copies rows from one
+folder to the other while the source has some, as a database's replication would.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from orchestrator.contract import (
+from orchestrator.errors import Forbidden, NoSuchService, UnreadableReply
+from orchestrator.family.contract import (
     ActionSpec,
     ArgumentSpec,
     Call,
-    Effect,
-    Failure,
     Permit,
     ReadingSpec,
     Result,
     Setting,
     read_options,
 )
-from orchestrator.errors import Forbidden, NoSuchService, UnreadableReply
-from orchestrator.facets import Facet
-from orchestrator.families import Family, Words
-from orchestrator.reading import Item, Reading
-from orchestrator.site import Site
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import Family, Words
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Item, Reading
 
 LINK_S = 2.0  # replication that has not written for so long is taken for dead
 
@@ -145,7 +144,7 @@ class LedgerAdapter:
         """There is no session."""
 
     def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
-        """See ``orchestrator.contract.Adapter``."""
+        """See ``orchestrator.family.contract.Adapter``."""
         return {service: self._probe(reading, service) for service in services}
 
     def _probe(self, reading: str, service: str) -> Reading | Failure:
@@ -166,7 +165,7 @@ class LedgerAdapter:
         )
 
     def apply(self, action: str, calls: Sequence[Call], permit: Permit) -> Iterator[Result]:
-        """See ``orchestrator.contract.Adapter``."""
+        """See ``orchestrator.family.contract.Adapter``."""
         if self._read_only:
             raise Forbidden(f"{action} is not done: this session only reads")
         return self._apply(action, calls, permit)

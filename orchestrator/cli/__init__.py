@@ -1,1 +1,1 @@
-"""The command line: the only place that knows every name. What is heavy is imported by the command that needs it."""
+"""The command line: parses, calls what does the work, shows what came of it. What is heavy is imported late."""

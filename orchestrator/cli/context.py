@@ -1,6 +1,6 @@
 """What a command takes from its context when it needs neither journal nor sites.
 
-The other tools come from ``orchestrator.cli.wiring``, which loads the models of runs, sites and readings. For a command
+The other tools come from ``orchestrator.cli.tools``, which loads the models of runs, sites and readings. For a command
 that reads only files that would take longer than its work. This file must never import that module at run time.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.terminal import redact_with
+from orchestrator.cli.render.terminal import redact_with
 from orchestrator.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     import typer
 
-    from orchestrator.cli.wiring import Tools
+    from orchestrator.operations.runtime import Tools
 
 
 def clock_of(context: typer.Context) -> Clock:

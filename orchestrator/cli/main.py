@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import (
+from orchestrator.cli.commands import (
     check,
     compare,
     definitions,
     guard,
     hooks,
     lab,
-    move,
-    ongoing,
     pipeline,
     rehearse,
     repair,
@@ -32,15 +30,23 @@ from orchestrator.cli import (
     simulate,
     snapshot,
     status,
-    unplanned,
     validate,
     watch,
 )
-from orchestrator.cli.terminal import open_what_is_closed, say, say_error, show, show_json, tolerate_any_text
+from orchestrator.cli.commands import (
+    control as ongoing,
+)
+from orchestrator.cli.commands import (
+    controlled as move,
+)
+from orchestrator.cli.commands import (
+    recover as unplanned,
+)
+from orchestrator.cli.render.terminal import open_what_is_closed, say, say_error, show, show_json, tolerate_any_text
 from orchestrator.errors import FailoverError, OutputLost
 
 if TYPE_CHECKING:
-    from orchestrator.cli.wiring import Tools
+    from orchestrator.operations.runtime import Tools
 
 EXIT_CODES = """\
 Exit codes: 0 done; 2 usage or definition error; 3 refused, nothing changed; 4 findings; 5 reverted; 6 needs an

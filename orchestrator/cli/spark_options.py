@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.together import Command, together
+from orchestrator.cli.option_groups import Command, together
 
 if TYPE_CHECKING:
     from pipeline.engines.settings import Settings
@@ -70,7 +70,7 @@ def on_spark(command: Command) -> Command:
 
     @wraps(command)
     def in_order(**given: object) -> None:
-        from orchestrator.cli.stopping import stopped_in_order
+        from orchestrator.cli.runs.signals import stopped_in_order
 
         with stopped_in_order():
             command(**given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator import events as ev
+from orchestrator.model import events as ev
 from orchestrator.reports.alarms import named_in, who_serves
 from orchestrator.reports.document import LaneReport, RunReport
 

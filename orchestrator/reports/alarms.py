@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator import events as ev
 from orchestrator.counting import counted
-from orchestrator.readings import Role
+from orchestrator.model import events as ev
+from orchestrator.model.readings import Role
 from orchestrator.reports.document import Alarm, LaneReport, LeftBehind
 
 _NAMED = 5  # services in one sentence; each has its own row below

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from orchestrator import events as ev
 from orchestrator.clock import iso
+from orchestrator.model import events as ev
 
 
 class _Strict(BaseModel):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator import events as ev
-from orchestrator.readings import Role
+from orchestrator.model import events as ev
+from orchestrator.model.readings import Role
 from orchestrator.reports.approval import ApprovalReport, DecisionReport
 
 

@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from orchestrator import events as ev
 from orchestrator.clock import iso
+from orchestrator.core.position import Course, courses_of
+from orchestrator.core.run import begin
 from orchestrator.counting import counted
-from orchestrator.journal import Journal, RunRow
-from orchestrator.last_read import last_read
-from orchestrator.lease import service_place
-from orchestrator.position import Course, courses_of
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_amps import Links
-from orchestrator.readings_solace import QueueDepth, ReplicationStatus
-from orchestrator.runbook import Side
-from orchestrator.site import Site
-from orchestrator.state import begin
+from orchestrator.journal.journal import Journal, RunRow
+from orchestrator.journal.last_readings import last_read
+from orchestrator.journal.lease import service_place
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Site
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_amps import Links
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.runbook import Side
 
 # How far back is looked; an older run says nothing about the night of today.
 RUNS_BACK = 200

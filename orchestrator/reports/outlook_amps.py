@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from orchestrator.contract import Failure
+from orchestrator.core.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.counting import counted
-from orchestrator.filling import HIGH_CLEAR, HIGH_SET
-from orchestrator.reading import Reading, sum_of
-from orchestrator.readings_amps import Clients, Links, Queues, TransactionLog, Transports
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading, sum_of
+from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
 from orchestrator.reports.ages import span
 
 Read = TypeVar("Read")

@@ -7,26 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator import events as ev
-from orchestrator import state
 from orchestrator.clock import iso
-from orchestrator.contract import Effect
-from orchestrator.lifecycle import RESUMABLE_ENDS
-from orchestrator.position import FRESH_S, Course, courses_of
-from orchestrator.readings import is_backlog
+from orchestrator.core import run as state
+from orchestrator.core.lifecycle import RESUMABLE_ENDS
+from orchestrator.core.position import FRESH_S, Course, courses_of
+from orchestrator.core.serving import is_suspended, refuses_writes
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import is_backlog
+from orchestrator.model.runbook import Progress, Side
 from orchestrator.reports.alarms import alarms_of
 from orchestrator.reports.approval import ApprovalStory, DecisionReport, decision_of
-from orchestrator.reports.document import (
-    BothActiveReport,
-    GapReport,
-    LeftBehind,
-    StepReport,
-    StepStatus,
-)
+from orchestrator.reports.document import BothActiveReport, GapReport, LeftBehind, StepReport, StepStatus
 from orchestrator.reports.document import LaneReport as LaneReport
 from orchestrator.reports.document import RunReport as RunReport
-from orchestrator.runbook import Progress, Side
-from orchestrator.standing import is_suspended, refuses_writes
 
 EXIT_CODES: Mapping[ev.Outcome, int] = {
     ev.Outcome.DONE: 0,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.core.decide.evaluate import Verdict, judge
+from orchestrator.core.decide.for_each import listed
+from orchestrator.core.lane import Lane, Stage
+from orchestrator.core.run import Run
 from orchestrator.counting import counted
-from orchestrator.decide.items import listed
-from orchestrator.decide.judge import Verdict, judge
-from orchestrator.lane import Lane, Stage
-from orchestrator.runbook import Check, ForEach, Step
-from orchestrator.state import Run
+from orchestrator.model.runbook import Check, ForEach, Step
 
 
 def waits_for(run: Run, service: str, now: float) -> str:

@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from orchestrator.decisions import XaDecisions
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.runbook import Runbook, format_duration, parse_duration
+from orchestrator.model.transactions import XaDecisions
 from orchestrator.reports.document import RunDocument
-from orchestrator.runbook import Runbook, format_duration, parse_duration
-from orchestrator.site import Inventory
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DURATION = r"^\d+(\.\d+)?\s*(ms|s|m|h|d)$"

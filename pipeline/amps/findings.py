@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from orchestrator.counting import counted
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
 from pipeline.amps.instance import Topic
 from pipeline.amps.journals import findings_of_log, findings_of_unread
 from pipeline.amps.report import CAUSES, HARMLESS, InstanceReport, KeptTopic, SowReport

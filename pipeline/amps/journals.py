@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from orchestrator.clock import Clock
 from orchestrator.counting import counted
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
 from pipeline.amps.instance import Instance
 from pipeline.amps.log import open_log
 from pipeline.amps.report import ABSENCES, HARMLESS, JournalsReport, LoggedTopic, LogReport, Remains, Unread

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.clock import iso
 from orchestrator.counting import counted
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
 from pipeline.amps.report import JournalsReport, LogReport, SowReport, SowSample
 
 _TOPICS_MAX = 30

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from orchestrator.findings import Finding
+from orchestrator.model.findings import Finding
 
 # Why the other log does not have a message.
 ABSENCES = {

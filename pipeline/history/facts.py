@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
-from orchestrator import events as ev
-from orchestrator.chain import follow_exported, record_of
-from orchestrator.contract import Effect
 from orchestrator.errors import FailoverError
-from orchestrator.readings import is_backlog
+from orchestrator.journal.hash_chain import follow_exported, record_of
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import is_backlog
 from orchestrator.reports.report import LaneReport, build
 
 Where = tuple[str, str]  # a service, and a step of its lane

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.clock import iso
-from orchestrator.hooks.message import envelope
+from orchestrator.notifications.message import envelope
 from pipeline.watch import link_words, queue_words
 from pipeline.watch.arrivals import Event, Rules
 from pipeline.watch.course import Course, Figures

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from orchestrator.errors import LeaseHeld, OutputLost
 from orchestrator.files import write_private
-from orchestrator.holder import holder_is_dead, holder_name
+from orchestrator.journal.process_identity import holder_is_dead, holder_name
 
 NAME = "lock-of-spark"
 _LOOK_S = 0.2

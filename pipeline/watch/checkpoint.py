@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import DefinitionError, LeaseHeld, OutputLost
 from orchestrator.files import write_private
-from orchestrator.runbook import format_duration
+from orchestrator.model.runbook import format_duration
 from pipeline.watch.alerts import Alert, AnyCourse
 from pipeline.watch.arrivals import Rules
 from pipeline.watch.fold import Folded, Key
@@ -43,7 +43,7 @@ AGAIN = "take another directory: it starts with all readings that are there"
 # So much text at a time, and at least a file: what bounds the memory for a batch, and the alerts in it.
 BATCH_BYTES = 16 << 20
 # Names of files older than this, by the newest one, are forgotten, and such a file is not read any more. Four times
-# orchestrator.looks.KEPT_S: by then it is gone.
+# orchestrator.journal.samples.KEPT_S: by then it is gone.
 REMEMBERED_S = 28 * 86_400.0
 # Without readings for so long a person should know, seconds.
 SILENT_S = 120.0

@@ -1,8 +1,9 @@
 """The course of one service's replication queue at one site: a fold over its readings. Pure; says nothing, reads nothing.
 
-Rates, and when a queue will be empty or full, are those of ``orchestrator.drain`` and ``orchestrator.filling``, over the
-readings within a window of time. Stalled is what it is for a run (``orchestrator.state``, ``orchestrator.decide.wait``):
-for so long no progress, though the last reading was not 0.
+Rates, and when a queue will be empty or full, are those of ``orchestrator.core.drain_estimate`` and
+``orchestrator.core.fill_estimate``, over the readings within a window of time. Stalled is what it is for a run
+(``orchestrator.core.run``, ``orchestrator.core.decide.wait``): for so long no progress, though the last reading was
+not 0.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
-from orchestrator.drain import forecast
-from orchestrator.filling import Filling, Sample, filling
-from orchestrator.looks import LookLine
-from orchestrator.readings import Role
+from orchestrator.core.drain_estimate import forecast
+from orchestrator.core.fill_estimate import Filling, Sample, filling
+from orchestrator.journal.samples import LookLine
+from orchestrator.model.readings import Role
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 
 # fmt: off

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from orchestrator.errors import DefinitionError
-from orchestrator.looks import LookLine, decode_line
+from orchestrator.journal.samples import LookLine, decode_line
 from pipeline.watch.alerts import Alert, AnyCourse, AnyFigures, Line, alert_of, unusable_alert
 from pipeline.watch.arrivals import Event, Rules
 from pipeline.watch.course import Course, Read

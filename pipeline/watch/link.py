@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
-from orchestrator.contract import Failure
-from orchestrator.drain import forecast
-from orchestrator.looks import OF_AMPS, LookLine
+from orchestrator.core.drain_estimate import forecast
+from orchestrator.journal.samples import OF_AMPS, LookLine
+from orchestrator.model.outcome import Failure
 from orchestrator.reports.outlook_amps import HARDLY_S, AmpsLook
 from pipeline.watch.arrivals import Arrivals, Kept, Rules
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.clock import iso
-from orchestrator.readings_amps import CALM_INTERVALS
+from orchestrator.model.readings_amps import CALM_INTERVALS
 from orchestrator.reports.ages import span
 from orchestrator.reports.outlook_amps import HAPPENED, AmpsOutlook, outlook_amps
 from orchestrator.reports.outlook_amps import figures_of as figures_of_look

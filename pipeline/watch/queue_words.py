@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.clock import iso
+from orchestrator.core.fill_estimate import HIGH_SET
 from orchestrator.counting import counted
-from orchestrator.filling import HIGH_SET
-from orchestrator.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.ages import span
 from orchestrator.reports.outlook import Outlook, outlook
 from pipeline.watch.arrivals import Rules

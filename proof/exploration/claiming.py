@@ -1,6 +1,6 @@
 """The part of a runbook that is about claims on whole sites, and the rows that the journal keeps of them.
 
-The rules for the rows are those of the product (``orchestrator.decide.granting``). Must never know a family.
+The rules for the rows are those of the product (``orchestrator.core.decide.granting``). Must never know a family.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from orchestrator import events as ev
-from orchestrator.decide import ClaimSite
-from orchestrator.decide.granting import (
+from orchestrator.core.decide import ClaimSite
+from orchestrator.core.decide.granting import (
     Granted,
     Party,
     Row,
@@ -20,8 +19,9 @@ from orchestrator.decide.granting import (
     left_on_the_way,
     was_not_moved,
 )
-from orchestrator.runbook import Runbook, Side
-from orchestrator.state import Lane
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Runbook, Side
 
 # Of a run that ended before this walk.
 _EARLIER = "earlier"

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple
 
-from orchestrator import events as ev
-from orchestrator.reading import Reading, matches
-from orchestrator.runbook import Check, Do, Runbook, Side
-from orchestrator.state import Lane
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Reading, matches
+from orchestrator.model.runbook import Check, Do, Runbook, Side
 from proof.exploration.family import SIDE_NAMES, Change, E, Family, Live, Move, P, Sharing, change_of
 from proof.exploration.vocabulary import unexplored
 

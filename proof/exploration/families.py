@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.runbook import Runbook
+from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.family import Amps
 from proof.exploration.commands import Commanding, has_commands
 from proof.exploration.family import Family

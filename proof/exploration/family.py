@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
-from orchestrator import events as ev
-from orchestrator.reading import Reading
-from orchestrator.runbook import Do, Runbook, Side
-from orchestrator.state import Lane
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Do, Runbook, Side
 
 SOURCE, TARGET = 0, 1
 SIDE_NAMES: tuple[Literal["source", "target"], Literal["source", "target"]] = ("source", "target")

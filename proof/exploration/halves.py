@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple
 
-from orchestrator import events as ev
+from orchestrator.model import events as ev
 from proof.exploration.claiming import Rows
 from proof.exploration.family import E, Live, P, Sharing
 from proof.exploration.ways import Kind, Node

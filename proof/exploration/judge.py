@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple
 
-from orchestrator import events as ev
-from orchestrator.contract import ActionSpec
-from orchestrator.decide.gates import LEFT_GATE
-from orchestrator.runbook import Runbook
+from orchestrator.core.decide.gates import LEFT_GATE
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Runbook
 from proof.exploration.family import SIDE_NAMES, Change, E, Family, P, change_of, land
 
 

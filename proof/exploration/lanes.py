@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, Protocol
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import ClaimSite, Next, Observe
-from orchestrator.runbook import Answer, Runbook, Step
-from orchestrator.state import Intent, Lane, Stage, fold_lane
+from orchestrator.core.decide import ClaimSite, Next, Observe
+from orchestrator.core.run import Intent, Lane, Stage, fold_lane
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import Answer, Runbook, Step
 from proof.exploration.family import E, Live, P
 from proof.exploration.rounds import NOW
 
@@ -31,7 +31,7 @@ Stimulus = tuple[object, ...]
 
 
 class Decide(Protocol):
-    """The signature of ``orchestrator.decide.decide``, so that a broken one can be explored as a control."""
+    """The signature of ``orchestrator.core.decide.decide``, so that a broken one can be explored as a control."""
 
     def __call__(self, plan: ev.Plan, lane: Lane, now: float, *, attended: bool) -> Next: ...
 

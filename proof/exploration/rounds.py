@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.contract import Failure
-from orchestrator.events import Seen
-from orchestrator.reading import Reading
-from orchestrator.readings import Reachability
-from orchestrator.runbook import Side
+from orchestrator.model.events import Seen
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Reachability
+from orchestrator.model.runbook import Side
 from proof.exploration.family import SIDE_NAMES, E, Family, P
 
 # When everything is read, seconds: a lane in canonical form is as of this moment.

@@ -12,11 +12,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol
 
-from orchestrator import events as ev
-from orchestrator.contract import ActionSpec
-from orchestrator.decide import decide, follow
-from orchestrator.runbook import Runbook
-from orchestrator.site import Inventory
+from orchestrator.core.decide import decide, follow
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.runbook import Runbook
 from proof.exploration.families import fitting
 from proof.exploration.family import SIDE_NAMES
 from proof.exploration.judge import Judge

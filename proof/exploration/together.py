@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Generic
 
-from orchestrator import events as ev
-from orchestrator.contract import ActionSpec
-from orchestrator.decide import ClaimSite, decide, follow
-from orchestrator.decide.granting import granted
-from orchestrator.runbook import Runbook
-from orchestrator.state import Lane
+from orchestrator.core.decide import ClaimSite, decide, follow
+from orchestrator.core.decide.granting import granted
+from orchestrator.core.run import Lane
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Runbook
 from proof.exploration.claiming import (
     Desk,
     Grant,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from orchestrator.comparisons import compared_by
-from orchestrator.runbook import Check, Do, Runbook, Step
+from orchestrator.core.comparisons import compared_by
+from orchestrator.model.runbook import Check, Do, Runbook, Step
 from proof.exploration.family import Words
 
 

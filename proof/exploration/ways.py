@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import ClaimSite, Observe
-from orchestrator.readings import SiteClaims
+from orchestrator.core.decide import ClaimSite, Observe
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import SiteClaims
 from proof.exploration.family import SIDE_NAMES, E, Family, Move, P, land
 from proof.exploration.judge import Account, Act, Judge, act_of
 from proof.exploration.lanes import Lanes, Stimulus, Turn

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.contract import Adapter, Call, Failure, Permit, Result
 from orchestrator.errors import ConnectionLost, HostKeyRejected
-from orchestrator.reading import Reading
-from orchestrator.runbook import Side
+from orchestrator.family.contract import Adapter, Call, Permit, Result
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Side
 from proof.simulation.effects import QUIRK, left_out
 from proof.simulation.process import Onlooker, Process
 from proof.simulation.story import Omission, Quirk

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from orchestrator import events as ev
-from orchestrator.chain import follow_exported, parse_line, record_of
+from orchestrator.core.run import Run, fold
 from orchestrator.errors import JournalCorrupt, KeyUsed, LeaseHeld
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
+from orchestrator.journal.hash_chain import follow_exported, parse_line, record_of
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
 from orchestrator.reports.report import run_and_report
-from orchestrator.state import Run, fold
 from proof.promises import Broken, Judge
 
 if TYPE_CHECKING:

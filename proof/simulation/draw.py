@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from orchestrator.plan import Policy, Ruling, Waves
+from orchestrator.model.plan import Policy, Ruling, Waves
 from proof.simulation import draw_more
 from proof.simulation.amps.draw import AmpsDraw
 from proof.simulation.journal import SECRET

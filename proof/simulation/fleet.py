@@ -15,13 +15,13 @@ from queue import SimpleQueue
 from random import Random
 from typing import Protocol, cast
 
-from orchestrator import events as ev
 from orchestrator.clock import Clock
-from orchestrator.contract import Adapter, Permit
-from orchestrator.decide import Ask
-from orchestrator.fleet import Act, Answer, Command, Completion, Job, Observation, SiteDesk, jobs_of
-from orchestrator.fleet_threaded import ThreadedFleet, Worker
-from orchestrator.runbook import Side
+from orchestrator.core.decide import Ask
+from orchestrator.engine.dispatch import Act, Answer, Command, Completion, Job, Observation, SiteDesk, jobs_of
+from orchestrator.engine.dispatch_threaded import ThreadedFleet, Worker
+from orchestrator.family.contract import Adapter, Permit
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Side
 
 # How long an answer is on its way, seconds; mostly it is there at once.
 _ON_ITS_WAY = (0.0, 0.0, 0.0, 0.0, 0.01, 0.2, 1.0, 6.0)

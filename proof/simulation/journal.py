@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, cast
 
-from orchestrator.database import Database, Row, Statement, Transaction, Values
-from orchestrator.embedded import Files
-from orchestrator.journal import Journal
-from orchestrator.redact import SecretStore
-from orchestrator.tables import METADATA
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.database.database import Database, Row, Statement, Transaction, Values
+from orchestrator.journal.database.embedded_files import Files
+from orchestrator.journal.database.schema import METADATA
+from orchestrator.journal.journal import Journal
 from proof.simulation.process import Onlooker, Process
 
 _EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)

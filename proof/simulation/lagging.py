@@ -10,9 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from orchestrator.clock import Clock
-from orchestrator.contract import Adapter, Failure
 from orchestrator.errors import AdapterError
-from orchestrator.reading import Reading
+from orchestrator.family.contract import Adapter
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 from proof.simulation.effects import shown_older
 from proof.simulation.story import Lag
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from orchestrator import events as ev
-from orchestrator.contract import Adapter, Call, Setting
-from orchestrator.engine import Engine
+from orchestrator.core.run import Run, begin, fold
+from orchestrator.engine.dispatch import Fleet, InlineFleet
+from orchestrator.engine.engine import Engine
 from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
-from orchestrator.fleet import Fleet, InlineFleet
-from orchestrator.lease import create_run, service_key, take
-from orchestrator.reading import Reading
-from orchestrator.runbook import Side
-from orchestrator.state import Run, begin, fold
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.journal.lease import create_run, service_key, take
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Side
 from proof.promises import Broken, Judge
 from proof.simulation.adapter import NightAdapter
 from proof.simulation.effects import led_on

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from orchestrator.contract import Setting
-from orchestrator.dryrun import preview
-from orchestrator.dryrun_lines import ReadOnly
+from orchestrator.engine.dry_run import preview
+from orchestrator.engine.dry_run_lines import ReadOnly
+from orchestrator.family.contract import Setting
 from proof.promises import Broken
 from proof.simulation.adapter import Omissions, Quirks
 from proof.simulation.afterwards import record_findings, secrets_told, tampering, tries_again

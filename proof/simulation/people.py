@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from orchestrator import events as ev
-from orchestrator.runbook import Choice
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Choice
 from proof.simulation.effects import AT_THE_DESK, SAID_OF_THE_PLAN, answered
 from proof.simulation.process import OffsetClock, Onlooker
 from proof.simulation.story import Person, Sought

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from orchestrator import events as ev
-from orchestrator.loader import load_runbook
-from orchestrator.runbook import Do, Runbook, Step, Undo
+from orchestrator.documents.loader import load_runbook
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Do, Runbook, Step, Undo
 from proof.simulation.stage import Stage
 from proof.simulation.story import OwnCommand, Part
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call
-from orchestrator.engine import Engine
-from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, Lease
-from orchestrator.reading import Reading
-from orchestrator.runbook import Side
+from orchestrator.engine.engine import Engine
+from orchestrator.family.contract import Call
+from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, Lease
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Side
 
 if TYPE_CHECKING:
     from proof.simulation.journal import NightJournal

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
-from orchestrator.runbook import Choice
+from orchestrator.model.runbook import Choice
 from proof.simulation.story import Further, Kind, Layout, OwnCommand, Part, Story
 
 

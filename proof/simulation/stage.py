@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from orchestrator.contract import Adapter, Setting
-from orchestrator.site import Inventory, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.model.inventory import Inventory, Site
 
 
 class Stage(Protocol):

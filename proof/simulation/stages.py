@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from adapters.mock.amps.layout import FabricLayout
 from orchestrator.clock import Clock
 from proof.simulation.amps.stage import AmpsStage
 from proof.simulation.solace.stage import SolaceStage
 from proof.simulation.stage import Stage
 from proof.simulation.story import Story
+from simulator.amps.layout import FabricLayout
 
 
 def stage_of(story: Story, clock: Clock) -> Stage:

@@ -9,10 +9,10 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adapters.mock.amps.layout import FabricLayout
-from adapters.mock.layout import WorldLayout
-from orchestrator.plan import Policy, Waves
-from orchestrator.runbook import Choice
+from orchestrator.model.plan import Policy, Waves
+from orchestrator.model.runbook import Choice
+from simulator.amps.layout import FabricLayout
+from simulator.solace.layout import WorldLayout
 
 # The runbooks that are played: those of Solace by their plain names, others by family and name.
 Kind = Literal[

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from orchestrator import events as ev
 from orchestrator.errors import JournalUnavailable, KeyUsed, LeaseHeld, LeaseLost
-from orchestrator.lease import create_run
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
 from proof.promises import Broken
 from proof.simulation.process import Killed, Process
 from proof.simulation.stores import replaced, torn

@@ -9,11 +9,11 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from adapters.amps.configuration import parse_instance
-from adapters.amps.model import Instance
-from adapters.amps.report import Level, ValidationReport
-from adapters.amps.settings import ValidateOptions
-from adapters.amps.validate import validate
+from adapters.amps.config.configuration import parse_instance
+from adapters.amps.config.model import Instance
+from adapters.amps.config.settings import ValidateOptions
+from validator.report import Level, ValidationReport
+from validator.validate import validate
 
 
 @dataclass(frozen=True)

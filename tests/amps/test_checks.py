@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.model import MANDATORY, Check
-from adapters.amps.report import Level
+from adapters.amps.config.model import MANDATORY, Check
+from validator.report import Level
 
 QUEUE = "<Queue><Name>orders</Name><MessageType>json</MessageType>{}</Queue>"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.configuration import parse_instance, read_instance
-from adapters.amps.gather import UnreadableConfigurations, read_all
-from adapters.amps.model import Check, Instance, Topic
-from adapters.amps.settings import Assumptions
+from adapters.amps.config.configuration import parse_instance, read_instance
+from adapters.amps.config.model import Check, Instance, Topic
+from adapters.amps.config.settings import Assumptions
 from orchestrator.errors import DefinitionError
+from validator.gather import UnreadableConfigurations, read_all
 
 
 def within(inner: str) -> Instance:

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from adapters.amps.reference import sections
 from orchestrator.cli.main import app
+from validator.output.reference import sections
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "amps-validation.md"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.configuration import parse_instance
-from adapters.amps.report import Level
-from adapters.amps.validate import validate
+from adapters.amps.config.configuration import parse_instance
+from validator.report import Level
+from validator.validate import validate
 
 HA, DR = ("HA-1", "HA-2"), "DR"
 TOPICS = ("ORDERS", "INVENTORY", "CUSTOMERS")

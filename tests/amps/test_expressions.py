@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.report import Level
+from validator.report import Level
 
 
 def mirrored(

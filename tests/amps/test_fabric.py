@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.fabric import Fabric
-from adapters.amps.model import Topic
-from adapters.amps.settings import ValidateOptions
+from adapters.amps.config.model import Topic
+from adapters.amps.config.settings import ValidateOptions
+from validator.fabric.fabric import Fabric
 
 LISTEN = "<Transport><Name>r</Name><Type>amps-replication</Type><InetAddr>{}</InetAddr></Transport>"
 

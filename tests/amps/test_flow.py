@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.fabric import Fabric
-from adapters.amps.flow import gaps, topic_classes
+from validator.fabric.fabric import Fabric
+from validator.fabric.flow import gaps, topic_classes
 
 
 def line(amps: SimpleNamespace, names: str, passthrough: str | None) -> list[Any]:

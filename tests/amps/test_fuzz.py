@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.configuration import parse_instance
-from adapters.amps.includes import expand_text
-from adapters.amps.settings import Assumptions
-from adapters.amps.validate import validate
-from adapters.amps.xmltree import parse
+from adapters.amps.config.configuration import parse_instance
+from adapters.amps.config.includes import expand_text
+from adapters.amps.config.settings import Assumptions
+from adapters.amps.config.xmltree import parse
 from orchestrator.errors import DefinitionError
+from validator.validate import validate
 
 TAGS = ("AMPSConfig", "Name", "Group", "SOW", "Topic", "Queue", "Replication", "Destination", "SyncType", "Transport")
 MORE = (

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from adapters.amps.drawing import mermaid, svg
-from adapters.amps.output_sarif import sarif
-from adapters.amps.output_table import table
-from adapters.amps.report import Level, ValidationReport, report_schema
-from adapters.amps.validate import run_validate
+from validator.output.drawing import mermaid, svg
+from validator.output.sarif import sarif
+from validator.output.table import table
+from validator.report import Level, ValidationReport, report_schema
+from validator.validate import run_validate
 
-PUBLISHED = Path(__file__).parents[2] / "adapters" / "amps" / "report.schema.json"
+PUBLISHED = Path(__file__).parents[2] / "validator" / "report.schema.json"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.patterns import PatternBook, compile_pattern, quote
+from adapters.amps.config.patterns import PatternBook, compile_pattern, quote
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.model import MANDATORY, Check, Instance
-from adapters.amps.report import Level
-from adapters.amps.settings import ValidateOptions
-from adapters.amps.validate import validate
+from adapters.amps.config.model import MANDATORY, Check, Instance
+from adapters.amps.config.settings import ValidateOptions
+from validator.report import Level
+from validator.validate import validate
 
 NAMES = "ABCD"
 TOPICS = ("t", "u", "^v", ".*")

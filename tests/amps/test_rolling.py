@@ -6,9 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from adapters.amps.rolling import rolling_plan
-from adapters.amps.settings import ValidateOptions
-from adapters.amps.validate import run_validate
+from adapters.amps.config.settings import ValidateOptions
+from validator.rolling.order import rolling_plan
+from validator.validate import run_validate
 
 
 def plan(before: list[Any], after: list[Any]) -> Any:

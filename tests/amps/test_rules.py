@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.report import Level
-from adapters.amps.rules import NINE, OURS, RULES
 from orchestrator.errors import DefinitionError
+from validator.report import Level
+from validator.rules.catalogue import NINE, OURS, RULES
 
 REPLICATION = "<Transport><Name>{}</Name><Type>{}</Type><InetAddr>{}</InetAddr></Transport>"
 CLIENTS = "<Transport><Name>c</Name><Type>tcp</Type><InetAddr>9007</InetAddr></Transport>"

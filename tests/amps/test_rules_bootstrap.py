@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.report import ValidationReport
+from validator.report import ValidationReport
 
 CLIENTS = (
     "<Transport><Name>clients</Name><Type>tcp</Type><InetAddr>9007</InetAddr><Protocol>amps</Protocol></Transport>"

@@ -14,9 +14,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from adapters.amps.output_sarif import SCHEMA, sarif
-from adapters.amps.report import Level, ValidationReport
 from orchestrator.cli.main import main
+from validator.output.sarif import SCHEMA, sarif
+from validator.report import Level, ValidationReport
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.model import Check, Instance
-from adapters.amps.report import Level
-from adapters.amps.settings import TopicName, ValidateOptions
-from adapters.amps.validate import validate
+from adapters.amps.config.model import Check, Instance
+from adapters.amps.config.settings import TopicName, ValidateOptions
 from bench._amps_plain import plain_loop
 from bench.amps_validate import compare, failures, instances_of
+from validator.report import Level
+from validator.validate import validate
 
 NAMES, TOPICS = "ABCD", ("t", "u", "v")
 ENTRY = st.tuples(

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.amend import EntryKey, key_of, with_exclusions
-from adapters.amps.fabric import Fabric
-from adapters.amps.model import MANDATORY, Check, Instance
-from adapters.amps.report import Level, Suggestion
-from adapters.amps.settings import ValidateOptions
-from adapters.amps.suggest import suggestions
-from adapters.amps.validate import validate
+from adapters.amps.config.model import MANDATORY, Check, Instance
+from adapters.amps.config.settings import ValidateOptions
 from orchestrator.errors import DefinitionError
+from validator.fabric.fabric import Fabric
+from validator.report import Level, Suggestion
+from validator.rolling.amend import EntryKey, key_of, with_exclusions
+from validator.suggest import suggestions
+from validator.validate import validate
 
 
 def pairs(found: tuple[Suggestion, ...]) -> dict[tuple[str, str], tuple[str, ...]]:

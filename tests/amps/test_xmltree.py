@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.configuration import parse_instance, read_instance
-from adapters.amps.xmltree import DEPTH_MAX, parse
+from adapters.amps.config.configuration import parse_instance, read_instance
+from adapters.amps.config.xmltree import DEPTH_MAX, parse
 from orchestrator.errors import DefinitionError
 
 BOMB = """<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>

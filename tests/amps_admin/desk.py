@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from orchestrator.contract import Setting
-from orchestrator.registry import Registry
-from orchestrator.site import Site
+from adapters.amps.adapter import AmpsAdminAdapter
+from orchestrator.family.contract import Setting
+from orchestrator.family.registry import Registry
+from orchestrator.model.inventory import Site
 from tests.amps_admin.pair import AmpsPair
 from tests.amps_admin.stage import Secrets
 from tests.cli.shell import Shell

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from adapters.http.server import Incoming, Outgoing
 from orchestrator.clock import VirtualClock
+from simulator.http.server import Incoming, Outgoing
 
 _ACT = re.compile(r"/amps/administrator/(transports|replication|queues)/([^/]+)/(\w+)")
 _WORDS: dict[str, tuple[str, str]] = {

@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter
-from orchestrator.engine import Engine
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, service_key, take
-from orchestrator.loader import load_runbook
+from orchestrator.core.run import Run, fold
+from orchestrator.documents.loader import load_runbook
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.family.contract import Adapter
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run, service_key, take
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.runbook import Choice, Side
 from orchestrator.reports.report import RunReport, build
-from orchestrator.runbook import Choice, Side
-from orchestrator.site import Inventory
-from orchestrator.state import Run, fold
 from proof.simulation.process import Killed
 from tests.scenarios.staging import fast_journal
 from tests.scenarios.watch import Watch

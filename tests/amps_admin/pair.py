@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.http.server import Incoming, Outgoing
+from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.site import Device, Inventory, Login, Pair, SecretRef, Site
+from orchestrator.family.contract import Setting
+from orchestrator.model.inventory import Device, Inventory, Login, Pair, SecretRef, Site
+from simulator.http.server import Incoming, Outgoing
 from tests.amps_admin.instance import ScriptedInstance
 from tests.amps_admin.leading import SERVICE, Leading
 from tests.amps_admin.stage import Secrets

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.http.server import Handler, Incoming, Outgoing
+from simulator.http.server import Handler, Incoming, Outgoing
 from tests.journal.servers import until
 from tests.spark.apart import free_port
 

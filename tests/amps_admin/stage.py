@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
+from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect, Failure, Result, Setting
-from orchestrator.reading import Reading
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.family.contract import Call, Result, Setting
+from orchestrator.model.inventory import Device, Login, SecretRef, Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
 from tests.amps_admin.instance import ScriptedInstance
 from tests.seam import Permits
 from tests.semp.wire import Wire

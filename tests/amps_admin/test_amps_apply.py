@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.amps.admin.paths import act_on, is_action, is_look, look_at, only_reads, reads_and_acts
+from adapters.amps.paths import act_on, is_action, is_look, look_at, only_reads, reads_and_acts
 from adapters.http.session import Request
-from orchestrator.contract import Call
 from orchestrator.errors import AuthenticationFailed, Forbidden
+from orchestrator.family.contract import Call
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Stage, apply
 from tests.seam import Permits

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.amps.admin.options import AdminAssumptions, AmpsOptions, ServiceOptions, options_of
-from orchestrator.lint import lint
-from orchestrator.loader import load_runbook, read_runbook, shipped_runbooks
-from orchestrator.probing import with_reachability
-from orchestrator.site import Site
+from adapters.amps.adapter import AmpsAdminAdapter
+from adapters.amps.options import AdminAssumptions, AmpsOptions, ServiceOptions, options_of
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import load_runbook, read_runbook, shipped_runbooks
+from orchestrator.family.reachability import with_reachability
+from orchestrator.model.inventory import Site
 
 PAGE = (Path(__file__).parents[2] / "docs/amps.md").read_text(encoding="utf-8")
 RUNBOOKS = [name for name in shipped_runbooks() if name.startswith("amps/")]

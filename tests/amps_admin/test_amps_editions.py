@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.admin.client import refusal_of
-from adapters.http.server import Incoming
+from adapters.amps.client import refusal_of
 from adapters.http.session import Reply
-from adapters.mock.amps.embedded import amps_layout
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
-from adapters.mock.lab.editions_amps import INSTANCES as EDITIONS
-from adapters.mock.lab.editions_amps import with_editions
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError
-from orchestrator.events import Outcome
-from orchestrator.reading import Reading
-from orchestrator.readings_amps import Instance, Transports
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_amps import Instance, Transports
+from orchestrator.operations.runtime import Tools
+from simulator.amps.embedded import amps_layout
+from simulator.amps.world import AmpsWorld
+from simulator.http.server import Incoming
+from simulator.lab.amps.editions import INSTANCES as EDITIONS
+from simulator.lab.amps.editions import with_editions
+from simulator.lab.amps.server import AmpsLab, AmpsLogin
 from tests.amps_admin.test_amps_scenarios import CLOSE_NY, DOWN_LDN, clean, ended, sent, staged
 from tests.amps_admin.world_pair import HOME, INSTANCES, WorldPair
 from tests.lab.test_amps_admin import ACT, NY, Desk

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.http.server import Outgoing
-from orchestrator.contract import Failure
-from orchestrator.events import Outcome
-from orchestrator.reading import describe
-from orchestrator.readings_amps import Instance, Links, Queues
+from adapters.amps.adapter import AmpsAdminAdapter
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import describe
+from orchestrator.model.readings_amps import Instance, Links, Queues
+from simulator.http.server import Outgoing
 from tests.amps_admin.instance import answer
 from tests.amps_admin.stage import Stage
 from tests.amps_admin.test_amps_scenarios import ended

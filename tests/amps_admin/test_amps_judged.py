@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from orchestrator.runbook import Choice
+from orchestrator.model.runbook import Choice
 from tests.amps_admin.leading import Leading
 from tests.amps_admin.pair import AmpsPair
 from tests.amps_admin.world_pair import HOME, INSTANCES, Way, WorldPair

@@ -10,18 +10,19 @@ import httpx
 import pytest
 
 from adapters.http.negotiate import ticket_auth
-from adapters.http.server import Incoming, Outgoing
-from adapters.mock.amps.embedded import amps_layout
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.amps_server import AmpsLab
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import Call, Failure
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.readings_amps import Instance
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.contract import Call
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_amps import Instance
+from orchestrator.operations.runtime import Tools
+from simulator.amps.embedded import amps_layout
+from simulator.amps.world import AmpsWorld
+from simulator.http.server import Incoming, Outgoing
+from simulator.lab.amps.server import AmpsLab
 from tests.amps_admin.realm import REALM, USER, Door, Realm, a_realm
 from tests.amps_admin.stage import ACCEPTED, DOUBTFUL, NOT_SENT, REJECTED, Stage, apply
 from tests.journal.servers import until

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.amps.admin.client import refusal_of
-from adapters.amps.admin.options import options_of
+from adapters.amps.client import refusal_of
+from adapters.amps.options import options_of
 from adapters.http.session import Reply
 from orchestrator.errors import DefinitionError
-from orchestrator.site import Device, Login, Site
+from orchestrator.model.inventory import Device, Login, Site
 
 INVENTORY = """\
 sites:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import amps_inventory, amps_layout
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
+from simulator.amps.embedded import amps_inventory, amps_layout
+from simulator.amps.world import AmpsWorld
+from simulator.lab.amps.server import AmpsLab, AmpsLogin
 from tests.cli.shell import Shell
 
 

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from adapters.amps.admin.document import count_in, moment_in, uptime_in
-from adapters.http.server import Outgoing
-from orchestrator.contract import Failure
+from adapters.amps.document import count_in, moment_in, uptime_in
 from orchestrator.errors import DefinitionError
-from orchestrator.readings_amps import (
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_amps import (
     Bootstrap,
     Clients,
     Instance,
@@ -23,6 +22,7 @@ from orchestrator.readings_amps import (
     Transport,
     Transports,
 )
+from simulator.http.server import Outgoing
 from tests.amps_admin.instance import answer, told
 from tests.amps_admin.stage import Stage, apply
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.http.server import Outgoing
 from orchestrator.clock import VirtualClock
-from orchestrator.findings import Level
-from orchestrator.loader import load_inventory
+from orchestrator.documents.loader import load_inventory
+from orchestrator.model.findings import Level
+from simulator.http.server import Outgoing
 from tests.amps_admin.desk import Desk
 from tests.amps_admin.instance import answer, told
 from tests.amps_admin.pair import NAMES, AmpsPair

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator.contract import Failure, ReadingSpec
-from orchestrator.probing import probe, with_reachability
-from orchestrator.reading import Reading, matches
-from orchestrator.readings_amps import (
+from orchestrator.family.contract import ReadingSpec
+from orchestrator.family.reachability import probe, with_reachability
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading, matches
+from orchestrator.model.readings_amps import (
     Bootstrap,
     Instance,
     Link,

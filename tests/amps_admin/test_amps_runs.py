@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.http.server import Outgoing
-from orchestrator.events import Outcome
-from orchestrator.reports.advice import advice
+from orchestrator.model.events import Outcome
+from orchestrator.reports.next_steps import advice
 from orchestrator.reports.report import RunReport
+from simulator.http.server import Outgoing
 from tests.amps_admin.leading import SERVICE
 from tests.amps_admin.pair import AmpsPair
 

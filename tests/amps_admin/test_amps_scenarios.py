@@ -12,9 +12,9 @@ from typing import get_args
 
 import pytest
 
-from orchestrator.events import Outcome
+from orchestrator.model.events import Outcome
+from orchestrator.model.runbook import Choice
 from orchestrator.reports.report import RunReport
-from orchestrator.runbook import Choice
 from tests.amps_admin.leading import SERVICE
 from tests.amps_admin.world_pair import AWAY, HOME, INSTANCES, Way, WorldPair
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.layout import BootstrapLayout, FabricLayout
-from orchestrator.comparisons import sow_reasons
-from orchestrator.events import Outcome
-from orchestrator.readings_amps import Bootstrap, Sow, SowTopic
-from orchestrator.runbook import Choice
+from orchestrator.core.comparisons import sow_reasons
+from orchestrator.model.events import Outcome
+from orchestrator.model.readings_amps import Bootstrap, Sow, SowTopic
+from orchestrator.model.runbook import Choice
+from simulator.amps.layout import BootstrapLayout, FabricLayout
 from tests.amps_admin.instance import answer, told
 from tests.amps_admin.stage import Stage
 from tests.amps_admin.test_amps_scenarios import LDN, NY, ended

@@ -8,22 +8,23 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.http.server import Incoming, Outgoing
-from adapters.mock.amps.account import FabricTally
-from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
-from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.layout import Assumptions, DowngradeLayout, FabricLayout, QueueLayout, TransportLayout
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.amps_admin import AmpsAdmin
-from adapters.mock.lab.editions_amps import with_editions
+from adapters.amps.adapter import AmpsAdminAdapter
+from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Setting
-from orchestrator.redact import SecretStore
-from orchestrator.site import Inventory, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Inventory, Site
 from proof.simulation.amps.looks import look
+from simulator.amps.account import FabricTally
+from simulator.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.layout import Assumptions, DowngradeLayout, FabricLayout, QueueLayout, TransportLayout
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
+from simulator.http.server import Incoming, Outgoing
+from simulator.lab.amps.admin import AmpsAdmin
+from simulator.lab.amps.editions import with_editions
+from simulator.lab.command_log import CommandLog
 from tests.amps_admin.leading import Leading
 from tests.amps_admin.stage import Secrets
 from tests.semp.wire import Wire

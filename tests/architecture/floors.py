@@ -1,4 +1,4 @@
-"""The floors of the house, and the checkers that hold them: who may import whom."""
+"""The rooms of the house, and the checkers that hold their order: who may import whom."""
 
 from __future__ import annotations
 
@@ -7,71 +7,32 @@ from graphlib import CycleError, TopologicalSorter
 
 from tests.architecture.source import PRODUCT, Source, imports_of
 
-# Lowest first. A name is a module or a package of orchestrator/; imports go down, or stay on the floor.
-FLOORS: tuple[frozenset[str], ...] = (
-    frozenset(
-        {"errors", "clock", "findings", "files", "counting", "interpreter", "characters", "facets", "installed"}
-    ),
-    frozenset(
-        {"runbook", "site", "plan", "events", "events_run", "contract", "reading", "readings", "decisions"}
-        | {"readings_amps", "readings_solace", "families", "approval_policy", "exchanges"}
-    ),
-    frozenset(
-        {"lifecycle", "lane", "lane_fold", "state", "decide", "drain", "filling", "failback", "waves", "approval"}
-        | {"standing", "position", "comparisons", "pairing"}
-    ),
-    frozenset(
-        {
-            *(
-                "journal",
-                "lease",
-                "fleet",
-                "dryrun",
-                "dryrun_lines",
-                "abilities",
-                "retrying",
-                "registry",
-                "composite",
-                "redact",
-                "loader",
-                "lint",
-            ),
-            *(
-                "fleet_threaded",
-                "definitions",
-                "located",
-                "lint_words",
-                "lint_inventory",
-                "version",
-                "probing",
-                "looks",
-                "dialling",
-            ),
-            *("sites", "fitted", "lint_promises", "approvers", "kept_policies", "last_read"),
-            *("holder", "tables", "statements", "database", "checks", "hooks", "pseudonyms", "chain", "signing"),
-            *("connections", "embedded", "heads", "journal_errors", "keys", "migration", "patience"),
-        }
-    ),
-    frozenset({"engine", "acting", "draft", "hearing", "observers"}),
-    frozenset({"reports", "schemas"}),
-    frozenset({"cli"}),
+# What lies at the top of orchestrator/, below all rooms: with it everything else is said and read.
+KERNEL = frozenset(
+    {"errors", "clock", "characters", "counting", "files", "interpreter", "suggestions", "version"},
 )
-PURE = 2
+# The folders of orchestrator/, lowest first. Imports go down this list, or stay in the room.
+ROOMS = (
+    *("model", "family", "core", "documents", "journal", "engine", "notifications", "reports", "schemas"),
+    *("operations", "cli"),
+)
+# These two know every name: adapters, the simulator, the validator, the pipeline and the proof.
+KNOW_ALL = frozenset({"operations", "cli"})
 
-# What adapters may use of orchestrator/: the nouns and the seam, and three tools that every device session needs.
-SEEN_BY_ADAPTERS = FLOORS[0] | FLOORS[1] | {"redact", "retrying", "dialling"}
+# What adapters may use of orchestrator/: the kernel, the nouns, and what is made for them.
+SEEN_BY_ADAPTERS = KERNEL | {"model", "family"}
 
 # The world must not know what a step expects, or every runbook would pass on it.
-UNSEEN_BY_MOCK = frozenset({"runbook", "plan", "events", "decisions"})
+UNSEEN_BY_WORLD = frozenset(f"orchestrator.model.{name}" for name in ("runbook", "plan", "events", "transactions"))
 
 # Sessions that several families use. Every other directory of adapters/ is a family.
 SHARED = frozenset({"ssh", "http"})
 
 
-def floor_of(module: str) -> int | None:
-    """The floor of ``orchestrator.x[.y…]``; None for a module that has none."""
+def room_of(module: str) -> str | None:
+    """The room of ``orchestrator.room.x``; empty for the kernel, None for a module that has no place."""
     name = module.split(".")[1]
-    return next((number for number, names in enumerate(FLOORS) if name in names), None)
+    return "" if name in KERNEL else name if name in ROOMS else None
 
 
 def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[tuple[Source, int, str]]:
@@ -84,19 +45,23 @@ def edges(sources: Sequence[Source], *, at_run_time: bool = False) -> Iterator[t
                 yield source, one.line, one.target(known)
 
 
-def homeless(sources: Sequence[Source], floors: Sequence[frozenset[str]] = FLOORS) -> list[str]:
-    """Modules of orchestrator/ that stand on no floor; and names on a floor that are no module."""
-    ours = [source for source in sources if source.module.startswith("orchestrator.")]
-    names = {source.module.split(".")[1] for source in ours}
+def homeless(sources: Sequence[Source]) -> list[str]:
+    """Modules of orchestrator/ that are in no room."""
+    ours = (source for source in sources if source.module.startswith("orchestrator."))
     return [
-        f"{source.path}: stands on no floor; give it one in {__name__} and in CONTRIBUTING.md"
+        f"{source.path}: is in no room; put it into one, or name it in {__name__} and in CONTRIBUTING.md"
         for source in ours
-        if not any(source.module.split(".")[1] in floor for floor in floors)
-    ] + [
-        f"{name} has floor {number}, and is no module"
-        for number, floor in enumerate(floors)
-        for name in floor - names
+        if room_of(source.module) is None
     ]
+
+
+def crowded(paths: Iterable[str], most: int) -> list[str]:
+    """Folders with more than ``most`` Python files of their own, without the one that makes a package."""
+    folders: dict[str, int] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        folders[folder] = folders.get(folder, 0) + (name != "__init__.py")
+    return [f"{folder}/ has {files} files; it needs rooms" for folder, files in folders.items() if files > most]
 
 
 def hidden_imports(sources: Iterable[Source]) -> list[str]:
@@ -112,20 +77,21 @@ def hidden_imports(sources: Iterable[Source]) -> list[str]:
 
 
 def upward(sources: Sequence[Source]) -> list[str]:
-    """Imports inside orchestrator/ that climb, and imports of adapters/ from anywhere but the top floor."""
+    """Imports inside orchestrator/ that climb, and imports of anything else of ours from below the use cases."""
+    order = ("", *ROOMS)
     found = []
     for source, line, target in edges(sources):
         if not source.module.startswith("orchestrator."):
             continue
-        own = floor_of(source.module)
-        where = f"{source.path}:{line}: floor {own} imports {target}"
-        if target.startswith(("adapters", "pipeline", "proof")):
-            if own != len(FLOORS) - 1:
-                found.append(f"{where}; only the command line knows every name")
+        own = room_of(source.module)
+        where = f"{source.path}:{line}: {own or 'the kernel'} imports {target}"
+        if not target.startswith("orchestrator"):
+            if own not in KNOW_ALL:
+                found.append(f"{where}; only operations and the command line know every name")
         elif target != "orchestrator":
-            other = floor_of(target)
-            if own is not None and other is not None and other > own:
-                found.append(f"{where}, which is on floor {other}")
+            other = room_of(target)
+            if own is not None and other is not None and order.index(other) > order.index(own):
+                found.append(f"{where}, which is above it")
     return found
 
 
@@ -137,7 +103,7 @@ def cycles(sources: Sequence[Source]) -> list[str]:
     graph: dict[str, set[str]] = {source.module: set() for source in sources}
     for source, _, target in edges(sources, at_run_time=True):
         # A package's own names are reached through it by all its modules; that file imports nothing.
-        if target not in ("orchestrator", "adapters", source.module):
+        if target not in (*PRODUCT, source.module):
             graph[source.module].add(target)
     try:
         TopologicalSorter(graph).prepare()
@@ -147,27 +113,61 @@ def cycles(sources: Sequence[Source]) -> list[str]:
 
 
 def trespassing(sources: Sequence[Source]) -> list[str]:
-    """Imports of adapters/ that see too much of orchestrator/, or another family."""
+    """Imports of adapters/, simulator/ and validator/ that see too much of ours."""
     found = []
     for source, line, target in edges(sources):
-        if not source.module.startswith("adapters."):
-            continue
-        where = f"{source.path}:{line}: imports {target}"
-        family = source.module.split(".")[1]
-        parts = target.split(".")
-        if parts[0] == "orchestrator" and len(parts) > 1:
-            if parts[1] not in SEEN_BY_ADAPTERS:
-                found.append(f"{where}; adapters see the nouns and the seam only")
-            elif family == "mock" and parts[1] in UNSEEN_BY_MOCK:
-                found.append(f"{where}; the world must not know what a runbook expects")
-        elif parts[0] == "adapters" and len(parts) > 1 and parts[1] != family:
-            if parts[1] not in SHARED or family in SHARED:
-                found.append(f"{where}; families never see each other")
-            elif family == "mock" and not source.is_under("adapters/mock/lab/"):
-                found.append(f"{where}; only the lab serves real ports")
-        elif parts[0] in ("pipeline", "proof"):
-            found.append(f"{where}; the pipeline reads exports, the proof plays runs, and both are read by nobody")
+        top = source.module.split(".")[0]
+        reason = _TRESPASSES[top](source, target) if top in _TRESPASSES else ""
+        if reason:
+            found.append(f"{source.path}:{line}: imports {target}; {reason}")
     return found
+
+
+def _of_adapters(source: Source, target: str) -> str:
+    top, *parts = target.split(".")
+    family = source.module.split(".")[1]
+    if top == "orchestrator" and parts:
+        if parts[0] not in SEEN_BY_ADAPTERS:
+            return "adapters see the kernel, the nouns and the seam only"
+        return _of_worlds(target) if family == "mock" else ""
+    if top == "adapters" and parts and parts[0] != family:
+        return "families never see each other" if parts[0] not in SHARED or family in SHARED | {"mock"} else ""
+    if top == "simulator":
+        return "" if family == "mock" else "a real device's adapter knows no simulated one"
+    return _of_others(top, {"orchestrator", "adapters"})
+
+
+def _of_simulator(source: Source, target: str) -> str:
+    top, *parts = target.split(".")
+    if top == "orchestrator" and parts:
+        if parts[0] not in SEEN_BY_ADAPTERS:
+            return "a world sees the kernel, the nouns and the seam only"
+        return _of_worlds(target)
+    serves = source.is_under("simulator/lab/", "simulator/ssh/", "simulator/http/")
+    if target.startswith(("simulator.ssh", "simulator.http", "adapters.http")):
+        return "" if serves else "only the lab serves real ports"
+    return _of_others(top, {"orchestrator", "simulator"})
+
+
+def _of_validator(source: Source, target: str) -> str:
+    del source
+    top, *parts = target.split(".")
+    if top == "orchestrator" and parts:
+        return "" if parts[0] in KERNEL else "the validator reads files, and knows no runs"
+    if target.startswith("adapters.amps.config"):
+        return ""
+    return _of_others(top, {"orchestrator", "validator"})
+
+
+def _of_worlds(target: str) -> str:
+    return "the world must not know what a runbook expects" if target in UNSEEN_BY_WORLD else ""
+
+
+def _of_others(top: str, seen: set[str]) -> str:
+    return "" if top in seen else "it knows nothing of that part of the house"
+
+
+_TRESPASSES = {"adapters": _of_adapters, "simulator": _of_simulator, "validator": _of_validator}
 
 
 def partial(sources: Sequence[Source]) -> list[str]:
@@ -177,7 +177,7 @@ def partial(sources: Sequence[Source]) -> list[str]:
         if not source.module.startswith("proof."):
             continue
         where = f"{source.path}:{line}: imports {target}"
-        if target.startswith("orchestrator.cli"):
+        if target.startswith(("orchestrator.cli", "orchestrator.operations")):
             found.append(f"{where}; a proof plays runs below the command line")
         elif source.module.startswith("proof.promises") and not target.startswith("proof.promises"):
             found.append(f"{where}; the judge of the promises shares no code with the engine or the world")

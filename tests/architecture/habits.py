@@ -14,21 +14,30 @@ LONGER: Mapping[str, str] = {}
 
 # Handlers that may catch everything and go on: (file, function) and the reason.
 DOORS: Mapping[tuple[str, str], str] = {
-    ("orchestrator/observers.py", "Observers.show"): "an observer's failure is recorded, and never stops a run",
+    (
+        "orchestrator/engine/observers.py",
+        "Observers.show",
+    ): "an observer's failure is recorded, and never stops a run",
     ("orchestrator/cli/main.py", "main"): "a bug must still end in a sentence and an exit code",
     (
-        "orchestrator/registry.py",
+        "orchestrator/family/registry.py",
         "_load",
     ): "importing a third party's adapter runs its code, which may raise anything",
-    ("orchestrator/installed.py", "_load"): "a family of a third party may raise anything, and stops no other one",
-    ("orchestrator/hooks/worker.py", "_HookThread.run"): "a mistake in telling is recorded, and never stops a run",
+    (
+        "orchestrator/model/installed.py",
+        "_load",
+    ): "a family of a third party may raise anything, and stops no other one",
+    (
+        "orchestrator/notifications/worker.py",
+        "_HookThread.run",
+    ): "a mistake in telling is recorded, and never stops a run",
     ("proof/simulation/night.py", "Night.play"): "an error of the product's own is a finding, and is told",
-    ("orchestrator/fleet_threaded.py", "Worker._run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/engine/dispatch_threaded.py", "Worker._run"): "carried to the engine's thread, which raises it",
     (
         "proof/exploration/lanes.py",
         "Lanes.turn",
     ): "any error of the core is what the walk looks for: it becomes a finding",
-    ("orchestrator/fleet_threaded.py", "_Asker._run"): "carried to the engine's thread, which raises it",
+    ("orchestrator/engine/dispatch_threaded.py", "_Asker._run"): "carried to the engine's thread, which raises it",
 }
 
 # Helpers of realtime tests that may sleep: (file, function) and the reason.
@@ -41,7 +50,7 @@ WAITERS: Mapping[tuple[str, str], str] = {
     ): "a cable of a real network that takes its time, in a process of its own",
 }
 
-# What the pure floor may use of Python's library: shapes and arithmetic. All else is time, chance or the world.
+# What the core may use of Python's library: shapes and arithmetic. All else is time, chance or the world.
 PURE_LIBRARY = frozenset(
     {"__future__", "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "math", "operator", "re"}
     | {"types", "typing"}
@@ -97,14 +106,14 @@ def _is_broad(caught: ast.expr | None) -> bool:
 
 
 def impurities(sources: Iterable[Source], own: Iterable[str]) -> list[str]:
-    """What the pure floor may not have. ``own``: the names of orchestrator/ that are pure themselves."""
+    """What the core may not have. ``own``: the names of orchestrator/ that are pure themselves."""
     allowed = {f"orchestrator.{name}" for name in own}
     found = []
     for source in sources:
         for one in imports_of(source):
             if one.top == "orchestrator":
                 full = f"{one.module}.{one.name}" if one.module == "orchestrator" else one.module
-                if ".".join(full.split(".")[:2]) not in allowed:
+                if not any(f"{full}.".startswith(f"{one}.") for one in allowed):
                     found.append(f"{source.path}:{one.line}: {full} is not pure")
             elif one.top not in PURE_LIBRARY | PURE_THIRD:
                 found.append(f"{source.path}:{one.line}: {one.module} is time, chance or the world")

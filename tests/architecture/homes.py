@@ -19,36 +19,24 @@ class Home:
     package: str = ""  # what it is called where it is installed from, if not by its import name
 
 
-EVERYWHERE = ("orchestrator/", "adapters/", "pipeline/", "proof/")
+EVERYWHERE = ("orchestrator/", "adapters/", "simulator/", "validator/", "pipeline/", "proof/")
 
 HOMES: Mapping[str, Home] = {
     "pydantic": Home(EVERYWHERE, "the language in which data is declared"),
     "pydantic_core": Home(EVERYWHERE, "the other half of pydantic: its errors", package="pydantic"),
-    "transitions": Home(("orchestrator/lifecycle.py",), "the referee of the lifecycle tables, and nothing more"),
-    "tenacity": Home(("orchestrator/retrying.py",), "its own deadlines read the machine's clock; ours wraps it"),
+    "transitions": Home(("orchestrator/core/lifecycle.py",), "the referee of the lifecycle tables, and nothing more"),
+    "tenacity": Home(("orchestrator/family/retry.py",), "its own deadlines read the machine's clock; ours wraps it"),
     "sqlalchemy": Home(
-        (
-            "orchestrator/tables.py",
-            "orchestrator/statements.py",
-            "orchestrator/database.py",
-            "orchestrator/connections.py",
-            "orchestrator/migration.py",
-            "orchestrator/journal.py",
-            "orchestrator/journal_errors.py",
-            "orchestrator/lease.py",
-            "orchestrator/sites.py",
-            "orchestrator/keys.py",
-            "orchestrator/checks.py",
-            "orchestrator/last_read.py",
-            "orchestrator/hooks/outbox.py",
-        ),
+        ("orchestrator/journal/",),
         "one store: the record, who may add to it, who was told of it, and what checks found",
     ),
-    "yaml": Home(("orchestrator/loader.py",), "the one door for documents, with their lines", package="pyyaml"),
+    "yaml": Home(
+        ("orchestrator/documents/loader.py",), "the one door for documents, with their lines", package="pyyaml"
+    ),
     "typer": Home(("orchestrator/cli/",), "the command line"),
     "rich": Home(("orchestrator/cli/",), "the terminal"),
     "platformdirs": Home(("orchestrator/cli/",), "where this machine keeps state is the command line's to know"),
-    "paramiko": Home(("adapters/ssh/",), "SSH sessions, and the server of the lab"),
+    "paramiko": Home(("adapters/ssh/", "simulator/ssh/"), "SSH sessions, and the server of the lab"),
     "httpx": Home(("adapters/http/",), "HTTP sessions"),
     "httpcore": Home(("adapters/http/transport.py",), "connections for httpx, by address"),
     "httpx_gssapi": Home(("adapters/http/negotiate.py",), "Kerberos for httpx, an extra", package="httpx-gssapi"),
@@ -58,7 +46,7 @@ HOMES: Mapping[str, Home] = {
         "XML bodies, which come from a device; and SVG of a library",
     ),
     "cryptography": Home(
-        ("orchestrator/signing.py", "adapters/http/certificates.py"),
+        ("orchestrator/journal/signing.py", "simulator/http/certificates.py"),
         "signatures over the record; and the certificates of the lab, which is no part of orchestrator/",
     ),
     "pyspark": Home(("pipeline/",), "reads exports, never a run in flight"),

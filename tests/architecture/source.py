@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Python files are looked for under these; .ci is the one hidden directory that belongs to the project.
-PRODUCT = ("orchestrator", "adapters", "pipeline", "proof")
+PRODUCT = ("orchestrator", "adapters", "simulator", "validator", "pipeline", "proof")
 HIDDEN_OURS = frozenset({".ci", ".gitignore"})
 
 
@@ -29,7 +29,7 @@ class Source:
 
     @property
     def module(self) -> str:
-        """``orchestrator.decide`` of ``orchestrator/decide/__init__.py``."""
+        """``orchestrator.core.decide`` of ``orchestrator/core/decide/__init__.py``."""
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     def is_under(self, *prefixes: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.floors import FLOORS, PURE, floor_of
+from tests.architecture.floors import KERNEL
 from tests.architecture.habits import (
     DOORS,
     LINES_MAX,
@@ -23,8 +23,8 @@ from tests.architecture.habits import (
 )
 from tests.architecture.source import PRODUCT, Source, code, listed, python_files
 
-# The pure floor may use itself and the nouns; of floor 0 not the clock, since time is given to it as a number.
-PURE_NAMES = (FLOORS[0] | FLOORS[1] | FLOORS[PURE]) - {"clock", "interpreter"}
+# The core may use itself, the nouns and the contract; of the kernel not the clock: time is given to it as a number.
+PURE_NAMES = (KERNEL - {"clock", "interpreter"}) | {"model", "core", "family.contract"}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def tests() -> list[Source]:
 
 def test_the_core_is_pure(product: list[Source]) -> None:
     """Lifecycle, state, decide and drain use no time, chance, input, output or logging: a fold is a fold."""
-    core = [one for one in product if one.module.startswith("orchestrator.") and floor_of(one.module) == PURE]
+    core = [one for one in product if one.path.startswith("orchestrator/core/")]
     assert core
     assert not (found := impurities(core, PURE_NAMES)), listed(found)
 
@@ -94,7 +94,7 @@ def test_exceptions_have_reasons() -> None:
 
 
 def impure(sources: list[Source]) -> list[str]:
-    return impurities(sources, ["state", "errors"])
+    return impurities(sources, ["core", "errors", "family.contract"])
 
 
 def no_waiters(sources: list[Source]) -> list[str]:
@@ -112,6 +112,7 @@ def no_doors(sources: list[Source]) -> list[str]:
         (impure, ["from datetime import datetime"]),
         (impure, ["from orchestrator import clock"]),
         (impure, ["from orchestrator.clock import iso"]),
+        (impure, ["from orchestrator.family.registry import Registry"]),
         (impure, ["print('x')"]),
         (impure, ["def f() -> None:", "    global x"]),
         (clock_readers, ["import time", "time.sleep(1)"]),
@@ -147,7 +148,7 @@ def test_control_bad(checker: Checker, lines: list[str]) -> None:
 @pytest.mark.parametrize(
     ("checker", "lines"),
     [
-        (impure, ["from orchestrator import state", "from orchestrator.state import x", "import math"]),
+        (impure, ["from orchestrator.core import run", "from orchestrator.family.contract import x", "import math"]),
         (clock_readers, ["import time", "time.strftime('%H', time.gmtime(now))", "clock.sleep(1)", "clock.now()"]),
         (no_doors, ["try:", "    f()", "except BaseException:", "    unlock()", "    raise"]),
         (no_doors, ["try:", "    f()", "except (OSError, ValueError):", "    pass"]),

@@ -89,14 +89,16 @@ def test_what_is_compiled_is_the_extra() -> None:
 def test_control_homes() -> None:
     """The checkers find a library away from home, one without a home, and both kinds of wrong declaration."""
     sources = [
-        code("orchestrator/engine.py", "import time", "import sqlalchemy.exc", "from orchestrator import clock"),
-        code("adapters/amps/a.py", "def f() -> None:", "    import requests"),
-        code("orchestrator/journal.py", "from sqlalchemy import Table"),
+        code(
+            "orchestrator/engine/engine.py", "import time", "import sqlalchemy.exc", "from orchestrator import clock"
+        ),
+        code("validator/a.py", "def f() -> None:", "    import requests"),
+        code("orchestrator/journal/journal.py", "from sqlalchemy import Table"),
     ]
-    homes = {"sqlalchemy": Home(("orchestrator/journal.py",), "the record")}
+    homes = {"sqlalchemy": Home(("orchestrator/journal/journal.py",), "the record")}
     assert [line.split(";")[0] for line in strays(sources, homes)] == [
-        "orchestrator/engine.py:2: sqlalchemy lives in orchestrator/journal.py",
-        "adapters/amps/a.py:2: requests has no home",
+        "orchestrator/engine/engine.py:2: sqlalchemy lives in orchestrator/journal/journal.py",
+        "validator/a.py:2: requests has no home",
     ]
     assert undeclared(sources, ["typer>=1"]) == [
         "sqlalchemy is imported, but pyproject.toml does not name it",

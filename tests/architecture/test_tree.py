@@ -112,7 +112,7 @@ def test_control_ignored() -> None:
     """What tools and commands leave behind is no file of the project; a folder of the same name deeper down is."""
     patterns = ["/lab/", "*.egg-info/", "build/"]
     left = ["lab", "failover.egg-info", "docs/build"]
-    ours = ["adapters/mock/lab", "builder"]
+    ours = ["simulator/lab", "builder"]
     assert [path for path in left + ours if is_ignored(path, patterns)] == left
 
 

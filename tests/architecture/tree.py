@@ -53,5 +53,8 @@ def unknown_targets(documents: Iterable[Source], makefile: str) -> list[str]:
 
 def missing_files(document: Source, exists: Callable[[str], bool]) -> list[str]:
     """Files of the project that a document names in a code span, and that are not there."""
-    named = re.findall(r"`((?:orchestrator|adapters|tests|runbooks|docs|examples|bench)/[\w./-]+)`", document.text)
+    named = re.findall(
+        r"`((?:orchestrator|adapters|simulator|validator|proof|tests|runbooks|docs|examples|bench)/[\w./-]+)`",
+        document.text,
+    )
     return [f"{document.path}: names {name}, which is not there" for name in named if not exists(name)]

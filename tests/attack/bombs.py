@@ -13,17 +13,11 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
-from adapters.amps.admin.document import instance_in
-from adapters.amps.admin.served import read_served
-from adapters.amps.configuration import read_instance
-from adapters.amps.validate import validate
+from adapters.amps.config.configuration import read_instance
+from adapters.amps.document import instance_in
+from adapters.amps.served import read_served
 from adapters.http.session import Reply
 from adapters.http.xmldoc import MalformedXml, parse_xml
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.fault_lines import lines_of
-from adapters.mock.faults import parse_faults
-from adapters.mock.world import World
 from adapters.solace.dialect import SOLACE
 from adapters.solace.parse_queue import parse_queues
 from adapters.solace.parse_redundancy import parse_message_spool, parse_redundancy
@@ -32,18 +26,24 @@ from adapters.solace.parse_transactions import parse_transactions
 from adapters.solace.semp.envelope import envelope_of
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
 from adapters.ssh.hostkeys import expected_of
-from orchestrator.cli.validating import read_topics
-from orchestrator.cli.verification import verify_file
+from orchestrator.cli.pairs.validate import read_topics
+from orchestrator.cli.runs.verify import verify_file
 from orchestrator.clock import VirtualClock
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AdapterError, FailoverError
-from orchestrator.loader import load_inventory
-from orchestrator.redact import Redactor, SecretStore
+from orchestrator.family.secrets import Redactor, SecretStore
+from orchestrator.journal.signing import Signer, load_public
+from orchestrator.model.inventory import Device, SecretRef
 from orchestrator.reports.forecast import read_forecast
-from orchestrator.signing import Signer, load_public
-from orchestrator.site import Device, SecretRef
 from pipeline.amps.sow_dump import SowDump
 from pipeline.evidence import load_evidence
 from pipeline.places import Place
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.world import AmpsWorld
+from simulator.solace.faults import parse_faults
+from simulator.solace.world import World
+from simulator.world.fault_lines import lines_of
+from validator.validate import validate
 
 MEMORY_MAX = 600 * 1024 * 1024
 PROCESSOR_S = 30

@@ -9,9 +9,9 @@ from dataclasses import fields, is_dataclass
 
 from pydantic import BaseModel
 
-from orchestrator.contract import Adapter, Call
 from orchestrator.errors import FailoverError
-from orchestrator.site import SecretRef
+from orchestrator.family.contract import Adapter, Call
+from orchestrator.model.inventory import SecretRef
 from tests.seam import Permits
 
 CANARY = "C4nary/+Tweet-5ongbird"

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.http.server import Incoming, Outgoing
-from adapters.mock.amps.embedded import INSTANCES, amps_layout
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.world import AmpsWorld
+from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
+from simulator.amps.embedded import INSTANCES, amps_layout
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.world import AmpsWorld
+from simulator.http.server import Incoming, Outgoing
 from tests.amps_admin.instance import ScriptedInstance
 from tests.amps_admin.stage import Stage, apply
 from tests.amps_admin.world_pair import AWAY, HOME, Way, WorldPair

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.signing import Signer, generate, public_half
+from orchestrator.journal.signing import Signer, generate, public_half
 from tests.cli.processes import Bench, line_with
 from tests.cli.shell import Ended
 from tests.ssh.sshd import until

@@ -21,23 +21,23 @@ import httpx
 import paramiko
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
 from adapters.local.adapter import LocalAdapter
 from adapters.local.runner import Ready
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Credentials, LabSettings
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from adapters.ssh.server_shell import Mishap
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import FailoverError
-from orchestrator.loader import load_inventory
-from orchestrator.redact import Redactor, SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Device, Login, Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import Redactor, SecretStore
+from orchestrator.model.inventory import Device, Login, Site
+from simulator.http.server import Incoming, Outgoing
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Credentials, LabSettings
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.ssh.shell import Mishap
 from tests.attack.canary import CANARY, ENVIRONMENT, REFERENCE, everything, leaks, recorded, said
 from tests.semp.wire import Wire
 

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.amps.admin.adapter import AmpsAdminAdapter
-from adapters.http.server import Incoming, Outgoing
+from adapters.amps.adapter import AmpsAdminAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.redact import Redactor, SecretStore
-from orchestrator.site import Device, Login, Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.secrets import Redactor, SecretStore
+from orchestrator.model.inventory import Device, Login, Site
+from simulator.http.server import Incoming, Outgoing
 from tests.amps_admin.instance import ScriptedInstance
 from tests.attack.canary import CANARY, ENVIRONMENT, REFERENCE, everything, leaks, recorded, said
 from tests.semp.wire import Wire

@@ -11,8 +11,8 @@ import pytest
 from adapters.http.webhook import WebhookPoster
 from orchestrator.clock import SystemClock
 from orchestrator.errors import HookFailed
-from orchestrator.hooks.webhook import WebhookSender
-from orchestrator.redact import SecretStore
+from orchestrator.family.secrets import SecretStore
+from orchestrator.notifications.webhook import WebhookSender
 from tests.attack.canary import CANARY, ENVIRONMENT, leaks, said
 from tests.hooks.hooking import a_webhook
 from tests.hooks.receiving import serving

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from orchestrator.characters import STEERING, json_escaped, spelled_out
-from orchestrator.cli.terminal import presentable
+from orchestrator.cli.render.terminal import presentable
 from tests.cli.shell import VPN, Shell
 
 # CSI of eight bits, a switch of direction, no width, a line separator, an isolate, a byte order mark, a tag, delete.

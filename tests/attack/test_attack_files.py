@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import HOME, INSTANCES
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import LabSettings
-from adapters.mock.world import World
-from adapters.ssh.server_key import server_key
-from orchestrator.cli.wiring import SIGNING_KEY, make_tools
+from orchestrator.cli.tools import make_tools
 from orchestrator.clock import SystemClock
 from orchestrator.errors import DefinitionError, FailoverError
+from orchestrator.operations.runtime import SIGNING_KEY
 from orchestrator.reports.forecast import NAME, Forecast, encoded
 from pipeline.places import write_whole
+from simulator.amps.embedded import HOME, INSTANCES
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import LabSettings
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.world import World
+from simulator.ssh.host_key import server_key
 from tests.cli.shell import VPN, Shell
 from tests.snapshot.amps import async_loss, write_inventory
 

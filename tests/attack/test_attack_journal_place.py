@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.journal_place import safe_url
+from orchestrator.operations.journal_location import safe_url
 from tests.cli.shell import Shell
 
 

@@ -16,19 +16,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.local.adapter import LocalAdapter
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import LabSettings
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import AdapterError, DefinitionError
-from orchestrator.loader import load_inventory
-from orchestrator.readings_solace import ReplicationStatus
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Device, Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.readings_solace import ReplicationStatus
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import LabSettings
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.attack.names import ILLEGAL, LEGAL
 from tests.seam import Permits
 

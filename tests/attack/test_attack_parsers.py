@@ -15,24 +15,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.amps.bounded import STEPS_MAX, bounded
-from adapters.amps.configuration import read_instance
-from adapters.amps.validate import validate
-from adapters.http.server import Incoming, Outgoing
+from adapters.amps.config.bounded import STEPS_MAX, bounded
+from adapters.amps.config.configuration import read_instance
 from adapters.http.session import Reply
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.faults import parse_faults
-from adapters.mock.layout import TransactionLayout, VpnLayout
-from adapters.mock.world import World
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from adapters.solace.semp.envelope import Envelope, envelope_of, is_invalid_parameter
 from adapters.solace.semp.v1 import mate_in, oldest_in, redundancy_in, reply_root, spool_in
-from orchestrator.cli.verification import verify_file
+from orchestrator.cli.runs.verify import verify_file
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, FailoverError
 from pipeline.history.facts import facts_of_text
+from simulator.http.server import Incoming, Outgoing
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import TransactionLayout, VpnLayout
+from simulator.solace.world import World
 from tests.attack.damage import VALUES, damaged
 from tests.semp import stage, v1_replies
+from validator.validate import validate
 
 JOURNALS = sorted((Path(__file__).parents[1] / "core/journals").glob("*.jsonl"))
 

@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 # Modules that the product, its libraries and Python's own starters import by these names.
 _POISONED = (
     *("typer", "rich", "yaml", "pydantic", "sqlalchemy", "transitions", "json", "signal", "socket", "pickle"),
-    *("orchestrator", "adapters", "pipeline", "proof", "runbooks", "pyspark", "py4j", "multiprocessing", "encodings"),
+    *("multiprocessing", "encodings"),
+    *("orchestrator", "adapters", "simulator", "validator", "pipeline", "proof", "runbooks", "pyspark", "py4j"),
 )
 PATIENCE_S = 240.0
 

@@ -8,11 +8,12 @@ from hashlib import sha256
 from importlib.metadata import EntryPoint
 
 from adapters.mock.adapter import MockAdapter
-from orchestrator.contract import Call, Effect, Failure, Permit, Result, Setting
 from orchestrator.errors import AuthenticationFailed
-from orchestrator.reading import Reading
-from orchestrator.registry import GROUP
-from orchestrator.site import Site
+from orchestrator.family.contract import Call, Permit, Result, Setting
+from orchestrator.family.registry import GROUP
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
 
 ENTRY = EntryPoint("echoing", "tests.cli.echoing:EchoingAdapter", GROUP)
 

@@ -14,13 +14,13 @@ from typing import Any
 import yaml
 
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import SIGNING_VARIABLE, Tools
 from orchestrator.clock import Clock
-from orchestrator.contract import Adapter, Permit
-from orchestrator.fleet import Completion, Desk, InlineFleet
-from orchestrator.redact import SecretStore
-from orchestrator.runbook import Side
-from orchestrator.signing import Signer, generate, public_half
+from orchestrator.engine.dispatch import Completion, Desk, InlineFleet
+from orchestrator.family.contract import Adapter, Permit
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.signing import Signer, generate, public_half
+from orchestrator.model.runbook import Side
+from orchestrator.operations.runtime import SIGNING_VARIABLE, Tools
 from tests.cli.shell import Ended, Shell
 
 Deed = Callable[[], object]

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.account import Tally
-from adapters.mock.embedded import embedded_inventory, embedded_world
-from adapters.mock.layout import WorldLayout
-from adapters.mock.world import World
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
-from orchestrator.fleet import InlineFleet
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
+from simulator.solace.account import Tally
+from simulator.solace.embedded import embedded_inventory, embedded_world
+from simulator.solace.layout import WorldLayout
+from simulator.solace.world import World
 
 VPN = "Trading_VPN"
 XIDS = ("0021B028-00-01", "0021ABC4-00-01")
@@ -141,7 +141,7 @@ class Shell:
 
     def disturb(self, *faults: str) -> None:
         """Give the embedded pair faults without any command."""
-        from adapters.mock.faults import parse_faults
+        from simulator.solace.faults import parse_faults
 
         world = self.world()
         world.afflict(parse_faults(faults))

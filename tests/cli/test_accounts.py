@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools, account_name
+from orchestrator.operations.runtime import Tools, account_name
 from tests.cli.shell import VPN, Shell
 
 CALLED = "ceo@bank (approved)"

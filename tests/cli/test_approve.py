@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools, account_name
 from orchestrator.clock import SystemClock
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools, account_name
 from tests.cli.processes import Bench, line_with
 from tests.cli.shell import VPN, Ended, Shell
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.differences import differences
+from orchestrator.operations.runs.differences import differences
 from tests.cli.office import Office
 from tests.cli.shell import SHIPPED, VPN, Shell
 
@@ -84,8 +84,8 @@ def test_a_disguised_procedure(office: Office) -> None:
 
 def test_it_is_also_shown_when_asked(office: Office) -> None:
     """Law: what bob confirms on his terminal has the same lines."""
-    from orchestrator.cli.approving import _folded
-    from orchestrator.cli.asked import what_is_asked
+    from orchestrator.cli.runs.approve import _folded
+    from orchestrator.operations.runs.agreement import what_is_asked
 
     lines: list[str] = []
 

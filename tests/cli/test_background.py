@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.layout import VpnLayout
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from simulator.solace.layout import VpnLayout
 from tests.cli.processes import Bench
 from tests.cli.shell import Shell
 

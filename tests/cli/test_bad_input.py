@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
+from simulator.solace.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
+from simulator.solace.embedded import embedded_layout
 from tests.cli.complaints import complained, untouched
 from tests.cli.shell import VPN, Shell
 
@@ -161,7 +161,7 @@ def test_an_answer_to_no_question(shell: Shell, answer: tuple[str, ...], sentenc
 
 def test_a_state_directory_others_can_write(shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Law: a record that others can write proves nothing, so it is not begun there."""
-    from orchestrator.cli.wiring import make_tools
+    from orchestrator.cli.tools import make_tools
     from orchestrator.errors import DefinitionError, JournalUnavailable
 
     shared = tmp_path / "shared"
@@ -178,7 +178,7 @@ def test_a_state_directory_others_can_write(shell: Shell, monkeypatch: pytest.Mo
 def test_a_folder_of_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Law: what is in its place, and what to do about that, is told of each cause in its own words. The control is
     a folder that is there already."""
-    from orchestrator.cli.wiring import make_tools
+    from orchestrator.cli.tools import make_tools
     from orchestrator.errors import JournalUnavailable
 
     monkeypatch.setenv("FAILOVER_STATE", str(tmp_path / "state"))

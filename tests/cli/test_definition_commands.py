@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, shipped_runbooks
 from tests.cli.shell import Shell
 
 INVENTORY = Path(__file__).parents[2] / "examples/inventory.yaml"

@@ -10,9 +10,9 @@ from typing import TextIO
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.desk import TerminalDesk
-from orchestrator.state import Lane, Run
+from orchestrator.cli.render.prompt import TerminalDesk
+from orchestrator.core.run import Lane, Run
+from orchestrator.model import events as ev
 from tests.core.builders import T0, a_plan
 
 pytestmark = pytest.mark.realtime

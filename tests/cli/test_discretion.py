@@ -9,11 +9,11 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.discretion import FREE_TEXTS, scrub_free_texts
-from orchestrator.cli.terminal import redact_with, show_document
-from orchestrator.journal import Journal
-from orchestrator.redact import Redactor
+from orchestrator.cli.render.terminal import redact_with, show_document
+from orchestrator.family.secrets import Redactor
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.operations.free_texts import FREE_TEXTS, scrub_free_texts
 
 # Texts that say which thing is meant, by whom, or what the definitions say. None comes from a device's free output.
 NAMES = frozenset(

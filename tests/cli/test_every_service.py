@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.layout import TransactionLayout, VpnLayout
-from orchestrator import events as ev
-from orchestrator.cli.planning import Wish, make_plan
-from orchestrator.cli.preview import brief
+from orchestrator.cli.render.preview import brief
+from orchestrator.model import events as ev
+from orchestrator.operations.runs.plan import Wish, make_plan
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.shell import Shell
 
 NAMES = [f"V{number:02}" for number in range(24)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.readings import known_readings
+from orchestrator.model.readings import known_readings
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.cli.test_lab_processes import MakeBench, lab_up
 from tests.solace.replay import difference, play

@@ -12,9 +12,9 @@ import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.registry import GROUP, Registry
-from orchestrator.site import Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.registry import GROUP, Registry
+from orchestrator.model.inventory import Site
 from tests.cli.fixtures import shell as shell
 from tests.cli.shell import Shell
 from tests.solace import layouts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.loader import load_runbook
+from orchestrator.documents.loader import load_runbook
 from tests.cli.shell import Shell
 from tests.exploration.small import BARE, GUARD, SMALL, UNDO
 from tests.exploration.small_amps import MOVE, step

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import typer
 
 from adapters.solace.adapter import SolaceCliAdapter
-from orchestrator.cli.explaining import CANNOT
 from orchestrator.cli.main import app
-from orchestrator.reports.understanding import Verdict
+from orchestrator.cli.render.explanation import CANNOT
+from orchestrator.reports.unknowns import Verdict
 from tests.solace.replay import documents, load
 
 ROOT = Path(__file__).parents[2]

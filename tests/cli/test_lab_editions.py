@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.mock.lab.editions import APPLIANCES
-from adapters.mock.lab.editions_amps import INSTANCES
+from simulator.lab.amps.editions import INSTANCES
+from simulator.lab.editions import APPLIANCES
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.cli.test_lab_processes import lab_up
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import amps_world
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
+from simulator.amps.embedded import amps_world
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.world import AmpsWorld
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.world import World
 from tests.cli.shell import Shell, roles_of
 from tests.snapshot.amps import write_inventory
 

@@ -14,15 +14,15 @@ import pytest
 import typer
 import yaml
 
-from orchestrator import approvers
-from orchestrator.approval_policy import ApprovalDemand
-from orchestrator.approvers import POLICY_FILE, load_policy
 from orchestrator.cli.main import app
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
+from orchestrator.engine import approvers
+from orchestrator.engine.approvers import POLICY_FILE, load_policy
 from orchestrator.errors import DefinitionError
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.approval_policy import ApprovalDemand
+from orchestrator.operations.runtime import Tools
 from tests.cli.office import Office
 from tests.cli.shell import SHIPPED, VPN, Shell, hasty_runbook
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.layout import VpnLayout
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.layout import VpnLayout
 from tests.cli.shell import VPN, Ended, Shell
 
 OTHERS = ("Risk_VPN", "Settlement_VPN")

@@ -12,13 +12,13 @@ import pytest
 import typer
 
 from orchestrator import errors
-from orchestrator.cli import wiring
 from orchestrator.cli.main import EXIT_CODES, app
-from orchestrator.plan import Outcome
+from orchestrator.core.run import SEVERITY
+from orchestrator.model.plan import Outcome
+from orchestrator.model.runbook import Choice
+from orchestrator.operations import runtime as wiring
 from orchestrator.reports import report
 from orchestrator.reports.abort import NOT_ABORTED_EXIT_CODE
-from orchestrator.runbook import Choice
-from orchestrator.state import SEVERITY
 
 PAGE = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 ROOT = typer.main.get_command(app)

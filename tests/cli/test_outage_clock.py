@@ -8,11 +8,11 @@ from itertools import groupby
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.live import LiveScreen
-from orchestrator.cli.screen import PlainScreen
-from orchestrator.position import Positions
-from orchestrator.state import Run, fold
+from orchestrator.cli.render.live import LiveScreen
+from orchestrator.cli.render.screen import PlainScreen
+from orchestrator.core.position import Positions
+from orchestrator.core.run import Run, fold
+from orchestrator.model import events as ev
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import a_plan, created, role
 

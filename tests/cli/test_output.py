@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.cli import terminal
 from orchestrator.cli.main import main
+from orchestrator.cli.render import terminal
 from orchestrator.errors import OutputLost
-from orchestrator.redact import Redactor
+from orchestrator.family.secrets import Redactor
 from orchestrator.version import VERSION
 
 

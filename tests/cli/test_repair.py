@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from adapters.mock.appliance import RoleName
-from orchestrator import events as ev
-from orchestrator.cli.planning import Wish as PlanWish
-from orchestrator.cli.planning import make_plan
-from orchestrator.cli.preview import question
-from orchestrator.loader import read_runbook
+from orchestrator.cli.render.preview import question
+from orchestrator.documents.loader import read_runbook
+from orchestrator.model import events as ev
+from orchestrator.operations.runs.plan import Wish as PlanWish
+from orchestrator.operations.runs.plan import make_plan
 from orchestrator.reports.report import build
+from simulator.solace.appliance import RoleName
 from tests.cli.complaints import complained, refused
 from tests.cli.shell import VPN, Ended, Shell
 

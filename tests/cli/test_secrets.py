@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from orchestrator.contract import Setting
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Device, Login, SecretRef, Site
+from simulator.solace.embedded import embedded_layout
 from tests.cli.echoing import ENTRY, EchoingAdapter, digest
 from tests.cli.shell import VPN, Ended, Shell
 

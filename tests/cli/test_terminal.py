@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.mock.layout import TransactionLayout, VpnLayout
+from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.cli.processes import Bench, Terminal
 
 pytestmark = pytest.mark.realtime

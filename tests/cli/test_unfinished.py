@@ -10,12 +10,12 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.embedded import embedded_layout
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Failure
-from orchestrator.lease import LEASE_SECONDS
-from orchestrator.reading import Reading
-from orchestrator.registry import GROUP, Registry
+from orchestrator.family.registry import GROUP, Registry
+from orchestrator.journal.lease import LEASE_SECONDS
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from simulator.solace.embedded import embedded_layout
 from tests.cli.shell import VPN, Ended, Shell
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from orchestrator.registry import GROUP, Registry
+from orchestrator.family.registry import GROUP, Registry
 from tests.cli.shell import Ended, Shell
 
 OWN = """\

@@ -10,20 +10,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from adapters.mock.faults import parse_faults
-from adapters.mock.lab.edition import NEWER
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Credentials, LabSettings
-from adapters.mock.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
-from adapters.mock.side import FOREVER
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
 from orchestrator.clock import Clock, SystemClock, VirtualClock
-from orchestrator.contract import Adapter, Call, Setting
-from orchestrator.loader import load_inventory
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Device, Site
+from orchestrator.documents.loader import load_inventory
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Device, Site
+from simulator.lab.edition import NEWER
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Credentials, LabSettings
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
+from simulator.solace.site_state import FOREVER
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.contract.laws import Spoil
 
 REGISTRY = Registry()

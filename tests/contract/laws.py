@@ -1,4 +1,4 @@
-"""The laws of the seam to devices (``orchestrator.contract``), for any adapter: the conformance suite.
+"""The laws of the seam to devices (``orchestrator.family.contract``), for any adapter: the conformance suite.
 
 An adapter is held to them by a test class of its own, which a third party writes just the same::
 
@@ -22,11 +22,12 @@ from typing import ClassVar, Literal, Protocol
 
 import pytest
 
-from orchestrator.contract import ActionSpec, Adapter, Call, Effect, Failure, Permit, Result
 from orchestrator.errors import AdapterError, Forbidden, NotObeyed, Unreachable
-from orchestrator.probing import probe
-from orchestrator.reading import Reading
-from orchestrator.readings import known_readings
+from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, Result
+from orchestrator.family.reachability import probe
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import known_readings
 
 Spoil = Literal["lose reply", "lose request", "garbage reply", "refuse"]
 FILLED = frozenset({"runbook", "item", "decision"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from orchestrator.contract import Adapter, Call
+from orchestrator.family.contract import Adapter, Call
 from tests.amps_admin.stage import PASSWORD, Stage
 from tests.contract.laws import Bench, Laws, Spoil
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.faults import parse_faults
-from orchestrator.contract import Call, Failure
-from orchestrator.probing import probe
-from orchestrator.reading import Reading
+from orchestrator.family.contract import Call
+from orchestrator.family.reachability import probe
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from simulator.solace.faults import parse_faults
 from tests.contract.benches import BENCHES, MAIN, ODD, OTHER, REGISTRY, WorldBench
 from tests.contract.laws import Counting, results_of
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 import pytest
 
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Adapter, Call, Setting
 from orchestrator.errors import AdapterError, CommandRejected
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Site
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Site
 from tests.contract.laws import Bench, Laws, Spoil
 
 pytestmark = pytest.mark.realtime

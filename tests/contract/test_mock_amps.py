@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.layout import fabric_from
-from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Setting
-from orchestrator.redact import SecretStore
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Device, Site
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.layout import fabric_from
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
 from tests.contract.laws import Bench, Laws, Spoil
 
 ODD = ("%23", "a/b", "..", "$(reboot)", "#x", "{id}")

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect, Failure
-from orchestrator.decide import Next, Observe, decide
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.core.decide import Next, Observe, decide
+from orchestrator.core.run import Intent, Lane, Stage, fold_lane
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -19,9 +21,7 @@ from orchestrator.readings_solace import (
     Transactions,
     TransactionState,
 )
-from orchestrator.runbook import Runbook, Side, Step
-from orchestrator.site import Inventory
-from orchestrator.state import Intent, Lane, Stage, fold_lane
+from orchestrator.model.runbook import Runbook, Side, Step
 
 T0 = 1_800_000_000.0
 Data = Mapping[str, Any]

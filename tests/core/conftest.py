@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
 from tests.core.leading import Lead
 from tests.core.scripted import ScriptedPair
 

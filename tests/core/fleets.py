@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator import events as ev
-from orchestrator.contract import Call, Failure, Permit, Result
-from orchestrator.decide import Observe
-from orchestrator.fleet import Act
-from orchestrator.reading import Reading
-from orchestrator.runbook import Progress, Side
+from orchestrator.core.decide import Observe
+from orchestrator.engine.dispatch import Act
+from orchestrator.family.contract import Call, Permit, Result
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Progress, Side
 from tests.core.scripted import ScriptedPair, ScriptedSite
 
 MANY = [f"service-{number}" for number in range(1000)]

@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import CommandRejected, CommandTimedOut
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
 from orchestrator.version import VERSION
 from tests.core.builders import CONTROLLED, DRAIN, a_plan
 from tests.core.leading import RUN, Lead, ScriptedDesk

@@ -16,19 +16,20 @@ from typing import Any, ClassVar, Protocol
 
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
-from orchestrator.engine import Engine
-from orchestrator.fleet import Desk, InlineFleet
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import create_run, service_key, take
-from orchestrator.observers import Observer
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.runbook import Side
-from orchestrator.state import Run, fold
-from orchestrator.tables import RUNS
+from orchestrator.core.run import Run, fold
+from orchestrator.engine.dispatch import Desk, InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.observers import Observer
+from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, ReadingSpec, Result
+from orchestrator.journal.database.schema import RUNS
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import create_run, service_key, take
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.runbook import Side
 from proof.simulation.process import Killed
 from tests.core.scripted import ScriptedPair
 from tests.proof.mutants.recording import ForgetsDoubt, HastyFleet, PerformsFirst

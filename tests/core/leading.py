@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator import events as ev
-from orchestrator.approvers import Approvers
-from orchestrator.contract import Adapter
-from orchestrator.engine import Engine
-from orchestrator.fleet import Desk, Fleet, InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, service_key, take
-from orchestrator.observers import Observer
-from orchestrator.runbook import Side
-from orchestrator.state import Run, fold
+from orchestrator.core.run import Run, fold
+from orchestrator.engine.approvers import Approvers
+from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.observers import Observer
+from orchestrator.family.contract import Adapter
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run, service_key, take
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Side
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, killing
 from tests.core.scripted import ScriptedPair

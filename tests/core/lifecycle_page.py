@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.lifecycle import LANE_TABLE, RUN_TABLE, Row, mermaid
+from orchestrator.core.lifecycle import LANE_TABLE, RUN_TABLE, Row, mermaid
 
 PAGE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
 _BLOCK = re.compile(r"(<!-- begin (?P<name>[a-z-]+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)

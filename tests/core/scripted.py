@@ -18,11 +18,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Failure, Permit, ReadingSpec, Result
 from orchestrator.errors import AdapterError, CommandRejected, Forbidden, NoSuchService, NotObeyed, Unreachable
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, ReadingSpec, Result
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -30,7 +31,7 @@ from orchestrator.readings_solace import (
     Transactions,
     TransactionState,
 )
-from orchestrator.runbook import Side
+from orchestrator.model.runbook import Side
 
 SIDES: tuple[Side, Side] = ("source", "target")
 

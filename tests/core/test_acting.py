@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchestrator import events as ev
-from orchestrator.acting import Acting
-from orchestrator.fleet import InlineFleet
-from orchestrator.runbook import Side
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.in_flight import Acting
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Side
 from tests.core.scripted import Free, ScriptedPair
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.core.run import Run, fold
 from orchestrator.errors import AdapterError, CommandRejected, CommandTimedOut, ConnectionLost, Unreachable
-from orchestrator.runbook import Side
-from orchestrator.state import Run, fold
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Side
 from tests.core.builders import CONTROLLED, DRAIN, a_plan, created
 from tests.core.killing import Fuse, Killed, KillingJournal, bury, judge_safety
 from tests.core.leading import RUN, Lead, ScriptedDesk

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import decide
-from orchestrator.readings_solace import Fence, NodeFence
-from orchestrator.state import Stage
+from orchestrator.core.decide import decide
+from orchestrator.core.run import Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import Fence, NodeFence
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,
@@ -219,7 +219,7 @@ def test_attempts_before_a_retry_by_a_person_do_not_count() -> None:
 
 
 def decide_retry() -> Any:
-    from orchestrator.decide import Next
+    from orchestrator.core.decide import Next
 
     return Next(events=(ev.StepRetried(step="demote"),))
 
@@ -233,7 +233,7 @@ def test_a_retry_of_what_may_have_been_obeyed_reads_first(effect: Effect) -> Non
 
 def test_a_resume_reads_before_it_repeats() -> None:
     """Promise 4: after a crash the outcome is in doubt, and the settle time begins anew."""
-    from orchestrator.decide import Next
+    from orchestrator.core.decide import Next
 
     lane = after(a_lane(), decide(PLAN, a_lane(), T0, attended=False), T0)
     opening = (ev.ActionEnded(intent=1, effect=Effect.DOUBTFUL), ev.LaneResumed(by="ann"))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.decide import Next, decide
-from orchestrator.reading import Bounds
-from orchestrator.runbook import Check
-from orchestrator.state import Lane, Stage
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Bounds
+from orchestrator.model.runbook import Check
 from tests.core.builders import (
     CHECK,
     DRAIN,
@@ -149,7 +149,7 @@ def test_stale_readings_are_no_arguments() -> None:
 )
 def test_a_range_includes_its_ends(found: int | None, holds: bool | None) -> None:
     """``at_least`` and ``at_most`` both belong to the range; unknown stays unknown."""
-    from orchestrator.decide.judge import judge
+    from orchestrator.core.decide.evaluate import judge
 
     check = Check(on="source", reading="replication_queue", where={"messages": Bounds(at_least=0, at_most=10)})
     assert judge(PLAN, see(a_lane(), depth(found)), (check,)).holds is holds
@@ -157,7 +157,7 @@ def test_a_range_includes_its_ends(found: int | None, holds: bool | None) -> Non
 
 def test_a_reading_that_was_not_taken_is_unknown() -> None:
     """A check on a reading that the round does not hold is unknown, never true."""
-    from orchestrator.decide.judge import judge
+    from orchestrator.core.decide.evaluate import judge
 
     checks: Sequence[Check] = a_plan(DRAIN).runbook.steps[0].until
     verdict = judge(PLAN, see(a_lane(), bridge("bound")), checks)

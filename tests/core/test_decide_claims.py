@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import ClaimSite, Next, decide
-from orchestrator.readings import SiteClaims
-from orchestrator.readings_solace import Fence, NodeFence
-from orchestrator.state import Lane, Stage
+from orchestrator.core.decide import ClaimSite, Next, decide
+from orchestrator.core.run import Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import SiteClaims
+from orchestrator.model.readings_solace import Fence, NodeFence
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,

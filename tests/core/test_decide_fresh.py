@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import Next, decide
-from orchestrator.runbook import Answer
-from orchestrator.state import Intent, Lane, Stage
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Intent, Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import Answer
 from tests.core.builders import (
     ACTIVATE,
     COMPLETE,
@@ -134,7 +134,7 @@ def at_the_gate() -> tuple[Lane, ev.GateOpened]:
 
 
 def ruled(lane: Lane, gate: ev.GateOpened, choice: Answer) -> Lane:
-    from orchestrator.decide import follow
+    from orchestrator.core.decide import follow
 
     ruling = ev.Ruling(choice=choice, reason="I looked", by="ann")
     return after(lane, Next(events=follow(PLAN, lane, gate, ruling)), T0 + 62)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import Ask, Next, decide, follow
-from orchestrator.state import Intent, Lane, Stage
+from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.run import Intent, Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
 from tests.core.builders import (
     ACTIVATE,
     CHECK,

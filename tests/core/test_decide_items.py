@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import Ask, Next, decide, follow
-from orchestrator.readings_solace import Transaction
-from orchestrator.runbook import parse_duration
-from orchestrator.state import Intent, Lane, Stage
+from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.run import Intent, Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import Transaction
+from orchestrator.model.runbook import parse_duration
 from tests.core.builders import (
     COMPLETE,
     DELETE_AT_SOURCE,

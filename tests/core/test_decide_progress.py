@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.decide import decide
+from orchestrator.core.decide import decide
+from orchestrator.model import events as ev
 from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, all_events, kinds, wait_of
 from tests.core.waits import PLAN, round_of, steadily, waiting
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.decide import Ask, Next, decide, follow
-from orchestrator.state import Lane
+from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
 from tests.core.builders import (
     ACTIVATE,
     DEMOTE,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.decide import Next, decide
-from orchestrator.state import Lane
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
 from tests.core.builders import DEMOTE, DRAIN, T0, a_plan, after, all_events, kinds
 from tests.core.waits import PLAN, round_of, steadily, waiting
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.decide import Ask, Next, decide, follow
-from orchestrator.plan import Outage
-from orchestrator.readings_solace import EndpointDepth, Endpoints
-from orchestrator.state import Lane, Stage
+from orchestrator.core.decide import Ask, Next, decide, follow
+from orchestrator.core.run import Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.plan import Outage
+from orchestrator.model.readings_solace import EndpointDepth, Endpoints
 from tests.core.builders import (
     ACTIVATE,
     CHECK,

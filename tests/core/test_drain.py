@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.drain import Forecast, forecast, next_look
+from orchestrator.core.drain_estimate import Forecast, forecast, next_look
 from tests.core.builders import T0
 
 RATES = st.floats(0.01, 1e6)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Failure
+from orchestrator.core.run import fold
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -14,10 +13,11 @@ from orchestrator.errors import (
     NoSuchService,
     Unreachable,
 )
-from orchestrator.events import Outcome
-from orchestrator.lease import claims
-from orchestrator.readings import Role
-from orchestrator.state import fold
+from orchestrator.journal.lease import claims
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
 from tests.core.builders import CONTROLLED, DRAIN, a_plan
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, ScriptedDesk

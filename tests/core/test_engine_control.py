@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
+from orchestrator.core.run import Run, fold
+from orchestrator.engine.dispatch import Answer, InlineFleet
 from orchestrator.errors import CommandRejected
-from orchestrator.events import Outcome
-from orchestrator.fleet import Answer, InlineFleet
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import LEASE_SECONDS, claims, is_led
-from orchestrator.state import Run, fold
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import LEASE_SECONDS, claims, is_led
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
 from tests.core.builders import a_plan
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, When, asking, folded, lost_bridge, pausing

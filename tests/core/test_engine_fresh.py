@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
-from orchestrator.events import Outcome
-from orchestrator.fleet import Act, Ended, SiteDesk
-from orchestrator.lease import LEASE_SECONDS
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
+from orchestrator.engine.dispatch import Act, Ended, SiteDesk
+from orchestrator.family.contract import Adapter, Call, Permit, Result
+from orchestrator.journal.lease import LEASE_SECONDS
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
 from tests.core.builders import T0
 from tests.core.leading import Lead, folded
 from tests.core.scripted import Free, ScriptedPair, ScriptedSite

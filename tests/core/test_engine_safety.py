@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Adapter, Call, Failure, Permit, Result
-from orchestrator.engine import Engine
+from orchestrator.core.run import Run
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
 from orchestrator.errors import IllegalTransition, JournalUnavailable, LeaseHeld, LeaseLost
-from orchestrator.events import Outcome
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import LEASE_SECONDS, is_led, take
-from orchestrator.reading import Reading
-from orchestrator.state import Run
+from orchestrator.family.contract import Adapter, Call, Permit, Result
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import LEASE_SECONDS, is_led, take
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, When, asking, folded, lost_bridge, pausing
 from tests.core.scripted import ScriptedSite

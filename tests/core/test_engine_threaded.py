@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Call, Failure, Permit, Result
-from orchestrator.events import Outcome
-from orchestrator.fleet_threaded import ThreadedFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import is_led
-from orchestrator.reading import Reading
-from orchestrator.state import Run, fold
+from orchestrator.core.run import Run, fold
+from orchestrator.engine.dispatch_threaded import ThreadedFleet
+from orchestrator.family.contract import Call, Permit, Result
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import is_led
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 from tests.core.builders import CONTROLLED, a_plan
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, ScriptedDesk, When

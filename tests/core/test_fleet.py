@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Permit, Result
-from orchestrator.decide import Ask
+from orchestrator.core.decide import Ask
+from orchestrator.engine.dispatch import Answer, Ended, InlineFleet, Observation
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -21,10 +20,12 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.fleet import Answer, Ended, InlineFleet, Observation
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import QueueDepth
-from orchestrator.runbook import Progress, Side
+from orchestrator.family.contract import Adapter, Call, Permit, Result
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import QueueDepth
+from orchestrator.model.runbook import Progress, Side
 from tests.core.fleets import BOTH, GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite
 from tests.seam import Permits

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import ActionSpec, Adapter, Failure, ReadingSpec
-from orchestrator.decide import Ask
-from orchestrator.fleet import Completion, Fleet, Observation
-from orchestrator.fleet_threaded import ThreadedFleet
-from orchestrator.reading import Reading
-from orchestrator.runbook import Side
+from orchestrator.core.decide import Ask
+from orchestrator.engine.dispatch import Completion, Fleet, Observation
+from orchestrator.engine.dispatch_threaded import ThreadedFleet
+from orchestrator.family.contract import ActionSpec, Adapter, ReadingSpec
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Side
 from tests.core.fleets import GATE, MANY, Counting, observe, promote
 from tests.core.scripted import ScriptedPair, ScriptedSite
 from tests.seam import Permits

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.chain import follow_exported, record_of
-from orchestrator.contract import Effect
-from orchestrator.draft import Draft
+from orchestrator.core.lane_fold import GAUGE_SAMPLES, fold_lane
+from orchestrator.core.run import Lane, Run, Stage, begin, fold, worst
+from orchestrator.engine.turn import Draft
 from orchestrator.errors import IllegalTransition
-from orchestrator.lane_fold import GAUGE_SAMPLES, fold_lane
-from orchestrator.state import Lane, Run, Stage, begin, fold, worst
+from orchestrator.journal.hash_chain import follow_exported, record_of
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
 from tests.core.builders import T0, a_lane, a_plan, bridge, created, depth, proving, role, see
 
 OLD = Path(__file__).parent / "journals"

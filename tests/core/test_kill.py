@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.model import events as ev
 from tests.core.builders import CONTROLLED, DRAIN, a_plan
 from tests.core.killing import (
     ForgetsDoubt,

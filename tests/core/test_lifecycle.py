@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from orchestrator.errors import IllegalTransition
-from orchestrator.events import Outcome
-from orchestrator.lifecycle import (
+from orchestrator.core.lifecycle import (
     END_TRIGGERS,
     LANE_ENDS,
     LANE_REFEREE,
@@ -20,7 +18,9 @@ from orchestrator.lifecycle import (
     Row,
     mermaid,
 )
-from orchestrator.state import Stage
+from orchestrator.core.run import Stage
+from orchestrator.errors import IllegalTransition
+from orchestrator.model.events import Outcome
 from tests.core.lifecycle_page import PAGE, blocks, names_in, regenerated
 
 TABLES = [pytest.param(LANE_TABLE, LANE_REFEREE, id="lane"), pytest.param(RUN_TABLE, RUN_REFEREE, id="run")]

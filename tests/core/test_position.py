@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.plan import ReadBefore
-from orchestrator.position import FRESH_S, Course, Gap, Overlap, Positions, courses_of
-from orchestrator.readings import Reachability, Role
-from orchestrator.readings_amps import Transport, Transports
-from orchestrator.readings_solace import QueueDepth, ReplicationStatus
-from orchestrator.runbook import Side
+from orchestrator.core.position import FRESH_S, Course, Gap, Overlap, Positions, courses_of
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.plan import ReadBefore
+from orchestrator.model.readings import Reachability, Role
+from orchestrator.model.readings_amps import Transport, Transports
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.runbook import Side
 from tests.core.builders import a_plan, role, seen, unread
 
 Event = tuple[float, ev.Event]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.lane import Lane
-from orchestrator.plan import Outcome, Waves
-from orchestrator.waves import called_off, to_begin
+from orchestrator.core.lane import Lane
+from orchestrator.core.rollout import called_off, to_begin
+from orchestrator.model.plan import Outcome, Waves
 
 NOBODY: frozenset[str] = frozenset()
 

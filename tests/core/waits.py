@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator import events as ev
-from orchestrator.decide import Next, decide
-from orchestrator.state import Lane, Stage
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Lane, Stage
+from orchestrator.model import events as ev
 from tests.core.builders import ACTIVATE, DEMOTE, DRAIN, T0, a_lane, a_plan, after, bridge, depth, kinds, see
 
 PLAN = a_plan(DEMOTE, DRAIN, ACTIVATE)

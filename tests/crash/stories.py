@@ -12,23 +12,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from adapters.mock.account import Tally
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Permit, Setting
-from orchestrator.engine import Engine
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import Lease
-from orchestrator.observers import Observer
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.runbook import Runbook, Side
-from orchestrator.state import Run, fold
+from orchestrator.core.run import Run, fold
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.observers import Observer
+from orchestrator.family.contract import Adapter, Permit, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import Lease
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Runbook, Side
 from proof.promises.solace.facts import NOT_IDEMPOTENT
 from proof.simulation.solace.looks import look
+from simulator.solace.account import Tally
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.core.killing import RUN, Fuse, Story
 from tests.scenarios.script import CallOff, Phase, Scenario, read_scenario
 from tests.scenarios.staging import (

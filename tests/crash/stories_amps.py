@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.mock.amps.adapter import AMPS_WORLDS
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter
-from orchestrator.engine import Engine
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.runbook import Choice, Side
-from orchestrator.state import fold
+from orchestrator.core.run import fold
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.family.contract import Adapter
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Choice, Side
+from simulator.amps.worlds import AMPS_WORLDS
 from tests.amps_admin.leading import SETTLES_S
 from tests.amps_admin.world_pair import AWAY, HOME, INSTANCES, WorldPair
 from tests.core.killing import RUN, Story

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.acting import Acting
-from orchestrator.engine import Engine
-from orchestrator.loader import load_runbook, shipped_runbooks
-from orchestrator.state import Run, fold
+from orchestrator.core.run import Run, fold
+from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.in_flight import Acting
+from orchestrator.model import events as ev
 from tests.core.killing import RUN, Fuse, Killed, KillingJournal, Story, bury, lead
 from tests.crash.stories import evenly, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
+from orchestrator.model import events as ev
 from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Story, Telling, guilty, tell
 from tests.crash.stories import FuseAt, evenly, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator.contract import ActionSpec, ArgumentSpec, ReadingSpec
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, ReadingSpec
 
 Write = Callable[[str | bytes], Path]
 

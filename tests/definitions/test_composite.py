@@ -8,18 +8,19 @@ from typing import ClassVar
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.composite import compose
-from orchestrator.contract import ActionSpec, Adapter, Call, Effect, Permit, ReadingSpec, Result, Setting
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import load_runbook
 from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, Unreachable
-from orchestrator.lint import lint
-from orchestrator.loader import load_runbook
-from orchestrator.probing import with_reachability
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import DeviceHealth
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.runbook import Side
-from orchestrator.site import Site
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.family.reachability import with_reachability
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import DeviceHealth
+from orchestrator.model.runbook import Side
 from tests.seam import Permits
 
 SETTING = Setting(clock=VirtualClock(), secrets=SecretStore())

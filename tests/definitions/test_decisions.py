@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.decisions import BranchOutcome, XaDecision, XaDecisions, choice_by_branches
+from orchestrator.documents.loader import load_decisions, read_decisions
 from orchestrator.errors import DefinitionError
-from orchestrator.loader import load_decisions, read_decisions
+from orchestrator.model.transactions import BranchOutcome, XaDecision, XaDecisions, choice_by_branches
 from tests.definitions.declared import Write
 
 OUTCOMES = get_args(BranchOutcome)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.definitions import Definition
-from orchestrator.findings import Level, worst
-from orchestrator.lint import lint
-from orchestrator.loader import read_decisions, read_inventory, read_runbook
-from orchestrator.reading import field_names, item_field_names
-from orchestrator.readings import known_readings
+from orchestrator.documents.definition import Definition
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import read_decisions, read_inventory, read_runbook
+from orchestrator.model.findings import Level, worst
+from orchestrator.model.reading import field_names, item_field_names
+from orchestrator.model.readings import known_readings
 from orchestrator.schemas import schemas
 from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write
 
@@ -32,8 +32,8 @@ EXAMPLES = [
     for kind, text in re.findall(r"<!-- loads: (\w+) -->\n```yaml\n(.*?)```", page, re.DOTALL)
 ]
 SOURCES = {
-    "runbooks": ["lint.py", "lint_words.py", "lint_promises.py", "loader.py", "located.py"],
-    "inventory": ["lint_inventory.py"],
+    "runbooks": ["lint/runbook.py", "lint/vocabulary.py", "lint/promises.py", "loader.py", "source_map.py"],
+    "inventory": ["lint/inventory.py"],
 }
 
 
@@ -79,7 +79,7 @@ def test_every_field_of_a_reading_is_told() -> None:
 def test_every_code_is_told_and_exists(page: str) -> None:
     """Law: the table of codes is that of the program."""
     code = r'"([a-z]+(?:-[a-z]+)+|yaml)"'
-    source = "".join((ROOT / "orchestrator" / name).read_text(encoding="utf-8") for name in SOURCES[page])
+    source = "".join((ROOT / "orchestrator/documents" / name).read_text(encoding="utf-8") for name in SOURCES[page])
     used = set(re.findall(rf"Level\.[A-Z]+, {code}", source))
     used |= set(re.findall(rf"code = {code} if .* else {code}", source)[0]) if page == "runbooks" else set()
     used |= set(re.findall(rf"path, {code}, ", source))

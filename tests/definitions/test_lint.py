@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.findings import Finding, Level, worst
-from orchestrator.lint import lint
-from orchestrator.loader import read_runbook
-from orchestrator.runbook import Runbook
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import read_runbook
+from orchestrator.model.findings import Finding, Level, worst
+from orchestrator.model.runbook import Runbook
 from tests.definitions.declared import ACTION_SPECS, READING_SPECS, Write
 from tests.seam import told
 

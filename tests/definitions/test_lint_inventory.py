@@ -7,12 +7,12 @@ from typing import Protocol, cast
 
 import pytest
 
-from orchestrator.contract import Adapter
+from orchestrator.documents.lint.inventory import lint_adapters
+from orchestrator.documents.loader import load_inventory, read_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Finding, Level, first_of
-from orchestrator.lint_inventory import lint_adapters
-from orchestrator.loader import load_inventory, read_inventory
-from orchestrator.registry import Registry
+from orchestrator.family.contract import Adapter
+from orchestrator.family.registry import Registry
+from orchestrator.model.findings import Finding, Level, first_of
 from tests.definitions.declared import Write
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE3LLKSF9MBHAb1PW71Sw8qOv+iDp3DFABbB4SRei+L6"

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from orchestrator.decisions import XaDecisions
+from orchestrator.documents.loader import load_inventory, load_runbook, read_inventory, read_runbook
+from orchestrator.documents.source_map import PATTERNS, Lines, quoted, show
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Level
-from orchestrator.loader import load_inventory, load_runbook, read_inventory, read_runbook
-from orchestrator.located import PATTERNS, Lines, closest, quoted, show
-from orchestrator.runbook import Runbook
-from orchestrator.site import Inventory
+from orchestrator.model.findings import Level
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.runbook import Runbook
+from orchestrator.model.transactions import XaDecisions
+from orchestrator.suggestions import closest
 from tests.definitions.declared import Write
 
 RUNBOOK = """\

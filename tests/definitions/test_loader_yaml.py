@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.documents.loader import (
+    ALIASES_MAX,
+    BYTES_MAX,
+    NODES_MAX,
+    load_decisions,
+    load_runbook,
+    read_runbook,
+)
 from orchestrator.errors import DefinitionError
-from orchestrator.loader import ALIASES_MAX, BYTES_MAX, NODES_MAX, load_decisions, load_runbook, read_runbook
 from tests.definitions.declared import Write
 
 CHECK = """\

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from orchestrator import errors
-from orchestrator.contract import Failure, ReadingSpec
 from orchestrator.errors import AdapterError
-from orchestrator.probing import REACHABILITY, probe
-from orchestrator.reading import Reading
-from orchestrator.readings import Reachability
+from orchestrator.family.contract import ReadingSpec
+from orchestrator.family.reachability import REACHABILITY, probe
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Reachability
 
 # Nobody may have answered. All other errors of a device say that somebody did, or that we asked nobody.
 SILENT = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})

@@ -21,8 +21,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchestrator.errors import DefinitionError
-from orchestrator.redact import MARK, Redactor, SecretStore
-from orchestrator.site import SecretRef
+from orchestrator.family.secrets import MARK, Redactor, SecretStore
+from orchestrator.model.inventory import SecretRef
 
 NASTY = "pä ss/w+ö&r<d>\"'$`\\;%41"
 

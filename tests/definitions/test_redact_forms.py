@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape, quoteattr
 import pytest
 
 from orchestrator.errors import DefinitionError
-from orchestrator.redact import MARK, Redactor, SecretStore
-from orchestrator.site import SecretRef
+from orchestrator.family.secrets import MARK, Redactor, SecretStore
+from orchestrator.model.inventory import SecretRef
 
 FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
     "several lines on one": ("first line\n  second line", lambda secret: " ".join(secret.split())),

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Level
-from orchestrator.redact import SecretStore
-from orchestrator.registry import GROUP, Registry
-from orchestrator.site import Site
+from orchestrator.family.contract import Setting
+from orchestrator.family.registry import GROUP, Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.findings import Level
+from orchestrator.model.inventory import Site
 
 ADAPTER = """
 class Adapter:
@@ -146,7 +146,7 @@ def test_registries_share_nothing(installed: Install) -> None:
 def test_names_are_had_without_importing_an_adapter() -> None:
     """Law: a help text costs no import of an adapter or of its libraries."""
     code = (
-        "import sys; from orchestrator.registry import Registry; names = Registry().names(); "
+        "import sys; from orchestrator.family.registry import Registry; names = Registry().names(); "
         "print([name for name in sys.modules if name.startswith(('adapters.', 'paramiko', 'httpx'))], len(names))"
     )
     folder = Path(__file__).parents[2]

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
-from orchestrator.definitions import Definition
-from orchestrator.loader import read_decisions, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.documents.definition import Definition
+from orchestrator.documents.loader import read_decisions, read_inventory, read_runbook, shipped_runbooks
 from orchestrator.schemas import schemas, write
 from tests.definitions.declared import Write
 

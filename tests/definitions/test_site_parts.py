@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.loader import load_inventory
-from orchestrator.site import FenceOption, Site
+from orchestrator.model.inventory import FenceOption, Site
 from tests.definitions.declared import Write
 
 SITE = {

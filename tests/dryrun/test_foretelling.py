@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.past import learned
+from orchestrator.cli.exports.history import learned
 from orchestrator.reports.forecast import NAME, DrainForecast, Forecast, Range, StepForecast, encoded
 from tests.cli.shell import VPN, Shell
 

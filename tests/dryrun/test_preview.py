@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Failure, ReadingSpec
-from orchestrator.dryrun import LanePreview, StepPreview, preview
-from orchestrator.dryrun_lines import CommandAhead, ReadOnly
+from orchestrator.engine.dry_run import LanePreview, StepPreview, preview
+from orchestrator.engine.dry_run_lines import CommandAhead, ReadOnly
 from orchestrator.errors import Unreachable
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import DeviceHealth, Endpoints, QueueDepth, Transaction, Transactions
-from orchestrator.runbook import Side
-from orchestrator.site import Device
+from orchestrator.family.contract import ReadingSpec
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import DeviceHealth, Endpoints, QueueDepth, Transaction, Transactions
+from orchestrator.model.runbook import Side
 from tests.core.builders import CHECK, CONTROLLED, DEMOTE, DRAIN, a_plan
 from tests.core.scripted import ScriptedPair, ScriptedSite
 

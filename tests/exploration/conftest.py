@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.composite import compose
-from orchestrator.contract import ActionSpec
-from orchestrator.loader import read_runbook
-from orchestrator.registry import Registry
+from orchestrator.documents.loader import read_runbook
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import ActionSpec
+from orchestrator.family.registry import Registry
 from proof.exploration.search import Counterexample, Exploration, explore
 
 Walk = Callable[..., Exploration]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.contract import ActionSpec
-from orchestrator.loader import load_runbook
+from orchestrator.documents.loader import load_runbook
+from orchestrator.family.contract import ActionSpec
 from proof.exploration.rules import RULES
 from proof.exploration.search import explore
 from proof.exploration.story import story

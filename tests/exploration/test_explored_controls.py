@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.contract import ActionSpec, Effect
-from orchestrator.decide import Next, decide
-from orchestrator.events import (
+from orchestrator.core.decide import Next, decide
+from orchestrator.core.run import Lane, Stage
+from orchestrator.documents.loader import read_runbook
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model.events import (
     AbortDeclined,
     DoubtResolved,
     LaneEnded,
@@ -21,8 +23,7 @@ from orchestrator.events import (
     StepDone,
     UndoDone,
 )
-from orchestrator.loader import read_runbook
-from orchestrator.state import Lane, Stage
+from orchestrator.model.outcome import Effect
 from proof.exploration.families import fitting
 from proof.exploration.judge import Account, Judge
 from proof.exploration.rules import RULES

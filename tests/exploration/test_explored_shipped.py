@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from orchestrator.contract import ActionSpec
-from orchestrator.events import Outcome
-from orchestrator.loader import load_runbook, shipped_runbooks
+from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model.events import Outcome
 from proof.exploration.search import explore
 from proof.exploration.story import story
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import ActionSpec
-from orchestrator.decide import ClaimSite, Next, decide
-from orchestrator.decide.granting import Granted, Party, Row, granted
-from orchestrator.events import Outcome, Plan
-from orchestrator.loader import load_runbook, read_runbook, shipped_runbooks
-from orchestrator.readings import SiteClaims
-from orchestrator.runbook import Runbook
-from orchestrator.state import Lane
+from orchestrator.core.decide import ClaimSite, Next, decide
+from orchestrator.core.decide.granting import Granted, Party, Row, granted
+from orchestrator.core.run import Lane
+from orchestrator.documents.loader import load_runbook, read_runbook, shipped_runbooks
+from orchestrator.family.contract import ActionSpec
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome, Plan
+from orchestrator.model.readings import SiteClaims
+from orchestrator.model.runbook import Runbook
 from proof.exploration.claiming import Desk, Grant, Kept, Rows, claiming_part, has_claims, settled
 from proof.exploration.search import Exploration
 from proof.exploration.story import story

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.hooks.outbox import Outbox
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import Outbox
 
 
 @pytest.fixture

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
 from orchestrator.errors import HookFailed
-from orchestrator.hooks.courier import Courier
-from orchestrator.hooks.message import Message
-from orchestrator.hooks.office import Office
-from orchestrator.hooks.outbox import Outbox
-from orchestrator.hooks.webhook import Poster
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import Lease, create_run
-from orchestrator.redact import Redactor, SecretStore
-from orchestrator.site import Hook
+from orchestrator.family.secrets import Redactor, SecretStore
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import Lease, create_run
+from orchestrator.journal.outbox import Outbox
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Hook
+from orchestrator.notifications.delivery import Courier
+from orchestrator.notifications.delivery_context import Office
+from orchestrator.notifications.message import Message
+from orchestrator.notifications.webhook import Poster
 from tests.core.builders import a_plan
 
 RUN = "run-1"

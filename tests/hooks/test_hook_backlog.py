@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import Unreachable
-from orchestrator.hooks.backlog import Flushed, Owed, drop, flush, owed
-from orchestrator.hooks.outbox import Outbox
-from orchestrator.hooks.webhook import Poster
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import Outbox
+from orchestrator.model import events as ev
+from orchestrator.notifications.backlog import Flushed, Owed, drop, flush, owed
+from orchestrator.notifications.webhook import Poster
 from tests.hooks.hooking import Scripted, a_hook, a_webhook, always, an_office, plan_with, record
 
 HOOK = a_webhook("web", on=["step.done"])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import HookFailed
-from orchestrator.hooks.command import LEFT, CommandSender, kill
-from orchestrator.hooks.message import Message, message_of
-from orchestrator.redact import Redactor
+from orchestrator.family.secrets import Redactor
+from orchestrator.model import events as ev
+from orchestrator.notifications.command import LEFT, CommandSender, kill
+from orchestrator.notifications.message import Message, message_of
 from tests.hooks.hooking import RUN, SECRET, lines_of
 
 pytestmark = pytest.mark.realtime

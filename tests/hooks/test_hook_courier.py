@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import JournalUnavailable
-from orchestrator.hooks.courier import BACK_OFF_MAX, Courier, back_off
-from orchestrator.hooks.message import Message
-from orchestrator.hooks.outbox import BATCH, Outbox
-from orchestrator.journal import Journal
-from orchestrator.site import Hook
-from orchestrator.tables import EVENTS
+from orchestrator.journal.database.schema import EVENTS
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import BATCH, Outbox
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Hook
+from orchestrator.notifications.delivery import BACK_OFF_MAX, Courier, back_off
+from orchestrator.notifications.message import Message
 from tests.hooks.hooking import RUN, Died, Receiver, Recorded, a_courier, a_hook, always, plan_with, record
 
 STEPS = [ev.StepDone(step=name) for name in ("bridge-bound", "demote", "drain", "activate")]

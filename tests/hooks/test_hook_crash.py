@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from adapters.mock.embedded import embedded_inventory, embedded_layout
-from adapters.mock.world import World
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
-from orchestrator.journal import Journal
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.journal import Journal
+from orchestrator.operations.runtime import Tools
+from simulator.solace.embedded import embedded_inventory, embedded_layout
+from simulator.solace.world import World
 from tests.cli.shell import Ended
 from tests.hooks.hooking import lines_of
 from tests.hooks.receiving import serving

@@ -9,13 +9,13 @@ from typing import get_args
 
 import pytest
 
-from orchestrator.cli import hooks as commands
+from orchestrator.cli.commands import hooks as commands
 from orchestrator.clock import SystemClock
-from orchestrator.hooks.courier import BACK_OFF_FIRST, BACK_OFF_MAX
-from orchestrator.hooks.message import SIGNATURE_HEADER, signature
-from orchestrator.hooks.webhook import WebhookSender
-from orchestrator.redact import SecretStore
-from orchestrator.site import HookEvent, Inventory
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import HookEvent, Inventory
+from orchestrator.notifications.delivery import BACK_OFF_FIRST, BACK_OFF_MAX
+from orchestrator.notifications.message import SIGNATURE_HEADER, signature
+from orchestrator.notifications.webhook import WebhookSender
 from tests.hooks.hooking import SECRET, Scripted, a_webhook
 from tests.hooks.test_hook_command import a_message
 
@@ -34,7 +34,7 @@ def test_every_event_is_told() -> None:
 
 def test_the_example_can_be_used(tmp_path: Path) -> None:
     """Law: what the page shows can be pasted under an inventory."""
-    from orchestrator.loader import load_inventory
+    from orchestrator.documents.loader import load_inventory
 
     [text] = re.findall(r"<!-- hooks -->\n```yaml\n(.*?)```", PAGE, re.DOTALL)
     sites = "sites: {a: {adapter: mock, devices: [{name: d}]}, b: {adapter: mock, devices: [{name: e}]}}\n"
@@ -90,7 +90,7 @@ def test_every_command_is_told() -> None:
 
 def test_the_figures_are_those_of_the_program() -> None:
     """Law: what the page says of back-off and of the end of a run is what happens."""
-    from orchestrator.cli.outgoing import END_WITHIN
+    from orchestrator.cli.runs.notify import END_WITHIN
 
     assert (BACK_OFF_FIRST, BACK_OFF_MAX, END_WITHIN) == (1.0, 60.0, 10.0)
     assert "after a second, then two, four, and so on up to a minute" in PAGE

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from orchestrator import events as ev
+from orchestrator.documents.loader import load_inventory, read_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Level
-from orchestrator.loader import load_inventory, read_inventory
+from orchestrator.model import events as ev
+from orchestrator.model.findings import Level
+from orchestrator.model.inventory import Hook
 from orchestrator.schemas import schemas
-from orchestrator.site import Hook
 from tests.hooks.hooking import a_webhook, plan_with
 
 HEAD = """\

@@ -10,11 +10,11 @@ from typing import get_args
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.screen import event_line
-from orchestrator.hooks.message import ALIASES, Message, kind_of, message_of, signature, wants
-from orchestrator.redact import Redactor
-from orchestrator.site import HookEvent
+from orchestrator.cli.render.screen import event_line
+from orchestrator.family.secrets import Redactor
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import HookEvent
+from orchestrator.notifications.message import ALIASES, Message, kind_of, message_of, signature, wants
 from tests.hooks.hooking import RUN, a_hook
 
 AT = 1_800_000_000.25

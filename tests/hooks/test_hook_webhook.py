@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from adapters.http.certificates import Authority
 from adapters.http.webhook import WebhookPoster
 from orchestrator.clock import Clock, SystemClock, VirtualClock
 from orchestrator.errors import CommandTimedOut, HookFailed
-from orchestrator.hooks.webhook import Poster, WebhookSender
-from orchestrator.redact import SecretStore
-from orchestrator.site import Webhook
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Webhook
+from orchestrator.notifications.webhook import Poster, WebhookSender
+from simulator.http.certificates import Authority
 from tests.hooks.hooking import SECRET, URL, Scripted, a_webhook
 from tests.hooks.receiving import serving
 from tests.hooks.test_hook_command import a_message

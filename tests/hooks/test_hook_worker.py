@@ -13,22 +13,22 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.chain import follow_exported
-from orchestrator.cli.outgoing import telling
+from orchestrator.cli.runs.notify import telling
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.engine import Engine
+from orchestrator.core.run import Run, begin
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.observers import Observer
 from orchestrator.errors import HookFailed
-from orchestrator.fleet import InlineFleet
-from orchestrator.hooks.backlog import owed
-from orchestrator.hooks.courier import BACK_OFF_MAX
-from orchestrator.hooks.office import Office
-from orchestrator.hooks.outbox import Outbox
-from orchestrator.hooks.worker import Hooks
-from orchestrator.journal import Journal
-from orchestrator.observers import Observer
-from orchestrator.site import Hook
-from orchestrator.state import Run, begin
+from orchestrator.journal.hash_chain import follow_exported
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import Outbox
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Hook
+from orchestrator.notifications.backlog import owed
+from orchestrator.notifications.delivery import BACK_OFF_MAX
+from orchestrator.notifications.delivery_context import Office
+from orchestrator.notifications.worker import Hooks
 from tests.core.scripted import ScriptedPair
 from tests.hooks.hooking import RUN, Recorded, Scripted, a_hook, a_webhook, an_office, lines_of, plan_with, record
 

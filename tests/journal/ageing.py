@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
-from orchestrator.lease import LEASE_SECONDS
-from orchestrator.tables import RUNS
+from orchestrator.journal.database.schema import RUNS
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import LEASE_SECONDS
 
 
 def age(journal: Journal, clock: VirtualClock, seconds: float) -> None:

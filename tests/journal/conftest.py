@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
 from tests.journal.servers import a_server
 
 URL_VARIABLE = "FAILOVER_TEST_POSTGRESQL_URL"

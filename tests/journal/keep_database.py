@@ -13,18 +13,18 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from orchestrator import events as ev
-from orchestrator.checks import store_checks
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter
-from orchestrator.engine import Engine
-from orchestrator.fleet import InlineFleet
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
-from orchestrator.runbook import Side
-from orchestrator.signing import Signer, generate
-from orchestrator.state import fold
-from orchestrator.tables import RUNS
+from orchestrator.core.run import fold
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.family.contract import Adapter
+from orchestrator.journal.database.schema import RUNS
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
+from orchestrator.journal.readiness_results import store_checks
+from orchestrator.journal.signing import Signer, generate
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Side
 from orchestrator.version import VERSION
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, Killed, killing

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator import events as ev
-from orchestrator.approval_policy import Approver, MachinePolicy
-from orchestrator.approvers import Approvers
-from orchestrator.hearing import question_number
-from orchestrator.journal import Journal
-from orchestrator.signing import Signer, approval_statement, decision_statement, generate, public_half
-from orchestrator.state import fold
+from orchestrator.core.run import fold
+from orchestrator.engine.approvers import Approvers
+from orchestrator.engine.signed_words import question_number
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.signing import Signer, approval_statement, decision_statement, generate, public_half
+from orchestrator.model import events as ev
+from orchestrator.model.approval_policy import Approver, MachinePolicy
 from tests.core.leading import RUN
 
 

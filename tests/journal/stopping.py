@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import STATE_VARIABLE, Tools
 from orchestrator.clock import Clock, SystemClock
-from orchestrator.contract import Adapter, Permit
-from orchestrator.fleet import Desk, Fleet, InlineFleet
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.runbook import Side
+from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.family.contract import Adapter, Permit
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.runbook import Side
+from orchestrator.operations.runtime import STATE_VARIABLE, Tools
 from tests.core.killing import Fuse, killing
 
 # A lease of 15 s is over in one and a half.

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.approval import Approvals, fold_approvals
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.decide.approve import hear, seek
-from orchestrator.events import Outcome
-from orchestrator.journal import Journal
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.core.approvals import Approvals, fold_approvals
+from orchestrator.core.decide.approve import hear, seek
+from orchestrator.core.run import Run, fold
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
+from orchestrator.operations.runtime import Tools
 from orchestrator.reports.report import build
-from orchestrator.state import Run, fold
 from tests.cli.processes import Bench, line_with
 from tests.core.builders import a_plan
 from tests.core.killing import Killed, bury, judge_pair

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
-from orchestrator.chain import follow_exported, link_hash
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Effect
+from orchestrator.core.run import fold
 from orchestrator.errors import JournalCorrupt, NoSuchRun
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import create_run
-from orchestrator.state import fold
-from orchestrator.tables import EVENTS, RUNS
+from orchestrator.journal.database.schema import EVENTS, RUNS
+from orchestrator.journal.hash_chain import follow_exported, link_hash
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
 from tests.core.builders import a_plan, bridge, created, depth
 
 OWN: list[tuple[str | None, ev.Event]] = [

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost
-from orchestrator.journal import Journal
-from orchestrator.lease import CLOCKS_APART, LEASE_SECONDS, Lease, create_run, is_led, take
-from orchestrator.tables import RUNS
+from orchestrator.journal.database.schema import RUNS
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, Lease, create_run, is_led, take
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import created
 from tests.journal.ageing import age_leases

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import statements as sql
-from orchestrator.database import Database
+from orchestrator.journal.database import statements as sql
+from orchestrator.journal.database.database import Database
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.embedded import file_system
 from orchestrator.errors import Forbidden, JournalCorrupt, JournalLost, JournalUnavailable
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
+from orchestrator.journal.database.embedded_files import file_system
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
 from tests.core.builders import created
 from tests.journal.servers import Server, a_server, until
 

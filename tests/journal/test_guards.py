@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.engine.dispatch import Completion, InlineFleet
 from orchestrator.errors import LeaseHeld
-from orchestrator.events import Outcome
-from orchestrator.fleet import Completion, InlineFleet
-from orchestrator.holder import holder_is_dead, holder_name
-from orchestrator.journal import Journal
-from orchestrator.lease import claims, create_run
-from orchestrator.tables import EVENTS, INBOX
+from orchestrator.journal.database.schema import EVENTS, INBOX
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import claims, create_run
+from orchestrator.journal.process_identity import holder_is_dead, holder_name
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
 from tests.core.builders import a_plan, created
 from tests.core.leading import RUN, Lead, When, pausing
 from tests.core.scripted import ScriptedPair

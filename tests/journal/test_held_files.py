@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.embedded import NAMES, Files, Handle
 from orchestrator.errors import JournalLost
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
+from orchestrator.journal.database.embedded_files import NAMES, Files, Handle
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
 from tests.cli.shell import Shell
 from tests.core.builders import created
 
@@ -30,7 +30,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 
 def look_on(path: Path) -> None:
     """Another process opens the journal, reads, and is done, as ``failover runs list`` does."""
-    code = f"from orchestrator.journal import Journal; j = Journal('sqlite:///{path}'); j.runs(); j.close()"
+    code = f"from orchestrator.journal.journal import Journal; j = Journal('sqlite:///{path}'); j.runs(); j.close()"
     subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
 
 

@@ -13,15 +13,15 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from adapters.mock.layout import VpnLayout
-from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
-from orchestrator.connections import ANSWER_S
-from orchestrator.database import Database
 from orchestrator.errors import Forbidden, JournalLost, JournalUnavailable, LeaseLost
-from orchestrator.journal import Journal
-from orchestrator.lease import LEASE_SECONDS, create_run, is_led, take
-from orchestrator.patience import ALONE, WATCHED, Patience
+from orchestrator.journal.database.connections import ANSWER_S
+from orchestrator.journal.database.database import Database
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import LEASE_SECONDS, create_run, is_led, take
+from orchestrator.journal.unavailability import ALONE, WATCHED, Patience
+from orchestrator.model import events as ev
+from simulator.solace.layout import VpnLayout
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.core.builders import a_plan, created
 from tests.core.killing import judge_pair

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import KeyUsed, LeaseHeld, NoSuchRun
-from orchestrator.journal import Journal, Writer
-from orchestrator.keys import UsedKey, run_of_key
-from orchestrator.lease import Lease, claims, create_run
-from orchestrator.tables import DELIVERIES
+from orchestrator.journal.database.schema import DELIVERIES
+from orchestrator.journal.idempotency_keys import UsedKey, run_of_key
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import Lease, claims, create_run
+from orchestrator.model import events as ev
 from tests.core.builders import a_plan
 from tests.hooks.hooking import a_hook, plan_with
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator import statements as sql
 from orchestrator.clock import VirtualClock
-from orchestrator.events import Outcome
-from orchestrator.journal import Journal
+from orchestrator.journal.database import statements as sql
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
 from tests.core.builders import a_plan
 from tests.core.killing import judge_pair
 from tests.core.leading import RUN, Lead, When

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.once import what_was_asked
-from orchestrator.cli.wiring import Tools
+from orchestrator.cli.runs.idempotency import what_was_asked
 from orchestrator.clock import VirtualClock
-from orchestrator.keys import NOT_ASKED, UsedKey, differences, parts, stored
-from orchestrator.plan import ApprovalRule, Waves
-from orchestrator.redact import MARK, SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Device
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import MARK, SecretStore
+from orchestrator.journal.idempotency_keys import NOT_ASKED, UsedKey, differences, parts, stored
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device
+from orchestrator.model.plan import ApprovalRule, Waves
+from orchestrator.operations.runtime import Tools
 from tests.cli.complaints import untouched
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import CHECK, a_plan

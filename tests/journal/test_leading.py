@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
+from orchestrator.core.run import fold
 from orchestrator.errors import LeaseLost
-from orchestrator.events import Outcome
-from orchestrator.journal import Journal
-from orchestrator.lease import claims, create_run, take
-from orchestrator.state import fold
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import claims, create_run, take
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, Killed, bury, judge_pair
 from tests.core.leading import RUN, Lead, When

@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Forbidden, LeaseHeld, LeaseLost, NoSuchRun
-from orchestrator.holder import holder_is_dead, holder_name
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import (
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import (
     LEASE_SECONDS,
     Lease,
     claims,
@@ -28,7 +26,9 @@ from orchestrator.lease import (
     service_key,
     take,
 )
-from orchestrator.site import Device
+from orchestrator.journal.process_identity import holder_is_dead, holder_name
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device
 from tests.core.builders import a_plan, created
 from tests.journal.ageing import age, age_leases, wait_out
 
@@ -352,7 +352,9 @@ def test_only_one_of_many_gets_it(opened: Opener, clock: VirtualClock) -> None:
 
 def other_holder(command: str = "import sys; sys.stdin.read()", **more: object) -> tuple[subprocess.Popen[str], str]:
     """A process that prints its own holder's name, and lives until its input ends."""
-    code = f"from orchestrator.holder import holder_name; print(holder_name(), flush=True); {command}"
+    code = (
+        f"from orchestrator.journal.process_identity import holder_name; print(holder_name(), flush=True); {command}"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
@@ -459,8 +461,8 @@ def test_the_run_of_a_dead_holder_is_free_at_once(opened: Opener, clock: Virtual
     """Promise 4: after ``kill -9`` of the leader on this machine nobody has to wait for its lease to run out."""
     command = f"""
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
 from tests.core.builders import created
 create_run(Journal({url!r}), VirtualClock(), "run-1", created())
 print("made", flush=True)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Forbidden, JournalCorrupt, JournalLost, JournalUnavailable, LeaseLost
-from orchestrator.heads import Heads
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, take
+from orchestrator.journal.heads import Heads
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run, take
+from orchestrator.model import events as ev
 from tests.cli.shell import VPN, Shell
 from tests.core.builders import created
 from tests.core.leading import RUN, Lead
@@ -247,10 +247,10 @@ def test_an_empty_journal_is_a_finding(shell: Shell) -> None:
 _WRITER = """
 import os, signal, sys
 from pathlib import Path
-from orchestrator import events as ev
+from orchestrator.model import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run
 from tests.core.builders import created
 journal = Journal.at(Path(sys.argv[1]))
 lease, writer = create_run(journal, VirtualClock(), "run-1", created())

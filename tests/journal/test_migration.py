@@ -14,20 +14,20 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from orchestrator import events as ev
-from orchestrator.checks import last_checks
-from orchestrator.cli.verification import Doubts, Stored, Verdict, verdict_of
+from orchestrator.cli.runs.verify import Doubts, Stored, Verdict, verdict_of
 from orchestrator.clock import VirtualClock
-from orchestrator.engine import Engine
+from orchestrator.core.run import fold
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.engine.engine import Engine
 from orchestrator.errors import JournalCorrupt, JournalUnavailable, KeyUsed, LeaseHeld
-from orchestrator.fleet import InlineFleet
-from orchestrator.hooks.outbox import Outbox
-from orchestrator.journal import Journal
-from orchestrator.keys import UsedKey, run_of_key
-from orchestrator.lease import claims, create_run, service_key, take
-from orchestrator.signing import Verifier, load_public
-from orchestrator.state import fold
-from orchestrator.tables import INBOX, METADATA, SCHEMA
+from orchestrator.journal.database.schema import INBOX, METADATA, SCHEMA
+from orchestrator.journal.idempotency_keys import UsedKey, run_of_key
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import claims, create_run, service_key, take
+from orchestrator.journal.outbox import Outbox
+from orchestrator.journal.readiness_results import last_checks
+from orchestrator.journal.signing import Verifier, load_public
+from orchestrator.model import events as ev
 from tests.cli.shell import Shell
 from tests.core.builders import a_plan, created
 from tests.core.killing import judge_pair

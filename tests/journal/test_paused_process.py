@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LeaseHeld
-from orchestrator.journal import Journal
-from orchestrator.lease import LEASE_SECONDS, lease_left, take
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import LEASE_SECONDS, lease_left, take
 from tests.cli.processes import PATIENCE_S, Bench
 from tests.journal.ageing import age_leases
 from tests.journal.stopping import HastyClock

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.approval import APPROVAL_GATE
 from orchestrator.clock import VirtualClock
-from orchestrator.events import Outcome
-from orchestrator.journal import Journal
+from orchestrator.core.approvals import APPROVAL_GATE
+from orchestrator.core.run import Run, fold
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.model.events import Outcome
 from orchestrator.reports.report import build
-from orchestrator.state import Run, fold
 from tests.core.builders import a_plan
 from tests.core.killing import Killed, bury, judge_pair
 from tests.core.leading import RUN, Lead, ScriptedDesk, When, lost_bridge, pausing
@@ -160,7 +160,7 @@ def test_two_keys_of_one_person_are_one(lead: Lead, people: People) -> None:
     both = policy.model_copy(
         update={"approvers": tuple(one.model_copy(update={"account": "bob"}) for one in policy.approvers)}
     )
-    from orchestrator.approvers import Approvers
+    from orchestrator.engine.approvers import Approvers
 
     def leave(*_: object) -> None:
         people.leave(people.word("bob", at=now(lead)), people.word("bob", key_of="bobs-other-key", at=now(lead)))

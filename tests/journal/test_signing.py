@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DefinitionError
-from orchestrator.signing import Signer, Verifier, generate, key_name, load_public, public_half, statement
+from orchestrator.journal.signing import Signer, Verifier, generate, key_name, load_public, public_half, statement
 
 
 def test_a_pair_of_keys(tmp_path: Path) -> None:

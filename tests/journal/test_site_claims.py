@@ -7,17 +7,17 @@ from contextlib import closing
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.decide import ClaimSite
-from orchestrator.decide.moves import ClaimWish
+from orchestrator.core.decide import ClaimSite
+from orchestrator.core.decide.decision import ClaimWish
+from orchestrator.core.run import Run, fold
 from orchestrator.errors import LeaseLost
-from orchestrator.journal import Journal
-from orchestrator.lease import Lease, create_run, service_key
-from orchestrator.readings import SiteClaims
-from orchestrator.runbook import Side
-from orchestrator.sites import Sites
-from orchestrator.state import Run, fold
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import Lease, create_run, service_key
+from orchestrator.journal.site_claims import Sites
+from orchestrator.model import events as ev
+from orchestrator.model.readings import SiteClaims
+from orchestrator.model.runbook import Side
 from tests.core.builders import a_plan, created
 from tests.core.test_decide_claims import FENCE, UNFENCE
 

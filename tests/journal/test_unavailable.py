@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import JournalCorrupt, JournalUnavailable
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import create_run
-from orchestrator.tables import METADATA
+from orchestrator.journal.database.schema import METADATA
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import create_run
+from orchestrator.model import events as ev
 from tests.core.builders import created
 
 Opener = Callable[..., Journal]

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orchestrator import events as ev
-from orchestrator.chain import GENESIS, link_hash
-from orchestrator.cli.records import exported
-from orchestrator.cli.verification import Doubts, Exported, Stored, Verdict, verdict_of
+from orchestrator.cli.render.records import exported
+from orchestrator.cli.runs.verify import Doubts, Exported, Stored, Verdict, verdict_of
 from orchestrator.clock import VirtualClock, iso
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, take
-from orchestrator.signing import Signer, Verifier, generate
-from orchestrator.tables import EVENTS, RUNS, SIGNATURES
+from orchestrator.journal.database.schema import EVENTS, RUNS, SIGNATURES
+from orchestrator.journal.hash_chain import GENESIS, link_hash
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run, take
+from orchestrator.journal.signing import Signer, Verifier, generate
+from orchestrator.model import events as ev
 from tests.core.builders import a_plan, created
 from tests.journal.ageing import forget, wait_out
 

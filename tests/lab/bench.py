@@ -10,7 +10,11 @@ from typing import Any, Protocol
 
 import paramiko
 
-from adapters.mock.appliance import (
+from orchestrator.clock import VirtualClock
+from simulator.lab.cli.cli import CliSession
+from simulator.lab.command_log import CommandLog
+from simulator.lab.server import Credentials, Lab
+from simulator.solace.appliance import (
     NoSuchObject,
     Outcome,
     QueueView,
@@ -20,10 +24,6 @@ from adapters.mock.appliance import (
     TransactionView,
     VpnReplication,
 )
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.cli import CliSession
-from adapters.mock.lab.server import Credentials, Lab
-from orchestrator.clock import VirtualClock
 
 ACTIVE = VpnReplication("Trading_VPN", True, "active", None, True, True, None, False, "async")
 STANDBY = VpnReplication("Trading_VPN", True, "standby", "up", None, None, None, False, "async")

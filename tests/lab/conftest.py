@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.lab.server import Credentials, Lab, LabSettings
+from simulator.lab.server import Credentials, Lab, LabSettings
 from tests.lab.bench import STANDBY, BenchAppliance, Client, Clients, Labs
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
 from adapters.http.xmldoc import parse_xml
-from adapters.mock.amps.embedded import amps_layout
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.amps_admin import AmpsAdmin, Gate
 from orchestrator.clock import VirtualClock
+from simulator.amps.embedded import amps_layout
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.world import AmpsWorld
+from simulator.http.server import Incoming, Outgoing
+from simulator.lab.amps.admin import AmpsAdmin, Gate
+from simulator.lab.command_log import CommandLog
 
 NY = "/amps/instance"
 ACT = "/amps/administrator"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import amps_layout
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.lab.amps_server import AmpsLab, AmpsLogin
 from orchestrator.clock import VirtualClock
-from orchestrator.loader import load_inventory
+from orchestrator.documents.loader import load_inventory
+from simulator.amps.embedded import amps_layout
+from simulator.amps.world import AmpsWorld
+from simulator.lab.amps.server import AmpsLab, AmpsLogin
 
 pytestmark = pytest.mark.realtime
 

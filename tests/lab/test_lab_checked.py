@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.lab.edition import SEED
-from adapters.mock.lab.editions import with_editions
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import LabSettings
-from adapters.mock.world import World
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import SystemClock
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
+from simulator.lab.edition import SEED
+from simulator.lab.editions import with_editions
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import LabSettings
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.world import World
 
 pytestmark = pytest.mark.realtime
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.appliance import TransactionView
-from adapters.mock.lab.cli import prompt_of
-from adapters.mock.lab.edition import NEWER, SEED
-from adapters.mock.lab.plans import Place
+from simulator.lab.cli.cli import prompt_of
+from simulator.lab.cli.plans import Place
+from simulator.lab.edition import NEWER, SEED
+from simulator.solace.appliance import TransactionView
 from tests.lab.bench import ACTIVE, BenchAppliance, FencedAppliance, dialogue, golden
 
 TO_VPN = ("enable", "configure", "message-vpn Trading_VPN")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.cli import PAGER, QUESTION
-from adapters.mock.lab.edition import SEED
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
+from simulator.lab.cli.cli import PAGER, QUESTION
+from simulator.lab.command_log import CommandLog
+from simulator.lab.edition import SEED
 from tests.lab.bench import ACTIVE, BenchAppliance, Dialogue, FencedAppliance, dialogue
 
 BACKBONE = ("enable", "configure", "service msg-backbone shutdown")

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from adapters.http.server import Incoming
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.faults import parse_faults
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.cli import CliSession
-from adapters.mock.lab.edition import NEWER, SEED
-from adapters.mock.lab.editions import APPLIANCES, with_editions
-from adapters.mock.lab.editions_amps import INSTANCES
-from adapters.mock.lab.of_world import FaultyAppliance
-from adapters.mock.lab.semp import SempNode
-from adapters.mock.lab.semp_accounts import Sessions
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
+from simulator.http.server import Incoming
+from simulator.lab.amps.editions import INSTANCES
+from simulator.lab.cli.cli import CliSession
+from simulator.lab.command_log import CommandLog
+from simulator.lab.edition import NEWER, SEED
+from simulator.lab.editions import APPLIANCES, with_editions
+from simulator.lab.of_world import FaultyAppliance
+from simulator.lab.semp.accounts import Sessions
+from simulator.lab.semp.semp import SempNode
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.faults import parse_faults
+from simulator.solace.world import World
 
 QUEUE = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Risk_VPN"
 PACES = {"slow-login", "slow-line", "half-open"}  # they change no answer: see test_lab_pace

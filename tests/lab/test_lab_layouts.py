@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.appliance import QueueView, RedundancyView, RoleName, TransactionView, VpnReplication
-from adapters.mock.lab import layouts, node_layouts
-from adapters.mock.lab.edition import NEWER, SEED, SEED_WITH_W
+from simulator.lab.cli import layouts, node_layouts
+from simulator.lab.edition import NEWER, SEED, SEED_WITH_W
+from simulator.solace.appliance import QueueView, RedundancyView, RoleName, TransactionView, VpnReplication
 from tests.lab.bench import ACTIVE, STANDBY, golden
 
 PREPARED = TransactionView(

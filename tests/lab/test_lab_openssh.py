@@ -17,7 +17,7 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from adapters.mock.lab.server import Credentials, Lab
+from simulator.lab.server import Credentials, Lab
 from tests.lab.bench import Labs, ask, read_until
 
 pytestmark = pytest.mark.realtime
@@ -130,7 +130,7 @@ def sshd(keyed_lab: Lab, identity: Identity, tmp_path: Path) -> Iterator[RealSer
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    relay = f"{sys.executable} -m adapters.mock.lab.shell --socket {keyed_lab.socket_path('ny', 'ny1')}"
+    relay = f"{sys.executable} -m simulator.lab.relay.shell --socket {keyed_lab.socket_path('ny', 'ny1')}"
     config = tmp_path / "sshd_config"
     config.write_text(
         f"""\

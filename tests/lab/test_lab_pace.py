@@ -10,20 +10,20 @@ from typing import Literal
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.lab.edition import SEED
-from adapters.mock.lab.editions import with_editions
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Lab, LabSettings
-from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import PerhapsObeyed
-from orchestrator.loader import load_inventory
-from orchestrator.readings_solace import QueueDepth
-from orchestrator.redact import SecretStore
+from orchestrator.family.contract import Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.readings_solace import QueueDepth
+from simulator.lab.edition import SEED
+from simulator.lab.editions import with_editions
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Lab, LabSettings
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.world import World
 
 pytestmark = pytest.mark.realtime
 Way = Literal["cli", "semp"]

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.lab.frames import BadFrame, FrameReader, Hello, Size, data_frames, size_frame
-from adapters.mock.lab.server import Lab, LabSettings
-from adapters.mock.lab.shell import main
-from adapters.ssh.server_shell import Mishap
 from orchestrator.errors import DefinitionError
+from simulator.lab.relay.frames import BadFrame, FrameReader, Hello, Size, data_frames, size_frame
+from simulator.lab.relay.shell import main
+from simulator.lab.server import Lab, LabSettings
+from simulator.ssh.shell import Mishap
 from tests.lab.bench import BenchAppliance, Labs
 
-RELAY = [sys.executable, "-m", "adapters.mock.lab.shell", "--socket"]
+RELAY = [sys.executable, "-m", "simulator.lab.relay.shell", "--socket"]
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ import paramiko
 import pytest
 import yaml
 
-from adapters.mock.lab.server import Credentials, Lab
-from adapters.ssh.server import CHANNELS_MAX, Account, SshServer
-from adapters.ssh.server_key import server_key
-from adapters.ssh.server_shell import Mishap, MishapKind
 from orchestrator.errors import DefinitionError
-from orchestrator.site import Inventory
+from orchestrator.model.inventory import Inventory
+from simulator.lab.server import Credentials, Lab
+from simulator.ssh.host_key import server_key
+from simulator.ssh.server import CHANNELS_MAX, Account, SshServer
+from simulator.ssh.shell import Mishap, MishapKind
 from tests.lab.bench import BenchAppliance, Clients, Labs, ask, golden, read_until
 
 pytestmark = pytest.mark.realtime

@@ -9,17 +9,17 @@ import paramiko
 import pytest
 import yaml
 
-from adapters.mock.embedded import embedded_layout
-from adapters.mock.faults import parse_faults
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.cli import CliSession
-from adapters.mock.lab.of_world import FaultyAppliance, serve_world
-from adapters.mock.lab.server import Lab
-from adapters.mock.world import World
-from adapters.ssh.server_shell import Spoilt
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.errors import Unreachable
-from orchestrator.site import Inventory
+from orchestrator.model.inventory import Inventory
+from simulator.lab.cli.cli import CliSession
+from simulator.lab.command_log import CommandLog
+from simulator.lab.of_world import FaultyAppliance, serve_world
+from simulator.lab.server import Lab
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.faults import parse_faults
+from simulator.solace.world import World
+from simulator.ssh.shell import Spoilt
 from tests.lab.bench import Clients, ask, read_until
 
 QUEUE = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Risk_VPN"

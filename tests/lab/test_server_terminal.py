@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.ssh.server_shell import LINE_MAX, Chaos, LineEditor, Mishap, MishapKind, ServerTerminal, Wants
 from orchestrator.errors import Unreachable
+from simulator.ssh.shell import LINE_MAX, Chaos, LineEditor, Mishap, MishapKind, ServerTerminal, Wants
 
 
 class Echoing:

@@ -11,9 +11,9 @@ import pytest
 
 from adapters.local.adapter import LocalAdapter
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Call, Result, Setting
-from orchestrator.redact import SecretStore
-from orchestrator.site import Site
+from orchestrator.family.contract import Call, Result, Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Site
 from tests.cli.shell import Shell
 from tests.seam import Permits
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.embedded import embedded_inventory
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
+from simulator.solace.embedded import embedded_inventory
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.cli.shell import VPN, Ended, Shell
 from tests.local.conftest import Bench
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
-from orchestrator.cli.wiring import Tools
-from orchestrator.fleet import InlineFleet
+from orchestrator.engine.dispatch import InlineFleet
+from orchestrator.operations.runtime import Tools
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.cli.shell import Ended, Shell
 from tests.local.conftest import Bench
 from tests.local.test_commanded import DARK, Night

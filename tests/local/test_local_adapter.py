@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from orchestrator.contract import Call, Effect, Failure
 from orchestrator.errors import AuthenticationFailed, CommandRejected, Forbidden
-from orchestrator.readings import ExternalFence
-from orchestrator.redact import SecretStore
+from orchestrator.family.contract import Call
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.readings import ExternalFence
 from tests.contract.laws import NO_NAMES
 from tests.local.conftest import Bench
 

@@ -10,9 +10,9 @@ import pytest
 from adapters.local.adapter import LocalAdapter
 from adapters.local.declared import line_of
 from adapters.local.options import LocalCommand, check_service, filled, options_of
-from orchestrator.contract import Call
 from orchestrator.errors import DefinitionError, Forbidden
-from orchestrator.site import Site
+from orchestrator.family.contract import Call
+from orchestrator.model.inventory import Site
 
 CUT: Mapping[str, Any] = {"argv": ["/bin/cut"], "check": ["/bin/is-cut"]}
 

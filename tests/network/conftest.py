@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.account import Tally
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from orchestrator.clock import SystemClock
+from simulator.solace.account import Tally
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.cli.processes import FAILOVER
 from tests.cli.shell import roles_of
 

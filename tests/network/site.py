@@ -16,10 +16,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import LabSettings
-from adapters.mock.world import World
 from orchestrator.clock import SystemClock
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import LabSettings
+from simulator.solace.world import World
 
 
 def main(world_file: str, site: str, folder: str, address: str, delay: str) -> None:

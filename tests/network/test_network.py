@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.loader import load_runbook
+from orchestrator.documents.loader import load_runbook
 from tests.network.conftest import CUT, LOSSY, SITES, Net
 
 pytestmark = pytest.mark.realtime

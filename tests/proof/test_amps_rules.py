@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.mock.amps.layout import fabric_from
-from adapters.mock.amps.world import AmpsWorld
 from orchestrator.clock import VirtualClock
 from proof.promises.amps.on_world import judge_world
 from proof.promises.facts import Case
 from proof.simulation.amps.looks import look
+from simulator.amps.layout import fabric_from
+from simulator.amps.world import AmpsWorld
 from tests.world_amps.conftest import instance
 
 SERVICE = "orders"

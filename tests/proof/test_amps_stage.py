@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapters.mock.amps.adapter import AMPS_WORLDS
-from adapters.mock.amps.layout import fabric_from
-from adapters.mock.amps.world import AmpsWorld
 from orchestrator.clock import VirtualClock
 from proof.promises import Judge
 from proof.simulation.amps.looks import look
 from proof.simulation.amps.stage import AmpsStage
+from simulator.amps.layout import fabric_from
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
 from tests.proof.histories import SERVICE
 from tests.world_amps.conftest import instance
 

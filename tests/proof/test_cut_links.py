@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from orchestrator.plan import Policy
+from orchestrator.model.plan import Policy
 from proof.simulation.draw import draw
 from proof.simulation.night import Telling, play
 from proof.simulation.stores import Stores

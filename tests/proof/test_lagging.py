@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Failure
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import QueueDepth
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import QueueDepth
 from proof.simulation.lagging import Lagging
 from proof.simulation.story import Lag
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.mock.amps.adapter import AMPS_WORLDS
-from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
-from adapters.mock.amps.world import AmpsWorld
-from orchestrator.cli.scenes import inventory_text
+from orchestrator.cli.simulated.scenario import inventory_text
+from simulator.amps.embedded import AWAY, HOME, INSTANCES, amps_inventory, amps_layout
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
 from tests.cli.shell import Ended, Shell
 
 NY, LDN = INSTANCES[HOME], INSTANCES[AWAY]

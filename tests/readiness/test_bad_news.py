@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.layout import VpnLayout, WorldLayout
+from simulator.solace.layout import VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Ended, Shell
 from tests.readiness.test_guard import SINGLE, Night, both_active_s
 

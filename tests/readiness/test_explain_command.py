@@ -12,15 +12,15 @@ from typing import ClassVar
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from orchestrator.contract import Failure
 from orchestrator.errors import CommandRejected
-from orchestrator.exchanges import Exchange, Explanation
+from orchestrator.family.registry import GROUP, Registry
 from orchestrator.files import write_private
-from orchestrator.reading import Reading, ReadingModel
-from orchestrator.readings import known_readings
-from orchestrator.registry import GROUP, Registry
-from orchestrator.reports.understanding import NAMES
+from orchestrator.model.exchanges import Exchange, Explanation
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading, ReadingModel
+from orchestrator.model.readings import known_readings
+from orchestrator.reports.unknowns import NAMES
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Shell
 
 # Texts in readings that are words or numbers of the device or of this program, and never a name.

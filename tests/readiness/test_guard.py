@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from adapters.mock.account import Tally
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.faults import parse_faults
-from adapters.mock.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator.registry import GROUP, Registry
+from orchestrator.family.registry import GROUP, Registry
+from simulator.solace.account import Tally
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.cli.shell import VPN, Ended, Shell
 from tests.readiness.stopping import StoppedClock
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.contract import Failure
-from orchestrator.readings import Reachability
-from orchestrator.readings_amps import Transport, Transports
-from orchestrator.reports.standing_amps import AmpsSight, standing_amps
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Reachability
+from orchestrator.model.readings_amps import Transport, Transports
+from orchestrator.reports.guard_decision_amps import AmpsSight, standing_amps
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.contract import Failure
-from orchestrator.findings import Finding, Level
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Device, FenceOption, Pair, Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     DeviceHealth,
     Platform,
@@ -35,7 +36,6 @@ from orchestrator.reports.readiness import (
     judge,
     matter,
 )
-from orchestrator.site import Device, FenceOption, Pair, Site
 
 V = "V"
 PAIR = Pair(name="trading", sites=("ny", "nj"), services=(V,))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.checks import Checked, last_checks, store_checks
 from orchestrator.errors import JournalUnavailable
-from orchestrator.findings import Finding, Level
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.readiness_results import Checked, last_checks, store_checks
+from orchestrator.model.findings import Finding, Level
 
 BAD = Finding(level=Level.ERROR, code="bridge-not-bound", message="not bound", hint="look at it")
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mock.embedded import embedded_inventory
-from orchestrator.cli.keeping import Keeping
+from orchestrator.cli.pairs.store_samples import Keeping
 from orchestrator.clock import iso
-from orchestrator.contract import Failure
 from orchestrator.errors import DefinitionError, OutputLost
-from orchestrator.looks import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.journal.samples import KEPT_S, OF_AMPS, LookFolder, LookLine, decode_line, lines_of_look
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from simulator.solace.embedded import embedded_inventory
 from tests.cli.shell import VPN, Ended, Shell
 
 AT = 1_800_000_000.125

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.filling import Filling
-from orchestrator.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.core.fill_estimate import Filling
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.reports.outlook import Outlook, outlook
 
 

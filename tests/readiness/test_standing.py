@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from orchestrator.readings import Reachability, Role
-from orchestrator.readings_solace import Fence, NodeFence
-from orchestrator.reports.standing import Sight, Standing, standing
+from orchestrator.model.readings import Reachability, Role
+from orchestrator.model.readings_solace import Fence, NodeFence
+from orchestrator.reports.guard_decision import Sight, Standing, standing
 
 A, S = Role.ACTIVE, Role.STANDBY
 

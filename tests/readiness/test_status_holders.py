@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from orchestrator.lease import take
+from orchestrator.journal.lease import take
 from tests.cli.shell import VPN, Shell
 
 

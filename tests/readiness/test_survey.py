@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from orchestrator.cli.survey import SiteSurvey, end_of, verdict
-from orchestrator.contract import Failure
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.cli.pairs.status import SiteSurvey, end_of, verdict
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,

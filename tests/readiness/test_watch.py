@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.faults import parse_faults
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator import events as ev
-from orchestrator.cli.planning import Wish as PlanWish
-from orchestrator.cli.planning import make_plan
-from orchestrator.cli.suspending import stopped_in
-from orchestrator.lease import LEASE_SECONDS
-from orchestrator.loader import load_runbook
+from orchestrator.documents.loader import load_runbook
+from orchestrator.journal.lease import LEASE_SECONDS
+from orchestrator.model import events as ev
+from orchestrator.operations.runs.plan import Wish as PlanWish
+from orchestrator.operations.runs.plan import make_plan
+from orchestrator.operations.watch.suspension import stopped_in
 from orchestrator.reports.history import History
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.cli.shell import VPN, Ended, Shell
 
 # 1,200 messages a second of 629 bytes fill 12 MB in about 17 seconds.

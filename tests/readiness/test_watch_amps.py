@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator.contract import Failure
-from orchestrator.readings_amps import Clients, Link, Links, Queue, Queues, TransactionLog, Transport, Transports
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_amps import (
+    Clients,
+    Link,
+    Links,
+    Queue,
+    Queues,
+    TransactionLog,
+    Transport,
+    Transports,
+)
 from orchestrator.reports.outlook_amps import AmpsLook, outlook_amps
 from tests.cli.shell import Ended, Shell
 from tests.readiness.amps_night import LDN, NY, AmpsNight, amps_night

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.amps.copies import Known, assumptions, copied_fabric
-from orchestrator.cli.drills import amps_faults_for
 from orchestrator.errors import DefinitionError
+from orchestrator.operations.rehearsal.drills import amps_faults_for
+from simulator.amps.copies import Known, assumptions, copied_fabric
 from tests.amps_admin.desk import Desk
 from tests.amps_admin.instance import answer
 from tests.cli.shell import Ended

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.rehearsal import copied_layout, darken, shut
-from adapters.mock.world import World
-from orchestrator.cli.scenes import Cast, inventory_text
-from orchestrator.cli.scenes_appliances import copied_inventory
+from orchestrator.cli.simulated.scenario import Cast, inventory_text
+from orchestrator.cli.simulated.scenario_appliances import copied_inventory
 from orchestrator.clock import VirtualClock
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.loader import load_inventory
-from orchestrator.site import Device, FenceOption, Hook, Inventory, Login, Pair, SecretRef, Site
+from orchestrator.model.inventory import Device, FenceOption, Hook, Inventory, Login, Pair, SecretRef, Site
+from simulator.solace.copies import copied_layout, darken, shut
+from simulator.solace.world import World
 
 NODES = {"ny": ("NY_Appliance1", "NY_Appliance2"), "nj": ("NJ_Appliance1",)}
 PAIR = Pair(name="trading", sites=("ny", "nj"), services=("Trading_VPN", "Risk VPN"))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from orchestrator.cli.drills import drill_file, faults_for
 from orchestrator.errors import DefinitionError
+from orchestrator.operations.rehearsal.drills import drill_file, faults_for
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import Shell
 
 ROOT = Path(__file__).parents[2]

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.layout import VpnLayout
-from orchestrator import events as ev
 from orchestrator.cli.main import main
-from orchestrator.cli.rehearsing import Unhurried
+from orchestrator.cli.simulated.rehearse import Unhurried
 from orchestrator.clock import ScaledClock, VirtualClock
+from orchestrator.model import events as ev
+from simulator.solace.layout import VpnLayout
 from tests.cli.processes import Bench
 from tests.cli.shell import VPN, Ended, Shell
 

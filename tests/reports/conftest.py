@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
 from orchestrator.reports.report import LaneReport, RunReport, build
 from tests.core.leading import RUN, Lead
 from tests.core.scripted import ScriptedPair

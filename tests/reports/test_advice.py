@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator import events as ev
 from orchestrator.cli.main import app
-from orchestrator.readings import Role
-from orchestrator.reports.advice import advice
+from orchestrator.model import events as ev
+from orchestrator.model.readings import Role
 from orchestrator.reports.approval import ApprovalReport
 from orchestrator.reports.document import LaneReport, RunReport
+from orchestrator.reports.next_steps import advice
 
 RUN = "20261120-030501-7f3a"
 A, S = Role.ACTIVE, Role.STANDBY

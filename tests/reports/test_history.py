@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import events as ev
 from orchestrator.clock import VirtualClock
-from orchestrator.journal import Journal
-from orchestrator.lease import create_run, service_key
-from orchestrator.readings_solace import QueueDepth
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import create_run, service_key
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Site
+from orchestrator.model.readings_solace import QueueDepth
 from orchestrator.reports.history import History, outage_of_all, outages_of
-from orchestrator.site import Site
 from tests.core.builders import a_plan, seen
 
 SERVICE = "Trading"

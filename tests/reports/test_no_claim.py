@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.outcome import report_lines
-from orchestrator.loader import shipped_runbooks
-from orchestrator.readings import Role
+from orchestrator.cli.render.outcome import report_lines
+from orchestrator.documents.loader import shipped_runbooks
+from orchestrator.model import events as ev
+from orchestrator.model.readings import Role
 from orchestrator.reports.abort import verdict_on_abort
 from orchestrator.reports.alarms import who_serves
 from orchestrator.reports.document import LaneReport, RunReport

@@ -14,9 +14,9 @@ from adapters.solace.explaining import WORDS, names_in
 from adapters.solace.parse_queue import parse_queues
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
-from orchestrator.exchanges import Exchange
-from orchestrator.pseudonyms import Pseudonyms, addresses_in
-from orchestrator.site import SERVICE_NAME
+from orchestrator.model.exchanges import Exchange
+from orchestrator.model.inventory import SERVICE_NAME
+from orchestrator.reports.pseudonyms import Pseudonyms, addresses_in
 from tests.solace import layouts
 
 SERVICES = st.lists(

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
 from orchestrator.errors import CommandRejected, ConnectionLost
-from orchestrator.readings import Role
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import Role
 from orchestrator.reports.report import EXIT_CODES, UNFINISHED_EXIT_CODE, build
 from tests.core.builders import CHECK, DEMOTE, a_plan
 from tests.core.leading import When, pausing

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.cli.live import LiveScreen
-from orchestrator.cli.screen import LANES_SHOWN, JsonScreen, PlainScreen, Screen, drain_text, wait_text
-from orchestrator.lane import Stage
-from orchestrator.position import Positions
-from orchestrator.readings_amps import Clients
+from orchestrator.cli.render.live import LiveScreen
+from orchestrator.cli.render.screen import LANES_SHOWN, JsonScreen, PlainScreen, Screen, drain_text, wait_text
+from orchestrator.core.lane import Stage
+from orchestrator.core.position import Positions
+from orchestrator.core.run import Run, fold
+from orchestrator.model import events as ev
+from orchestrator.model.readings_amps import Clients
+from orchestrator.model.runbook import Progress
 from orchestrator.reports.waiting import waits_for
-from orchestrator.reports.words import left, sentence
-from orchestrator.runbook import Progress
-from orchestrator.state import Run, fold
+from orchestrator.reports.wording import left, sentence
 from tests.core.builders import COMPLETE, DELETE_AT_TARGET, T0, a_lane, a_plan, a_transaction, created, listing, see
 
 WAIT = {

@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from orchestrator import events as ev
-from orchestrator.contract import Effect
-from orchestrator.reports.words import sentence
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.reports.wording import sentence
 from tests.core.builders import a_plan, created
 from tests.reports.conftest import RULING, Told
 

@@ -14,12 +14,12 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adapters.mock.faults import Fault, read_faults
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from orchestrator.loader import read_document
-from orchestrator.plan import Outcome, Policy, Waves
-from orchestrator.reading import Bounds
-from orchestrator.runbook import Choice, Duration
+from orchestrator.documents.loader import read_document
+from orchestrator.model.plan import Outcome, Policy, Waves
+from orchestrator.model.reading import Bounds
+from orchestrator.model.runbook import Choice, Duration
+from simulator.solace.faults import Fault, read_faults
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 
 CASES = Path(__file__).parent / "cases"
 SINGLE = {"ny": ("NY_Appliance1",), "nj": ("NJ_Appliance1",)}

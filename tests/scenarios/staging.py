@@ -13,28 +13,28 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from adapters.mock.account import Tally
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
-from orchestrator import events as ev
 from orchestrator.clock import Clock, VirtualClock
-from orchestrator.contract import Adapter, Permit, Secrets, Setting
-from orchestrator.engine import Engine
-from orchestrator.fleet import Desk, Fleet, InlineFleet
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import Lease, create_run, service_key, take
-from orchestrator.lint import lint
-from orchestrator.loader import load_runbook
-from orchestrator.observers import Observer
-from orchestrator.probing import with_reachability
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.core.run import Run, fold
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import load_runbook
+from orchestrator.engine.dispatch import Desk, Fleet, InlineFleet
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.observers import Observer
+from orchestrator.family.contract import Adapter, Permit, Secrets, Setting
+from orchestrator.family.reachability import with_reachability
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import Lease, create_run, service_key, take
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device, Inventory, Pair, Site
+from orchestrator.model.runbook import Runbook, Side
 from orchestrator.reports.history import History
 from orchestrator.reports.report import RunReport, build
-from orchestrator.runbook import Runbook, Side
-from orchestrator.site import Device, Inventory, Pair, Site
-from orchestrator.state import Run, fold
 from proof.simulation.solace.looks import look
+from simulator.solace.account import Tally
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.scenarios.script import CallOff, Phase, PlanFile, Scenario
 from tests.scenarios.watch import Watch
 

@@ -10,17 +10,17 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.cli import CliSession
-from adapters.mock.lab.edition import SEED, Edition
-from adapters.mock.lab.of_world import FaultyAppliance
-from adapters.mock.mischief import Seen
-from adapters.mock.world import World
 from adapters.ssh.line import Line
-from adapters.ssh.server_shell import Chaos, ServerTerminal, Shell
 from orchestrator.clock import Clock
 from orchestrator.errors import AuthenticationFailed, ConnectionLost, Unreachable
-from orchestrator.site import Device
+from orchestrator.model.inventory import Device
+from simulator.lab.cli.cli import CliSession
+from simulator.lab.command_log import CommandLog
+from simulator.lab.edition import SEED, Edition
+from simulator.lab.of_world import FaultyAppliance
+from simulator.solace.fault_injection import Seen
+from simulator.solace.world import World
+from simulator.ssh.shell import Chaos, ServerTerminal, Shell
 
 
 class Terminals:

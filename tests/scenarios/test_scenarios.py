@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.worlds import WORLDS
+from simulator.world.worlds import WORLDS
 from tests.scenarios.script import Scenario, Way, read_scenario, scenarios
 from tests.scenarios.staging import Stage, in_process
 from tests.scenarios.verdict import differences

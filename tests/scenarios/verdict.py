@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.reading import Bounds
+from orchestrator.model.reading import Bounds
 from orchestrator.reports.report import LaneReport
 from tests.scenarios.script import AccountText, LaneText, Number
 from tests.scenarios.staging import Played, label_of

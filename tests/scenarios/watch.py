@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, overload
 
-from orchestrator import events as ev
-from orchestrator.contract import ActionSpec, Adapter, Call, Failure, Permit, ReadingSpec, Result
-from orchestrator.journal import Journal
-from orchestrator.lease import Lease
-from orchestrator.reading import Reading
-from orchestrator.runbook import Side
-from orchestrator.state import Run
+from orchestrator.core.run import Run
+from orchestrator.family.contract import ActionSpec, Adapter, Call, Permit, ReadingSpec, Result
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import Lease
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Side
 from proof.promises import Judge
 from proof.simulation.afterwards import record_findings, tampering
 

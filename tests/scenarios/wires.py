@@ -10,14 +10,14 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from adapters.mock.lab.edition import NEWER, SEED, Edition
-from adapters.mock.lab.editions import with_editions
-from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.contract import Adapter, Setting
-from orchestrator.registry import Registry
-from orchestrator.site import Also, Device, Inventory, Login, Pair, SecretRef, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.model.inventory import Also, Device, Inventory, Login, Pair, SecretRef, Site
+from simulator.lab.edition import NEWER, SEED, Edition
+from simulator.lab.editions import with_editions
+from simulator.solace.world import World
 from tests.scenarios.script import Scenario
 from tests.scenarios.staging import PatientClock, Stage, fast_journal
 from tests.scenarios.terminals import Terminals

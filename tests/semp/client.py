@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.http.server import Incoming, Outgoing
+from simulator.http.server import Incoming, Outgoing
 from tests.semp.stage import PASSWORD, TOKEN, Semp
 
 MONITOR, CONFIG, ACTION = "/SEMP/v2/monitor/", "/SEMP/v2/config/", "/SEMP/v2/action/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.mock.layout import TransactionLayout, VpnLayout
+from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.semp.client import XID, Client
 from tests.semp.stage import Semp
 

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from adapters.http.server import Incoming, Outgoing
-from adapters.mock.faults import parse_faults
-from adapters.mock.lab.accounting import CommandLog
-from adapters.mock.lab.edition import NEWER, Edition
-from adapters.mock.lab.of_world import FaultyAppliance
-from adapters.mock.lab.plans import Level
-from adapters.mock.lab.semp import SempNode
-from adapters.mock.lab.semp_accounts import Sessions
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.family.contract import Setting
+from orchestrator.model.inventory import Device, Login, SecretRef, Site
+from simulator.http.server import Incoming, Outgoing
+from simulator.lab.cli.plans import Level
+from simulator.lab.command_log import CommandLog
+from simulator.lab.edition import NEWER, Edition
+from simulator.lab.of_world import FaultyAppliance
+from simulator.lab.semp.accounts import Sessions
+from simulator.lab.semp.semp import SempNode
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.seam import told
 from tests.semp import v1_replies
 from tests.semp.wire import Wire
@@ -187,7 +187,7 @@ class Semp:
         self.wires[node], self.logs[node], self.sessions[node] = wire, log, sessions
 
     def _approves(self, site: str) -> bool:
-        from adapters.mock.mischief import Seen
+        from simulator.solace.fault_injection import Seen
 
         with self.world.request():
             fault = self.world.answer_fault(Seen("login", site))

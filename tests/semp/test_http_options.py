@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from adapters.http.options import HttpOptions, origin_of, proof_of, trust_of
 from orchestrator.errors import AuthenticationFailed, DefinitionError
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.model.inventory import Device, Login, SecretRef, Site
 
 
 class Known:

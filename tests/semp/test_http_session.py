@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.server import Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Forbidden, Unreachable, UnreadableReply
+from simulator.http.server import Incoming, Outgoing
 from tests.semp.wire import Handler, Wire
 
 READ = Request("GET", "/SEMP/v2/monitor/a%23b?select=x,y.count", is_read=True)

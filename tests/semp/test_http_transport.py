@@ -12,14 +12,14 @@ from pathlib import Path
 import httpcore
 import pytest
 
-from adapters.http.certificates import Authority
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.server import HttpServer, Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.http.transport import EXCEPTIONS
 from orchestrator.clock import Clock, SystemClock, VirtualClock
-from orchestrator.dialling import LookUp
 from orchestrator.errors import ConnectionLost, Unreachable
+from orchestrator.family.connect import LookUp
+from simulator.http.certificates import Authority
+from simulator.http.server import HttpServer, Incoming, Outgoing
 
 pytestmark = pytest.mark.realtime
 

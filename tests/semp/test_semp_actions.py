@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.http.server import Incoming, Outgoing
 from adapters.solace.actions import ACTIONS as OVER_CLI
 from adapters.solace.semp.actions import ACTIONS
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect
 from orchestrator.errors import CommandTimedOut, Forbidden, NotObeyed, Unreachable
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
+from simulator.http.server import Incoming, Outgoing
 from tests.seam import Permits, apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Answer, Reply, Scripted, adapter_of, no, ok, scripted

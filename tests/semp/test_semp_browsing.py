@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.layout import VpnLayout
-from adapters.mock.worlds import WORLDS
-from orchestrator.contract import Browser, Endpoint, Held, Setting
 from orchestrator.errors import NoSuchService, UnreadableReply
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Browser, Endpoint, Held, Setting
+from orchestrator.model.inventory import Device, Site
+from simulator.solace.layout import VpnLayout
+from simulator.world.worlds import WORLDS
 from tests.semp.stage import MONITOR, Secrets, Semp, adapter_of, ok, scripted
 
 ORDERS = Endpoint("V", "orders", "queue")

@@ -9,10 +9,10 @@ import pytest
 
 from adapters.solace.semp.adapter import SempOptions, SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import DefinitionError
-from orchestrator.loader import load_inventory
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Call, Setting
+from orchestrator.model.inventory import Device, Site
 from tests.semp.stage import Secrets
 
 PAGE = (Path(__file__).parents[2] / "docs" / "semp.md").read_text("utf-8")

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
 from adapters.solace.semp.nodes import SPOOL_STATUS
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect
 from orchestrator.errors import AuthenticationFailed, CommandRejected, NotServing, Unreachable, UnreadableReply
-from orchestrator.readings_solace import DeviceHealth
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import DeviceHealth
+from simulator.http.server import Incoming, Outgoing
 from tests.seam import apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Answer, Reply, Scripted, adapter_of, no, ok, scripted

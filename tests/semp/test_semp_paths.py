@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mock.lab.semp_query import target_of
 from adapters.solace.semp.paths import is_same_path, path_of, query_of
+from simulator.lab.semp.query import target_of
 
 
 def test_the_replication_queue() -> None:

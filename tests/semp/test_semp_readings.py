@@ -8,13 +8,12 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Failure
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable, UnreadableReply
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     DeviceHealth,
     QueueDepth,
@@ -23,6 +22,7 @@ from orchestrator.readings_solace import (
     Transactions,
     TransactionState,
 )
+from simulator.http.server import Incoming, Outgoing
 from tests.seam import read
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Answer, Broker, Reply, Scripted, adapter_of, no, ok, scripted

@@ -8,13 +8,14 @@ from random import Random
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.layout import TransactionLayout, VpnLayout
-from adapters.mock.worlds import WORLDS
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.contract import Call, Effect, Failure, Setting
-from orchestrator.reading import Reading
-from orchestrator.readings_solace import Endpoints, Platform, QueueDepth, Transactions
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Call, Setting
+from orchestrator.model.inventory import Device, Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_solace import Endpoints, Platform, QueueDepth, Transactions
+from simulator.solace.layout import TransactionLayout, VpnLayout
+from simulator.world.worlds import WORLDS
 from tests.seam import apply
 from tests.semp.stage import Secrets, Semp
 
@@ -108,7 +109,7 @@ def test_a_world_at_rest(semp: Semp) -> None:
 @pytest.mark.parametrize("fault", ["at 0s: bridge down", "at 0s: ha switch ny", "at 0s: node ny/NY_Appliance2 down"])
 def test_a_world_in_trouble(semp: Semp, fault: str) -> None:
     """A lost bridge, a pair that switched, a member that is away."""
-    from adapters.mock.faults import parse_faults
+    from simulator.solace.faults import parse_faults
 
     semp.world.afflict(parse_faults([fault]))
     semp.clock.sleep(5)

@@ -17,20 +17,12 @@ from typing import Any
 
 import pytest
 
-from adapters.http.certificates import Authority
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.server import HttpServer, Incoming, Mishap, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
-from adapters.mock.faults import parse_faults
-from adapters.mock.lab.edition import NEWER
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Credentials, Lab, LabSettings
-from adapters.mock.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator.clock import SystemClock
-from orchestrator.contract import Adapter, Call, Effect, Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import (
     AuthenticationFailed,
     CommandTimedOut,
@@ -39,12 +31,21 @@ from orchestrator.errors import (
     HostKeyRejected,
     Unreachable,
 )
-from orchestrator.loader import load_inventory
-from orchestrator.readings import Role
-from orchestrator.readings_solace import Fence, ReplicationStatus
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.site import Site
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import Fence, ReplicationStatus
+from simulator.http.certificates import Authority
+from simulator.http.server import HttpServer, Incoming, Mishap, Outgoing
+from simulator.lab.edition import NEWER
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Credentials, Lab, LabSettings
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.seam import apply, read
 
 pytestmark = pytest.mark.realtime

@@ -9,11 +9,11 @@ from email.utils import formatdate
 
 import pytest
 
-from adapters.http.server import Incoming, Outgoing
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Failure
 from orchestrator.errors import Unreachable
-from orchestrator.readings_solace import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_solace import EndpointDepth, Endpoints, Fence, NodeFence, Platform
+from simulator.http.server import Incoming, Outgoing
 from tests.seam import read
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Body, Reply, adapter_of, no, ok, scripted

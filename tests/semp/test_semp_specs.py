@@ -7,11 +7,11 @@ import json
 import pytest
 from jsonschema import ValidationError
 
-from adapters.mock.lab.semp_reads import CONFIG_OF_BROKER, CONFIG_OF_VPN
-from adapters.mock.layout import TransactionLayout, VpnLayout
 from adapters.solace.semp.actions import ACTIONS, GLOBAL_NEEDS
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.contract import Call
+from orchestrator.family.contract import Call
+from simulator.lab.semp.reads import CONFIG_OF_BROKER, CONFIG_OF_VPN
+from simulator.solace.layout import TransactionLayout, VpnLayout
 from tests.seam import apply
 from tests.semp.client import Client
 from tests.semp.specs import FOLDER, book, check_reply, check_request, missing, operation

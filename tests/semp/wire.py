@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from adapters.http.server import Incoming, Outgoing
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError
+from simulator.http.server import Incoming, Outgoing
 
 Handler = Callable[[Incoming], Outgoing]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adapters.mock.amps.dumps import identity_of
-from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, WORLD_FILE, amps_inventory, amps_layout
-from adapters.mock.amps.world import AmpsWorld
 from orchestrator.clock import VirtualClock, iso
+from simulator.amps.admin.dumps import identity_of
+from simulator.amps.embedded import AWAY, HOME, INSTANCES, WORLD_FILE, amps_inventory, amps_layout
+from simulator.amps.world import AmpsWorld
 
 # Less than the publishers publish, so the mate falls behind.
 _LINK_RATE = 12.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
 from orchestrator.clock import iso
 from pipeline.amps.collect import UNKNOWN
+from simulator.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
 from tests.cli.shell import Shell
 from tests.snapshot.amps import async_loss, logged, only_at, write_inventory
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.taken_again import FRESH_S, RECORD
+from orchestrator.cli.exports.reuse import FRESH_S, RECORD
 from orchestrator.clock import iso
 from tests.cli.shell import VPN, Ended, Shell
 from tests.snapshot.test_snapshot_command import Pressed, waiting

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.embedded import embedded_layout
-from orchestrator.cli.past import check_learns_more
+from orchestrator.cli.exports.history import check_learns_more
 from orchestrator.errors import NotStarted
 from orchestrator.reports.forecast import NAME, Forecast, Range, StepForecast, encoded
 from pipeline.manifest import Manifest
 from pipeline.page import page_of
 from pipeline.report import Report
+from simulator.solace.embedded import embedded_layout
 from tests.cli.shell import VPN, Shell
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.worlds import WORLDS
 from orchestrator.errors import DefinitionError
 from pipeline.evidence import FRESH_S, Return, load_evidence, objections
 from pipeline.report import Report, Rpo, ServiceReport, SideReport, Work
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.world.worlds import WORLDS
 from tests.cli.shell import VPN, Shell
 
 NOW = 1_800_000_000.0

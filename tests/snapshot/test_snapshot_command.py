@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
 from orchestrator.clock import VirtualClock
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
 from tests.cli.shell import VPN, Shell
 
 SITES = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))

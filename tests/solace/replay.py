@@ -17,11 +17,12 @@ from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp.adapter import SolaceSempAdapter
 from orchestrator import errors
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Failure, Setting
 from orchestrator.errors import AdapterError, ConnectionLost, Unreachable
-from orchestrator.probing import probe
-from orchestrator.reading import Reading
-from orchestrator.site import Device, FenceOption, Login, SecretRef, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.family.reachability import probe
+from orchestrator.model.inventory import Device, FenceOption, Login, SecretRef, Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 
 Heard = Mapping[str, Any]
 

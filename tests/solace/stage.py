@@ -8,8 +8,8 @@ from typing import Any
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.site import Device, Login, Site
+from orchestrator.family.contract import Setting
+from orchestrator.model.inventory import Device, Login, Site
 from tests.seam import Secretless
 from tests.solace import layouts
 from tests.ssh.scripted import ScriptedDevice, Shown

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.solace.adapter import SolaceCliAdapter
-from orchestrator.contract import Call, Effect
 from orchestrator.errors import Forbidden, NotObeyed, Unreachable
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
 from tests.seam import Permits, apply
 from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import MishapKind, Obeyed

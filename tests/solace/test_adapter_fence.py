@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Lab, LabSettings
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.contract import Call, Effect, Setting
+from orchestrator.documents.loader import load_inventory
 from orchestrator.errors import Forbidden, Unreachable
-from orchestrator.loader import load_inventory
-from orchestrator.readings_solace import Fence, QueueDepth
-from orchestrator.redact import SecretStore
+from orchestrator.family.contract import Call, Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import Fence, QueueDepth
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Lab, LabSettings
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.seam import Permits, apply, read
 from tests.solace.layouts import STANDING_BY, redundancy
 from tests.solace.stage import adapter_of, node

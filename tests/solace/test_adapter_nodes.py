@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -14,7 +13,9 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings_solace import DeviceHealth
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import DeviceHealth
 from tests.seam import apply
 from tests.solace import layouts
 from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, message_spool, redundancy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
-from orchestrator.contract import Failure
 from orchestrator.errors import (
     CommandTimedOut,
     ConnectionLost,
@@ -15,8 +14,10 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.model.inventory import SERVICE_NAME
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,
@@ -24,7 +25,6 @@ from orchestrator.readings_solace import (
     Transactions,
     TransactionState,
 )
-from orchestrator.site import SERVICE_NAME
 from tests.seam import Permits, read, told
 from tests.solace.layouts import ACTIVE, STANDBY, queues, replication, transaction_details, transactions
 from tests.solace.stage import adapter_of, node

@@ -6,11 +6,12 @@ import pytest
 
 from adapters.solace.adapter import SolaceCliAdapter
 from orchestrator.clock import VirtualClock
-from orchestrator.composite import browser_of, compose
-from orchestrator.contract import Adapter, Browser, Endpoint, Failure
 from orchestrator.errors import UnreadableReply
-from orchestrator.readings_solace import Endpoints, Fence, NodeFence, Platform
-from orchestrator.registry import Registry
+from orchestrator.family.composite import browser_of, compose
+from orchestrator.family.contract import Adapter, Browser, Endpoint
+from orchestrator.family.registry import Registry
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_solace import Endpoints, Fence, NodeFence, Platform
 from tests.solace import layouts
 from tests.solace.stage import adapter_of, node
 

@@ -7,7 +7,8 @@ import pytest
 from adapters.solace.actions import ACTIONS
 from adapters.solace.dialogue import Dialogue
 from adapters.solace.questions import is_about_backbone, is_about_transaction
-from orchestrator.contract import Call, Effect
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect
 from tests.seam import Permits
 from tests.solace.stage import adapter_of, node
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Effect, Failure
 from orchestrator.errors import NotServing, Unreachable
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import ReplicationStatus
+from orchestrator.family.contract import Call
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import ReplicationStatus
 from tests.seam import apply
 from tests.semp import v1_replies as v1
 from tests.semp.stage import MONITOR, Reply, ok, scripted

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Setting
-from orchestrator.readings_solace import Fence
-from orchestrator.site import Also, Device, FenceOption, Login, SecretRef, Site
+from orchestrator.family.contract import Adapter, Call, Setting
+from orchestrator.model.inventory import Also, Device, FenceOption, Login, SecretRef, Site
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings_solace import Fence
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.scenarios.script import read_scenario
 from tests.scenarios.verdict import differences
 from tests.scenarios.wires import Protocol, Wires, over

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.solace import explaining
 from adapters.solace.semp import explaining as semp_explaining
-from orchestrator.exchanges import Exchange
+from orchestrator.model.exchanges import Exchange
 from tests.solace import layouts
 
 

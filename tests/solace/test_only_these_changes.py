@@ -11,7 +11,7 @@ from adapters.solace import actions as cli
 from adapters.solace.adapter import SolaceCliAdapter
 from adapters.solace.semp import actions as semp
 from adapters.solace.semp.adapter import SolaceSempAdapter
-from orchestrator.contract import ActionSpec, Call
+from orchestrator.family.contract import ActionSpec, Call
 from tests.solace.only import may_change
 
 XID = "0021B028-00-01"

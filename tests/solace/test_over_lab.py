@@ -10,7 +10,25 @@ from typing import Any, Literal, Protocol
 
 import pytest
 
-from adapters.mock.appliance import (
+from adapters.solace.adapter import SolaceCliAdapter
+from orchestrator.clock import SystemClock
+from orchestrator.documents.loader import load_inventory
+from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
+from orchestrator.family.contract import Call, Setting
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.inventory import Login, SecretRef, Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
+    DeviceHealth,
+    QueueDepth,
+    ReplicationStatus,
+    Transactions,
+    TransactionState,
+)
+from simulator.lab.edition import EDITIONS, Edition
+from simulator.lab.server import Credentials, Lab, LabSettings
+from simulator.solace.appliance import (
     NoSuchObject,
     Outcome,
     QueueView,
@@ -20,18 +38,7 @@ from adapters.mock.appliance import (
     TransactionView,
     VpnReplication,
 )
-from adapters.mock.lab.edition import EDITIONS, Edition
-from adapters.mock.lab.server import Credentials, Lab, LabSettings
-from adapters.solace.adapter import SolaceCliAdapter
-from adapters.ssh.server_shell import Mishap, MishapKind
-from orchestrator.clock import SystemClock
-from orchestrator.contract import Call, Effect, Failure, Setting
-from orchestrator.errors import AuthenticationFailed, CommandTimedOut, HostKeyRejected, NotServing, Unreachable
-from orchestrator.loader import load_inventory
-from orchestrator.readings import Role
-from orchestrator.readings_solace import DeviceHealth, QueueDepth, ReplicationStatus, Transactions, TransactionState
-from orchestrator.redact import SecretStore
-from orchestrator.site import Login, SecretRef, Site
+from simulator.ssh.shell import Mishap, MishapKind
 from tests.seam import Permits, apply, read, told
 
 pytestmark = pytest.mark.realtime

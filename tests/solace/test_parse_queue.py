@@ -6,7 +6,7 @@ import pytest
 
 from adapters.solace.parse_queue import parse_queues
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings_solace import QueueDepth
+from orchestrator.model.readings_solace import QueueDepth
 from tests.solace.layouts import fixture, queues
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from adapters.solace.parse_replication import parse_replication
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings import Role
-from orchestrator.readings_solace import Bridge, ReplicationStatus
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import Bridge, ReplicationStatus
 from tests.solace.layouts import ACTIVE, STANDBY, fixture, replication
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.solace.parse_transactions import Listed, parse_transactions
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings_solace import Transaction, TransactionState
+from orchestrator.model.readings_solace import Transaction, TransactionState
 from tests.solace.layouts import fixture, transaction_details, transactions
 
 

@@ -14,7 +14,7 @@ from adapters.solace.parse_redundancy import Redundancy, parse_message_spool, pa
 from adapters.solace.parse_replication import parse_replication
 from adapters.solace.parse_transactions import parse_transactions
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings_solace import QueueDepth
+from orchestrator.model.readings_solace import QueueDepth
 from tests.solace.layouts import (
     ACTIVE,
     FIXTURES,

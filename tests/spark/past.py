@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.mock.embedded import embedded_world
 from orchestrator.cli.main import main
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import Clock, VirtualClock
-from orchestrator.contract import Adapter, Permit
-from orchestrator.fleet import Desk, InlineFleet
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
-from orchestrator.runbook import Side
+from orchestrator.engine.dispatch import Desk, InlineFleet
+from orchestrator.family.contract import Adapter, Permit
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model.runbook import Side
+from orchestrator.operations.runtime import Tools
+from simulator.solace.embedded import embedded_world
 from tests.cli.shell import DECISIONS, VPN
 
 

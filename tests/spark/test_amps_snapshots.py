@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.dumps import write_dumps
-from adapters.mock.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
 from orchestrator.clock import VirtualClock
 from pipeline.amps.collect import collect_dumps, dumps_of
 from pipeline.amps.instance import Instance
@@ -19,6 +17,8 @@ from pipeline.moments import moment
 from pipeline.reconcile import reconcile
 from pipeline.report import EndpointReport, Report, ServiceReport
 from pipeline.sides import Side
+from simulator.amps.admin.dumps import write_dumps
+from simulator.amps.embedded import AWAY, HOME, INSTANCES, SERVICE
 from tests.snapshot.amps import async_loss, only_at
 from tests.spark.dumps import NOON_MICROS, Kept, Logged, journal_text, sow_text, write
 from tests.spark.tables import tables_of

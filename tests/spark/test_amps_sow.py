@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
-from orchestrator.findings import Level
+from orchestrator.model.findings import Level
 from pipeline.amps.instance import Instance, Topic, topic_of
 from pipeline.amps.keys import Definition, parse_keys
 from pipeline.amps.report import CAUSES, SowReport

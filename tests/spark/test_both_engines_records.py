@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from adapters.mock.amps.embedded import SERVICE
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
 from pipeline.amps.collect import collect_dumps, dumps_of
 from pipeline.amps.instance import Instance
 from pipeline.amps.journals import JournalsOutcome, compare_journals
@@ -26,6 +25,7 @@ from pipeline.history.history import HistoryOutcome, files_of, history_of
 from pipeline.manifest import ServiceSnapshot
 from pipeline.reconcile import Outcome, reconcile
 from pipeline.sides import Side
+from simulator.amps.embedded import SERVICE
 from tests.spark import fabric, test_amps_journals_oracle, test_amps_sow, test_history_oracle
 from tests.spark.dumps import NOON_MICROS, journal_text, write
 from tests.spark.past import Night, inline, typed

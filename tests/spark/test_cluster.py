@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
 from orchestrator.reports.forecast import NAME as FORECAST
 from pipeline.amps.instance import Instance, Topic
 from pipeline.amps.journals import JournalsOutcome, compare_journals

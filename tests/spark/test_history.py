@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.cli.wiring import Tools
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError
-from orchestrator.redact import SecretStore
-from orchestrator.registry import Registry
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.operations.runtime import Tools
 from orchestrator.reports.forecast import Range
 from pipeline.engines.duck import Duck
 from pipeline.engines.executor import Executor, Script

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator import events as ev
+from orchestrator.model import events as ev
 from orchestrator.reports.report import LaneReport, build
 from pipeline.history.facts import Fact, facts_of_run
 from tests.core.builders import CHECK, DRAIN, T0, a_plan, created

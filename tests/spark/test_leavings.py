@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from orchestrator.holder import holder_name
+from orchestrator.journal.process_identity import holder_name
 from pipeline.leavings import LOG, OWNER, claim, hold, sweep
 
 pytestmark = pytest.mark.realtime

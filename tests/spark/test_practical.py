@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError
 
+from orchestrator.cli.exports.reconcile import engine_installed
 from orchestrator.cli.main import main
-from orchestrator.cli.reconciling import engine_installed
 from orchestrator.errors import DefinitionError, OutputLost
 from pipeline.amps.instance import Instance, check_apart
 from pipeline.engines.settings import settings_of

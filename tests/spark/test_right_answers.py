@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import ComputationFailed, DefinitionError
-from orchestrator.findings import Level
+from orchestrator.model.findings import Level
 from pipeline.ask import Ask
 from pipeline.collect import Job, collect
 from pipeline.engines.duck import Duck

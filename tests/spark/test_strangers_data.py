@@ -128,7 +128,7 @@ def test_a_uri_with_settings_is_refused() -> None:
 _SLOW = """
 import sys
 from pathlib import Path
-from orchestrator.cli.stopping import stopped_in_order
+from orchestrator.cli.runs.signals import stopped_in_order
 from pipeline.engines.duck import Duck
 import typer
 

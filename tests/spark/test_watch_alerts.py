@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator.hooks.message import message_of
-from orchestrator.readings import Role
+from orchestrator.model.readings import Role
+from orchestrator.notifications.message import message_of
 from pipeline.watch.alerts import ALARMS, SOURCE, Alert, Line, alert_line, alert_of, standing_line, unusable_alert
 from pipeline.watch.arrivals import Event
 from pipeline.watch.course import Course, Kind, Read

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.drain import forecast
-from orchestrator.filling import Sample, filling
-from orchestrator.readings import Role
+from orchestrator.core.drain_estimate import forecast
+from orchestrator.core.fill_estimate import Sample, filling
+from orchestrator.model.readings import Role
 from pipeline.watch.alerts import UNUSABLE, AnyCourse, standing_of
 from pipeline.watch.arrivals import KEPT_MAX, Rules
 from pipeline.watch.course import Course, Read
@@ -59,7 +59,8 @@ def test_the_night_that_is_known() -> None:
 
 
 def test_the_rate_is_that_of_a_run() -> None:
-    """Law: rate and time until empty are those of orchestrator.drain over the window, and right for a steady drain."""
+    """Law: rate and time until empty are those of orchestrator.core.drain_estimate over the window, and right for a
+    steady drain."""
     seen = draining(12.5, 20_000, until=600)
     course = fold_all([file_of([one]) for one in seen]).courses[KEY]
     standing = standing_of(course, *KEY, RULES)
@@ -72,7 +73,7 @@ def test_the_rate_is_that_of_a_run() -> None:
 
 
 def test_the_time_until_full_is_that_of_a_watch() -> None:
-    """Law: percent and time until full are those of orchestrator.filling over the window."""
+    """Law: percent and time until full are those of orchestrator.core.fill_estimate over the window."""
     seen = [Seen(10.0 * n, 100 * n, 2.0 * n, 1_000.0, role=Role.ACTIVE) for n in range(60)]
     standing = standing_of(fold_all([file_of([one]) for one in seen]).courses[KEY], *KEY, RULES)
     known = filling([Sample(one.after, one.messages, one.usage_mb, one.quota_mb) for one in seen[-31:]])

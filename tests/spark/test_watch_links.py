@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import DefinitionError
-from orchestrator.looks import decode_line
+from orchestrator.journal.samples import decode_line
 from pipeline.watch.alerts import (
     ALARMS,
     UNUSABLE,

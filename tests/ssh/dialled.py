@@ -19,7 +19,7 @@ from adapters.ssh.hostkeys import HostKey
 from adapters.ssh.session import ShellSession
 from orchestrator.clock import SystemClock
 from orchestrator.errors import FailoverError
-from orchestrator.site import Device, Login, SecretRef, Site
+from orchestrator.model.inventory import Device, Login, SecretRef, Site
 from tests.ssh.sshd import Sshd
 
 PASSWORD = "s3cret-Pa55"

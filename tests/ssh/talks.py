@@ -7,7 +7,7 @@ from typing import Any
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.session import ShellSession, ShowSession
 from orchestrator.clock import VirtualClock
-from orchestrator.site import Device
+from orchestrator.model.inventory import Device
 from tests.ssh.scripted import ScriptedDevice
 
 TABLE = "Name    A\n------- -\nalpha   U\nbeta    D\n"

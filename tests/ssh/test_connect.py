@@ -10,7 +10,7 @@ import pytest
 from adapters.ssh.connect import COLUMNS, ROWS, SshConnector, tune
 from orchestrator.clock import SystemClock
 from orchestrator.errors import CommandTimedOut, ConnectionLost, Unreachable
-from orchestrator.site import Device, Site
+from orchestrator.model.inventory import Device, Site
 from tests.ssh.dialled import TABLE, Known, connector, session
 from tests.ssh.scripted import PAGE, MishapKind, ScriptedDevice
 from tests.ssh.sshd import Sshd, until

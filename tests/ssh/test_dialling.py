@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
-from orchestrator import dialling
 from orchestrator.clock import SystemClock, VirtualClock
-from orchestrator.dialling import Address, dial
+from orchestrator.family import connect as dialling
+from orchestrator.family.connect import Address, dial
 
 Rows = list[tuple[object, ...]]
 

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.ssh.hostkeys import Expected, HostKey, expected_of, verify
 from orchestrator.errors import HostKeyRejected
-from orchestrator.site import Device
+from orchestrator.model.inventory import Device
 
 RIGHT = HostKey("ssh-ed25519", b"\x00\x00\x00\x0bssh-ed25519right")
 OTHER = HostKey("ssh-ed25519", b"\x00\x00\x00\x0bssh-ed25519other")

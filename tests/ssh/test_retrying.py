@@ -17,7 +17,7 @@ from orchestrator.errors import (
     HostKeyRejected,
     Unreachable,
 )
-from orchestrator.retrying import CONNECT_MAY_RETRY, READ_MAY_RETRY, Backoff, Retry
+from orchestrator.family.retry import CONNECT_MAY_RETRY, READ_MAY_RETRY, Backoff, Retry
 
 
 class Flaky:

@@ -10,7 +10,7 @@ from adapters.solace.dialect import SOLACE
 from adapters.ssh.conversation import ANSWER_BYTES_MAX
 from adapters.ssh.session import ShowSession
 from orchestrator.errors import CommandTimedOut, ConnectionLost, HostKeyRejected, Unreachable, UnreadableReply
-from orchestrator.site import Device
+from orchestrator.model.inventory import Device
 from tests.ssh.scripted import PAGE, PAGER, ScriptedLine
 from tests.ssh.talks import TABLE, device_of, shows
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from adapters.http.options import HttpOptions, trust_of
-from adapters.http.server import Incoming, Outgoing
 from adapters.http.session import HttpSession, Limits, Request
 from adapters.solace.dialect import SOLACE
 from adapters.ssh.session import ShowSession
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, AuthenticationFailed, ConnectionLost
-from orchestrator.exchanges import Exchange
-from orchestrator.site import Device
+from orchestrator.model.exchanges import Exchange
+from orchestrator.model.inventory import Device
+from simulator.http.server import Incoming, Outgoing
 from tests.semp.wire import Wire
 from tests.ssh.scripted import ScriptedDevice
 from tests.ssh.talks import TABLE, device_of

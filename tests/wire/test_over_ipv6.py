@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.semp_server import Scheme
-from adapters.mock.lab.server import LabSettings
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from orchestrator.clock import SystemClock
+from simulator.lab.of_world import serve_world
+from simulator.lab.semp.server import Scheme
+from simulator.lab.server import LabSettings
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 from tests.cli.fixtures import make_bench as make_bench
 from tests.cli.processes import Bench
 from tests.cli.shell import roles_of

@@ -18,11 +18,11 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from adapters.mock.lab.of_world import serve_world
-from adapters.mock.lab.server import Credentials, Lab, LabSettings
-from adapters.mock.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
-from adapters.mock.world import World
 from orchestrator.clock import SystemClock
+from simulator.lab.of_world import serve_world
+from simulator.lab.server import Credentials, Lab, LabSettings
+from simulator.solace.layout import SiteLayout, TransactionLayout, VpnLayout, WorldLayout
+from simulator.solace.world import World
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 pytestmark = [
@@ -56,7 +56,7 @@ def sshd_before(lab: Lab, site: str, node: str, client: paramiko.PKey, folder: P
         f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {folder / f'{node}.host'}\nPidFile none\nUsePAM no\n"
         "StrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         f"AuthorizedKeysFile {folder / 'authorized_keys'}\n"
-        f"ForceCommand {sys.executable} -m adapters.mock.lab.shell --socket {lab.socket_path(site, node)}\n"
+        f"ForceCommand {sys.executable} -m simulator.lab.relay.shell --socket {lab.socket_path(site, node)}\n"
     )
     Path("/run/sshd").mkdir(parents=True, exist_ok=True)
     assert SSHD is not None

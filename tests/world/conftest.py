@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.layout import VpnLayout, WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Setting
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import Setting
+from orchestrator.model.inventory import Device, Site
+from simulator.solace.layout import VpnLayout, WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 from tests.seam import Permits, Secretless
 from tests.world.stage import PAIRS, SITES, Adapters, Stage, Stages
 

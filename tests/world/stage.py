@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from adapters.mock.account import Tally
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.appliance import RoleName, VpnReplication
-from adapters.mock.faults import parse_faults
-from adapters.mock.layout import SiteLayout
-from adapters.mock.node import SimulatedAppliance
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
+from simulator.solace.account import Tally
+from simulator.solace.appliance import RoleName, VpnReplication
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout
+from simulator.solace.node import SimulatedAppliance
+from simulator.solace.world import World
 
 SITES = (SiteLayout("ny", ("NY_Appliance1",)), SiteLayout("nj", ("NJ_Appliance1",)))
 PAIRS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mock.account import CommandCount, CommandKey, Ledger
-from adapters.mock.numbers import Numbers
+from simulator.solace.account import CommandCount, CommandKey, Ledger
+from simulator.world.intervals import Numbers
 
 SPAN = st.tuples(st.integers(1, 40), st.integers(1, 10)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.embedded import embedded_inventory, embedded_world
-from adapters.mock.layout import SiteLayout, TransactionLayout
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Adapter, Call, Effect, Failure, Result, Setting
 from orchestrator.errors import (
     AuthenticationFailed,
     CommandTimedOut,
@@ -22,8 +19,11 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.family.contract import Adapter, Call, Result, Setting
+from orchestrator.model.inventory import Device, Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     DeviceHealth,
     QueueDepth,
@@ -31,7 +31,8 @@ from orchestrator.readings_solace import (
     Transactions,
     TransactionState,
 )
-from orchestrator.site import Device, Site
+from simulator.solace.embedded import embedded_inventory, embedded_world
+from simulator.solace.layout import SiteLayout, TransactionLayout
 from tests.seam import Permits, Secretless, read
 from tests.world.stage import Adapters, Stages
 

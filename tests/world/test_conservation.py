@@ -8,14 +8,14 @@ from typing import Literal, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.mock.appliance import Refused, RoleName
-from adapters.mock.faults import parse_faults
-from adapters.mock.layout import SiteLayout, VpnLayout, WorldLayout
-from adapters.mock.numbers import Numbers
-from adapters.mock.vpn import Vpn
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import Unreachable
+from simulator.solace.appliance import Refused, RoleName
+from simulator.solace.faults import parse_faults
+from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
+from simulator.solace.vpn import Vpn
+from simulator.solace.world import World
+from simulator.world.intervals import Numbers
 
 Step = tuple[Literal["wait"], float] | tuple[Literal["role"], str, RoleName] | tuple[Literal["fault"], str]
 SITES = ("ny", "nj")

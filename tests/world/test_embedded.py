@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
-from adapters.mock.faults import parse_faults
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS, Worlds
 from orchestrator.clock import VirtualClock
-from orchestrator.contract import Call, Setting
 from orchestrator.errors import DefinitionError
-from orchestrator.readings import Role
-from orchestrator.readings_solace import ReplicationStatus, Transactions
+from orchestrator.family.contract import Call, Setting
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import ReplicationStatus, Transactions
+from simulator.solace.embedded import AWAY, HOME, embedded_inventory, embedded_layout, embedded_world
+from simulator.solace.faults import parse_faults
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS, Worlds
 from tests.seam import Permits, Secretless, read, told
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.fault_lines import AnswerFault, Fault, When
-from adapters.mock.faults import (
+from orchestrator.errors import DefinitionError
+from simulator.solace.faults import (
     BridgeFault,
     ManagerFault,
     RoleFault,
@@ -16,7 +16,7 @@ from adapters.mock.faults import (
     parse_faults,
     read_faults,
 )
-from orchestrator.errors import DefinitionError
+from simulator.world.fault_lines import AnswerFault, Fault, When
 
 UNDERSTOOD = {
     "drain: bridge down 5s": (When("drain"), BridgeFault("down", lasts=5.0)),

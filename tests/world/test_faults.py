@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.appliance import Refused, RoleName, SpoolNotActive
-from adapters.mock.fault_lines import AnswerFault
-from adapters.mock.faults import parse_faults
-from adapters.mock.mischief import Seen
-from adapters.mock.world import World
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import DefinitionError, Unreachable
+from simulator.solace.appliance import Refused, RoleName, SpoolNotActive
+from simulator.solace.fault_injection import Seen
+from simulator.solace.faults import parse_faults
+from simulator.solace.world import World
+from simulator.world.fault_lines import AnswerFault
 from tests.world.stage import Stage, Stages
 
 

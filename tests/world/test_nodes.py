@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.mock.appliance import Refused
 from orchestrator.errors import DefinitionError, Unreachable
+from simulator.solace.appliance import Refused
 from tests.world.stage import Stage, Stages
 
 

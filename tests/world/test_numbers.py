@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mock.numbers import Numbers, Run, Runs, overlap
+from simulator.world.intervals import Numbers, Run, Runs, overlap
 
 SPAN = st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 SPANS = st.lists(SPAN, max_size=12)

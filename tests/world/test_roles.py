@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.mock.account import CommandCount, CommandKey
-from adapters.mock.appliance import NoSuchObject, VpnReplication
+from simulator.solace.account import CommandCount, CommandKey
+from simulator.solace.appliance import NoSuchObject, VpnReplication
 from tests.world.stage import Stages
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.mock.appliance import NoSuchObject, Refused
-from adapters.mock.layout import ManagerLayout, TransactionLayout
+from simulator.solace.appliance import NoSuchObject, Refused
+from simulator.solace.layout import ManagerLayout, TransactionLayout
 from tests.world.stage import Stage, Stages
 
 PREPARED = TransactionLayout(xid="0021B028-00-01", consumed=(7, 8), age=20.0)

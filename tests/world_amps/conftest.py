@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.amps.account import FabricTally
-from adapters.mock.amps.faults import parse_amps_faults
-from adapters.mock.amps.layout import FabricLayout, fabric_from
-from adapters.mock.amps.world import AmpsWorld
 from orchestrator.clock import VirtualClock
+from simulator.amps.account import FabricTally
+from simulator.amps.faults import parse_amps_faults
+from simulator.amps.layout import FabricLayout, fabric_from
+from simulator.amps.world import AmpsWorld
 
 ORDERS = {"name": "orders", "keys": ["/id"]}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from adapters.mock.amps.layout import Assumptions, fabric_from
 from orchestrator.errors import DefinitionError
+from simulator.amps.layout import Assumptions, fabric_from
 from tests.world_amps.conftest import Stage, instance
 
 Build = Callable[..., Stage]

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.mock.amps.faults import instances_of, parse_amps_fault
-from adapters.mock.amps.layout import FabricLayout, fabric_from
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.numbers import Numbers
 from orchestrator.clock import VirtualClock
+from simulator.amps.faults import instances_of, parse_amps_fault
+from simulator.amps.layout import FabricLayout, fabric_from
+from simulator.amps.world import AmpsWorld
+from simulator.world.intervals import Numbers
 from tests.world_amps.conftest import instance
 
 NAMES = ("A", "B", "C")

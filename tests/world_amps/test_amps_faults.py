@@ -9,22 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import amps_inventory, amps_layout, amps_world
-from adapters.mock.amps.faults import (
-    GRAMMAR,
-    HandFault,
-    InstanceFault,
-    LinkFault,
-    parse_amps_fault,
-    parse_amps_faults,
-)
-from adapters.mock.amps.layout import fabric_from
-from adapters.mock.amps.mischief import Asked
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.appliance import Refused
-from adapters.mock.fault_lines import AnswerFault, When
 from orchestrator.clock import VirtualClock
 from orchestrator.errors import AdapterError, DefinitionError, Unreachable
+from simulator.amps.embedded import amps_inventory, amps_layout, amps_world
+from simulator.amps.fault_injection import Asked
+from simulator.amps.faults import GRAMMAR, HandFault, InstanceFault, LinkFault, parse_amps_fault, parse_amps_faults
+from simulator.amps.layout import fabric_from
+from simulator.amps.world import AmpsWorld
+from simulator.solace.appliance import Refused
+from simulator.world.fault_lines import AnswerFault, When
 from tests.attack.damage import IMPOSSIBLE, places
 from tests.world_amps.conftest import Stage, instance
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.mock.amps.journal import Entry, Journal
+from simulator.amps.journal import Entry, Journal
 from tests.world_amps.conftest import Stage, instance
 
 Build = Callable[..., Stage]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mock.amps.embedded import HOME, SERVICE
-from orchestrator.contract import Failure
+from orchestrator.model.outcome import Failure
+from simulator.amps.embedded import HOME, SERVICE
 from tests.amps_admin.world_pair import WorldPair
 
 # Remembered by a session, and not of the instance; and what the inventory of each says of the disk.

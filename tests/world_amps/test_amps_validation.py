@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from adapters.amps.configuration import parse_instance
-from adapters.amps.validate import validate
-from adapters.mock.amps.configuration import configuration_xml
-from adapters.mock.amps.layout import fabric_from
-from adapters.mock.amps.rules import refusals
+from adapters.amps.config.configuration import parse_instance
+from simulator.amps.admin.configuration import configuration_xml
+from simulator.amps.layout import fabric_from
+from simulator.amps.rules import refusals
 from tests.world_amps.conftest import Stage, instance
+from validator.validate import validate
 
 Build = Callable[..., Stage]
 QUEUE = {"name": "jobs"}

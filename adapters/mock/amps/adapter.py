@@ -12,26 +12,8 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from adapters.mock.amps.console import Console
-from adapters.mock.amps.mischief import Asked
 from adapters.mock.amps.readings import READERS, View
-from adapters.mock.amps.statistics import transport_id
 from adapters.mock.amps.wording import VERBS, action_spec, path_of, reading_spec, request_line
-from adapters.mock.amps.world import AmpsWorld
-from adapters.mock.appliance import Refused
-from adapters.mock.fault_lines import AnswerFault
-from adapters.mock.worlds import Worlds
-from orchestrator.contract import (
-    ActionSpec,
-    Call,
-    Effect,
-    Failure,
-    Permit,
-    ReadingSpec,
-    Result,
-    Setting,
-    read_options,
-)
 from orchestrator.errors import (
     AdapterError,
     AuthenticationFailed,
@@ -45,10 +27,18 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.reading import Reading
-from orchestrator.site import Site
+from orchestrator.family.contract import ActionSpec, Call, Permit, ReadingSpec, Result, Setting, read_options
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from simulator.amps.admin.console import Console
+from simulator.amps.admin.statistics import transport_id
+from simulator.amps.fault_injection import Asked
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
+from simulator.solace.appliance import Refused
+from simulator.world.fault_lines import AnswerFault
 
-AMPS_WORLDS: Worlds[AmpsWorld] = Worlds(AmpsWorld.load)
 _GARBAGE = "\ufffd\ufffd~#>{%garbage%}<#~"
 
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from adapters.mock.amps.configuration import replication_address
-from adapters.mock.amps.console import Console
-from adapters.mock.amps.figures import LinkFigures, Sample
-from adapters.mock.amps.layout import FabricLayout
-from orchestrator.reading import Reading
-from orchestrator.readings_amps import (
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_amps import (
     Bootstrap,
     Clients,
     Instance,
@@ -29,6 +25,10 @@ from orchestrator.readings_amps import (
     Transport,
     Transports,
 )
+from simulator.amps.admin.configuration import replication_address
+from simulator.amps.admin.console import Console
+from simulator.amps.admin.figures import LinkFigures, Sample
+from simulator.amps.layout import FabricLayout
 
 _NAMES_KEPT = 5
 _JOURNAL_BYTES = 10 * 1024**2  # as the served configuration has it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, ReadingSpec
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, ReadingSpec
 
 # Each action: its argument, the verb of each of its values, the collection, and a member of it in words.
 VERBS = {

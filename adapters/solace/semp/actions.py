@@ -15,15 +15,9 @@ from adapters.solace.semp.envelope import text_in
 from adapters.solace.semp.paths import path_of
 from adapters.solace.semp.site_readings import level_of
 from adapters.solace.semp.v1 import set_interface
-from orchestrator.contract import ActionSpec, Call, Effect, Permit, Result
-from orchestrator.errors import (
-    AdapterError,
-    CommandRejected,
-    Forbidden,
-    HostKeyRejected,
-    NoSuchService,
-    Unreachable,
-)
+from orchestrator.errors import AdapterError, CommandRejected, Forbidden, HostKeyRejected, NoSuchService, Unreachable
+from orchestrator.family.contract import ActionSpec, Call, Permit, Result
+from orchestrator.model.outcome import Effect
 
 # Global levels, lowest first (section 1.2); one that is not known here is left to the broker.
 _LEVELS = ("none", "read-only", "mesh-manager", "read-write", "admin")

@@ -37,17 +37,6 @@ from adapters.solace.semp.site_readings import (
 from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, line_of
 from adapters.solace.serving import ONLY_WHILE_SERVING
 from adapters.solace.site_adapter import Reads, SiteAdapter
-from orchestrator.contract import (
-    EVERY_NODE,
-    ActionSpec,
-    Call,
-    Effect,
-    Permit,
-    ReadingSpec,
-    Result,
-    Setting,
-    read_options,
-)
 from orchestrator.errors import (
     AdapterError,
     CommandRejected,
@@ -57,8 +46,19 @@ from orchestrator.errors import (
     Unreachable,
     UnreadableReply,
 )
-from orchestrator.exchanges import Explanation
-from orchestrator.site import Device, Site
+from orchestrator.family.contract import (
+    EVERY_NODE,
+    ActionSpec,
+    Call,
+    Permit,
+    ReadingSpec,
+    Result,
+    Setting,
+    read_options,
+)
+from orchestrator.model.exchanges import Explanation
+from orchestrator.model.inventory import Device, Site
+from orchestrator.model.outcome import Effect
 
 
 class SempOptions(HttpOptions):

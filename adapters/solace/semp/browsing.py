@@ -12,8 +12,8 @@ from typing import Literal
 from adapters.solace.semp.client import SempReader
 from adapters.solace.semp.endpoints import durable_endpoints, endpoint_path
 from adapters.solace.semp.envelope import Object, count_in, moment_in, size_of, text_in
-from orchestrator.contract import Counted, Endpoint, Held
 from orchestrator.errors import UnreadableReply
+from orchestrator.family.contract import Counted, Endpoint, Held
 
 _ID, _SPOOLED, _STATE = "msgId", "spooledTime", "replicationState"
 _GROUP_ID = "replicationGroupMsgId"

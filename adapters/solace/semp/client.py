@@ -18,7 +18,7 @@ from adapters.solace.semp.envelope import OK, Envelope, Object, envelope_of, is_
 from adapters.solace.semp.paths import PAGE, V1, is_same_path, path_of, query_of
 from adapters.solace.semp.v1 import JSON, XML, reply_root, show_body, succeeded
 from orchestrator.errors import AdapterError, UnreadableReply
-from orchestrator.retrying import READ_MAY_RETRY, Retry
+from orchestrator.family.retry import READ_MAY_RETRY, Retry
 
 PAGES_MAX = 10_000
 _LOGOUT = Request("PUT", path_of("action", "about", "user", "logout"), b"{}", JSON)

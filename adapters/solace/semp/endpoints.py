@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from adapters.solace.semp.client import Item, SempReader
 from adapters.solace.semp.envelope import flag_in, text_in
 from adapters.solace.semp.paths import REPLICATION_QUEUE, path_of
-from orchestrator.contract import EndpointKind
 from orchestrator.errors import UnreadableReply
+from orchestrator.family.contract import EndpointKind
 
 # The collection of each kind, and the attribute that names one in it.
 KINDS: Mapping[EndpointKind, tuple[str, str]] = {

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from adapters.http.xmldoc import MalformedXml, parse_xml
 from adapters.solace.explaining import WORDS, is_plain
-from orchestrator.exchanges import Exchange, Explanation
+from orchestrator.model.exchanges import Exchange, Explanation
 
 # How the names of attributes and elements end whose values are names of something.
 _NAMING = re.compile(

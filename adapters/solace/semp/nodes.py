@@ -17,8 +17,8 @@ from adapters.solace.semp.v1 import SHOW_MESSAGE_SPOOL, SHOW_REDUNDANCY, redunda
 from adapters.solace.serving import Told
 from orchestrator.clock import Clock
 from orchestrator.errors import CommandRejected, Unreachable, UnreadableReply
-from orchestrator.retrying import Backoff, Retry
-from orchestrator.site import Device, Site
+from orchestrator.family.retry import Backoff, Retry
+from orchestrator.model.inventory import Device, Site
 
 # A refused connection costs a fraction of a second this way; the engine, too, asks again what it could not read.
 _READING = Backoff(attempts_max=3, first_s=0.1, longest_s=1.0)

@@ -13,11 +13,11 @@ from typing import Literal
 from adapters.solace.semp.client import Item, SempReader
 from adapters.solace.semp.envelope import Object, count_in, flag_in, size_of, text_in
 from adapters.solace.semp.paths import PAGE, REPLICATION_QUEUE, path_of, query_of
-from orchestrator.contract import Failure
 from orchestrator.errors import AdapterError, CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.reading import Reading
-from orchestrator.readings import Role
-from orchestrator.readings_solace import (
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
     Bridge,
     QueueDepth,
     ReplicationStatus,

@@ -26,9 +26,10 @@ from adapters.solace.semp.v1 import (
     show_interface,
     show_oldest,
 )
-from orchestrator.contract import EndpointKind, Failure
 from orchestrator.errors import CommandRejected, NoSuchService, UnreadableReply
-from orchestrator.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
+from orchestrator.family.contract import EndpointKind
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_solace import EndpointDepth, Endpoints, NodeFence, Platform
 
 _NAME = "msgVpnName"
 _BACKBONE = "serviceMsgBackboneEnabled"

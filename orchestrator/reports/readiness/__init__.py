@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.findings import Finding, Level
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Pair
 from orchestrator.reports.readiness.amps import READINGS as AMPS_READINGS
 from orchestrator.reports.readiness.amps import Validated, judge_amps
 from orchestrator.reports.readiness.facets import judge_facets
@@ -25,7 +26,6 @@ from orchestrator.reports.readiness.shapes import (
     matter,
 )
 from orchestrator.reports.readiness.sites import of_sites
-from orchestrator.site import Pair
 
 __all__ = [
     "AMPS_READINGS",

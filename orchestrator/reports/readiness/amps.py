@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.contract import Failure
-from orchestrator.findings import Finding, Level
-from orchestrator.reading import Reading
-from orchestrator.readings_amps import (
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Pair
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_amps import (
     Bootstrap,
     Instance,
     Links,
@@ -26,7 +27,6 @@ from orchestrator.readings_amps import (
 from orchestrator.reports.ages import span
 from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
 from orchestrator.reports.readiness.sites import answers_of, fence_plan_of, is_shut_out
-from orchestrator.site import Pair
 
 READINGS = ("instance", "transports", "links", "queues", "transaction_log", "bootstrap", "permissions")
 SERVICE_CHECKS = (

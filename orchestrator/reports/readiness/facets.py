@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from orchestrator.core.pair_position import BOTH_ACTIVE, NONE_ACTIVE, End, PairPosition, end_of, position_of
 from orchestrator.counting import counted
-from orchestrator.families import Family
-from orchestrator.findings import Finding, Level
-from orchestrator.pairing import BOTH_ACTIVE, NONE_ACTIVE, End, PairPosition, end_of, position_of
+from orchestrator.model.families import Family
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Pair
 from orchestrator.reports.readiness.shapes import Checked, Readiness, SiteRead
 from orchestrator.reports.readiness.sites import answers_of
-from orchestrator.site import Pair
 
 _SITE_CHECKS, _SERVICE_CHECKS = ("answers",), ("position", "link", "backlog")
 _ACT = "read `failover status`, and repair the pair by the means of its own product"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.contract import Failure
+from orchestrator.core.fill_estimate import HIGH_CLEAR, HIGH_SET
 from orchestrator.counting import counted
-from orchestrator.filling import HIGH_CLEAR, HIGH_SET
-from orchestrator.findings import Finding, Level
-from orchestrator.readings import Role
-from orchestrator.readings_solace import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
-from orchestrator.reports.advice import named
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import Bridge, QueueDepth, ReplicationStatus, Transactions, TransactionState
+from orchestrator.reports.next_steps import named
 from orchestrator.reports.readiness.shapes import Checked, SiteRead
 
 _FAMILY = "solace/"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.contract import Failure
-from orchestrator.findings import Finding, Level
-from orchestrator.reading import Reading
-from orchestrator.site import Pair, Site
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Pair, Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
 
 # What is checked of each service and of each site, in the order in which it is shown.
 SERVICE_CHECKS = ("roles", "bridge", "sync", "queue", "transactions")

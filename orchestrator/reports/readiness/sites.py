@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from orchestrator.contract import Failure
-from orchestrator.findings import Finding, Level
-from orchestrator.readings_solace import DeviceHealth, Platform
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.outcome import Failure
+from orchestrator.model.readings_solace import DeviceHealth, Platform
 from orchestrator.reports.readiness.shapes import READINGS, Checked, SiteRead
 
 Value = TypeVar("Value", bool, float, str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.runbook import Runbook
+from orchestrator.model.runbook import Runbook
 from proof.exploration.amps import drifting, looking, pair, promises, slices, starts
 from proof.exploration.amps.pair import Pair
 from proof.exploration.amps.promises import Evidence

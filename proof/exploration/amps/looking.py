@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.reading import Reading
-from orchestrator.readings import ExternalFence, Reachability
-from orchestrator.readings_amps import (
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence, Reachability
+from orchestrator.model.readings_amps import (
     CALM_INTERVALS,
     Bootstrap,
     Clients,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from orchestrator import events as ev
-from orchestrator.readings import ExternalFence, Reachability
-from orchestrator.readings_amps import Clients, Links, Transports
-from orchestrator.runbook import Runbook
+from orchestrator.model import events as ev
+from orchestrator.model.readings import ExternalFence, Reachability
+from orchestrator.model.readings_amps import Clients, Links, Transports
+from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.pair import Pair
 from proof.exploration.family import SIDE_NAMES, SOURCE, TARGET, Change, change_of, with_side
 from proof.exploration.vocabulary import dos_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from orchestrator.runbook import Runbook
-from orchestrator.state import Lane
+from orchestrator.core.run import Lane
+from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.pair import Pair
 from proof.exploration.amps.promises import Evidence
 

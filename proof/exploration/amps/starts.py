@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.runbook import Runbook
+from orchestrator.model.runbook import Runbook
 from proof.exploration.amps.drifting import died, started
 from proof.exploration.amps.pair import Pair, settled
 from proof.exploration.family import SOURCE, with_side

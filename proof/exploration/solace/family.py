@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator import events as ev
-from orchestrator.runbook import Runbook
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Runbook
 from proof.exploration.family import Change, Words
 from proof.exploration.solace import looking, pair, promises, slices, starts
 from proof.exploration.solace.pair import Pair

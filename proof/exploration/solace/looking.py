@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.reading import Reading
-from orchestrator.readings import ExternalFence, Reachability, Role
-from orchestrator.readings_solace import (
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence, Reachability, Role
+from orchestrator.model.readings_solace import (
     Bridge,
     DeviceHealth,
     EndpointDepth,

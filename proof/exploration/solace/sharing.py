@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from orchestrator.runbook import Side
+from orchestrator.model.runbook import Side
 from proof.exploration.family import SOURCE, TARGET
 from proof.exploration.solace.pair import Dark, Door, Pair
 

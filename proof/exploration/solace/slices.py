@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from orchestrator.runbook import Check, Do, Runbook
-from orchestrator.state import Lane
+from orchestrator.core.run import Lane
+from orchestrator.model.runbook import Check, Do, Runbook
 from proof.exploration.family import SOURCE, TARGET
 from proof.exploration.solace.pair import FLOW, Pair
 from proof.exploration.solace.promises import Evidence

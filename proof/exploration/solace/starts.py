@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.runbook import Runbook
+from orchestrator.model.runbook import Runbook
 from proof.exploration.family import TARGET
 from proof.exploration.solace.pair import BACKLOG, Pair
 from proof.exploration.vocabulary import conditions, dos_of, readings_of

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from adapters.mock.amps.layout import FabricLayout
-from orchestrator.runbook import Choice
+from orchestrator.model.runbook import Choice
 from proof.simulation.amps.draw_faults import draw_faults
 from proof.simulation.amps.draw_world import SITES, draw_fabric, instance_of
 from proof.simulation.scene import Scene
 from proof.simulation.story import Further, Kind, OwnCommand, Part, Story
+from simulator.amps.layout import FabricLayout
 
 Before = tuple[tuple[str, ...], float]  # faults, and the seconds before the run begins
 

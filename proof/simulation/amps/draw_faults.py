@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from adapters.mock.amps.layout import FabricLayout
 from proof.simulation.story import Kind
+from simulator.amps.layout import FabricLayout
 
 _LASTS = (" 1s", " 3s", " 6s", " 15s", "")
 _FOR_A_WHILE = (" 2s", " 6s", " 25s")

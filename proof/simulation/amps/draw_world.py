@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from adapters.mock.amps.layout import (
+from proof.simulation.story import Kind
+from simulator.amps.layout import (
     BootstrapLayout,
     ConsumerLayout,
     DestinationLayout,
@@ -19,7 +20,6 @@ from adapters.mock.amps.layout import (
     TopicLayout,
     TransportLayout,
 )
-from proof.simulation.story import Kind
 
 SITES = ("ny", "ldn")
 _SERVICES = ("orders", "trades")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from adapters.mock.amps.layout import InstanceLayout
-from adapters.mock.amps.world import AmpsWorld
+from simulator.amps.layout import InstanceLayout
+from simulator.amps.world import AmpsWorld
 
 
 def look(world: AmpsWorld, *, count: bool = False) -> dict[str, Any]:

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
-from adapters.mock.amps.adapter import AMPS_WORLDS, MockAmpsAdapter
-from adapters.mock.amps.faults import parse_amps_fault
-from adapters.mock.amps.layout import FabricLayout
-from adapters.mock.amps.world import AmpsWorld
+from adapters.mock.amps.adapter import MockAmpsAdapter
 from orchestrator.clock import Clock
-from orchestrator.contract import Adapter, Setting
-from orchestrator.site import Device, Inventory, Pair, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.model.inventory import Device, Inventory, Pair, Site
 from proof.simulation.amps.looks import look
+from simulator.amps.faults import parse_amps_fault
+from simulator.amps.layout import FabricLayout
+from simulator.amps.world import AmpsWorld
+from simulator.amps.worlds import AMPS_WORLDS
 
 _NAME = "night"
 _GLANCE_S = 1.0  # so often a world that settles is looked at
@@ -50,7 +51,7 @@ class AmpsStage:
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
     def afflict(self, faults: Iterable[str]) -> None:
-        """In the words of ``adapters.mock.amps.faults``."""
+        """In the words of ``simulator.amps.faults``."""
         self._world.afflict(parse_amps_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from adapters.mock.layout import WorldLayout
-from orchestrator.runbook import Choice
+from orchestrator.model.runbook import Choice
 from proof.simulation.scene import Scene
 from proof.simulation.solace import draw_beside, draw_repair
 from proof.simulation.solace.draw_faults import draw_faults
 from proof.simulation.solace.draw_repair import Before
 from proof.simulation.solace.draw_world import NODES, draw_layout
 from proof.simulation.story import CommandEnd, FenceCommand, Further, Kind, OwnCommand, Part, Story
+from simulator.solace.layout import WorldLayout
 
 
 class SolaceDraw:

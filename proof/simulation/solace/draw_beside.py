@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from orchestrator.plan import Policy
+from orchestrator.model.plan import Policy
 from proof.simulation.solace.draw_world import NODES
 from proof.simulation.story import Further, Kind, Part, Story
 

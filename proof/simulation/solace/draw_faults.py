@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from adapters.mock.layout import WorldLayout
 from proof.simulation.story import Kind
+from simulator.solace.layout import WorldLayout
 
 _LASTS = (" 1s", " 3s", " 5s", " 12s", "")
 _FOR_A_WHILE = (" 2s", " 6s", " 25s")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from adapters.mock.layout import WorldLayout
-from orchestrator.runbook import Choice
+from orchestrator.model.runbook import Choice
 from proof.simulation.story import Kind, Story
+from simulator.solace.layout import WorldLayout
 
 # What happens before a run, how many seconds that takes, and what the plan knows of it.
 Before = tuple[tuple[str, ...], float, dict[str, Any]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from adapters.mock.appliance import Outcome
-from adapters.mock.layout import (
+from proof.simulation.story import Kind
+from simulator.solace.appliance import Outcome
+from simulator.solace.layout import (
     ManagerLayout,
     SiteLayout,
     TransactionLayout,
@@ -13,7 +14,6 @@ from adapters.mock.layout import (
     VpnLayout,
     WorldLayout,
 )
-from proof.simulation.story import Kind
 
 NODES = {"ny": ("NY1", "NY2"), "nj": ("NJ1", "NJ2")}
 _NAMES = ("Trading_VPN", "Risk_VPN", "Orders_VPN")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adapters.mock.world import World
+from simulator.solace.world import World
 
 
 def look(world: World, outside: Sequence[list[Any]] = (), *, count: bool = False) -> dict[str, Any]:

@@ -10,23 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.world import World
 from orchestrator.clock import Clock
-from orchestrator.contract import (
-    ActionSpec,
-    ArgumentSpec,
-    Call,
-    Effect,
-    Failure,
-    Permit,
-    ReadingSpec,
-    Result,
-    Setting,
-)
-from orchestrator.reading import Reading
-from orchestrator.readings import ExternalFence
-from orchestrator.site import Site
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, ReadingSpec, Result, Setting
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect, Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import ExternalFence
 from proof.simulation.story import CommandEnd, FenceCommand
+from simulator.solace.world import World
 
 READING, ACTION = "external_fence", "set_external_fence"
 

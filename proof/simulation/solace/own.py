@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
-from orchestrator.contract import ActionSpec, ArgumentSpec, Call, Effect, Permit, Result, Setting
-from orchestrator.site import Site
+from orchestrator.family.contract import ActionSpec, ArgumentSpec, Call, Permit, Result, Setting
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Effect
 from proof.simulation.story import CommandEnd, OwnCommand
 
 ACTION = "ensure"

@@ -7,17 +7,17 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from adapters.mock.adapter import MockAdapter
-from adapters.mock.faults import parse_fault
-from adapters.mock.layout import WorldLayout
-from adapters.mock.world import World
-from adapters.mock.worlds import WORLDS
 from orchestrator.clock import Clock
-from orchestrator.contract import Adapter, Setting
-from orchestrator.site import Device, Inventory, Pair, Site
+from orchestrator.family.contract import Adapter, Setting
+from orchestrator.model.inventory import Device, Inventory, Pair, Site
 from proof.simulation.solace.looks import look
 from proof.simulation.solace.outside import FencedAdapter, OutsideFence, as_effects
 from proof.simulation.solace.own import OwnAdapter, OwnCommands
 from proof.simulation.story import FenceCommand, OwnCommand
+from simulator.solace.faults import parse_fault
+from simulator.solace.layout import WorldLayout
+from simulator.solace.world import World
+from simulator.world.worlds import WORLDS
 
 _NAME = "night"
 
@@ -55,7 +55,7 @@ class SolaceStage:
         return Inventory(sites=sites, pairs=(Pair(name="night", sites=(one, other), services=services),))
 
     def afflict(self, faults: Iterable[str]) -> None:
-        """In the words of ``adapters.mock.faults``."""
+        """In the words of ``simulator.solace.faults``."""
         self._world.afflict(parse_fault(text) for text in faults)
 
     def released(self) -> AbstractContextManager[None]:

@@ -7,26 +7,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import orchestrator.decide
-import orchestrator.decide.gates
-import orchestrator.decide.items
-import orchestrator.lane_fold
+import orchestrator.core.decide
+import orchestrator.core.decide.for_each
+import orchestrator.core.decide.gates
+import orchestrator.core.lane_fold
 import proof.simulation.night
 from adapters.mock.adapter import MockAdapter
-from orchestrator import events as ev
-from orchestrator.contract import Call, Effect, Setting
-from orchestrator.decide.act import Task, _proven
-from orchestrator.decide.gates import _to_undo
-from orchestrator.decide.moves import Next, say
-from orchestrator.lane import Lane
-from orchestrator.runbook import Check
+from orchestrator.core.decide.act import Task, _proven
+from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.gates import _to_undo
+from orchestrator.core.lane import Lane
+from orchestrator.family.contract import Call, Setting
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import Check
 from proof.simulation.journal import SECRETS
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names a function as this module is called, so that it cannot be reached through it.
-_ACT = sys.modules["orchestrator.decide.act"]
+_ACT = sys.modules["orchestrator.core.decide.act"]
 
 
 def unproven(applies: Callable[[Task], bool]) -> Make:
@@ -72,7 +73,7 @@ def _keeps_readings(enter: Any) -> Any:
 
     def enter_with_luggage(lane: Lane, *args: Any, **changes: Any) -> Lane:
         entered: Lane = enter(lane, *args, **changes)
-        kept: Lane = orchestrator.lane_fold._with(
+        kept: Lane = orchestrator.core.lane_fold._with(
             entered, seen=lane.seen, seen_mark=entered.mark, seen_at=lane.seen_at
         )
         return kept if lane.seen else entered
@@ -139,7 +140,7 @@ ACTING = (
         "a doubtful action is believed to have failed at the first look",
         (
             (_ACT, "_prove", _with_task(_unsettled)),
-            (orchestrator.decide.items, "_stand", _stand_unsettled),
+            (orchestrator.core.decide.for_each, "_stand", _stand_unsettled),
         ),
     ),
     Mutant(
@@ -160,12 +161,12 @@ ACTING = (
     Mutant(
         "refused-though-changed",
         "a lane is called refused after something was changed",
-        ((orchestrator.decide.gates, "_may_have_changed", _never_changed),),
+        ((orchestrator.core.decide.gates, "_may_have_changed", _never_changed),),
     ),
     Mutant(
         "stale-reading",
         "what was read before the lane moved on is believed",
-        ((orchestrator.lane_fold, "_enter", _keeps_readings),),
+        ((orchestrator.core.lane_fold, "_enter", _keeps_readings),),
     ),
     Mutant(
         "dry-run-sends",

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import orchestrator.decide
-import orchestrator.decide.gates
-import orchestrator.decide.items
-import orchestrator.decide.judge
-import orchestrator.hearing
-from orchestrator import events as ev
-from orchestrator.decide.gates import on_abort
-from orchestrator.decide.judge import Verdict
-from orchestrator.decide.moves import Next, say
-from orchestrator.lane import Lane
-from orchestrator.runbook import Check, Step
+import orchestrator.core.decide
+import orchestrator.core.decide.evaluate
+import orchestrator.core.decide.for_each
+import orchestrator.core.decide.gates
+import orchestrator.engine.signed_words
+from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.evaluate import Verdict
+from orchestrator.core.decide.gates import on_abort
+from orchestrator.core.lane import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Check, Step
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
 Make = Callable[[Any], Any]
 # The package names functions as these modules are called, so that they cannot be reached through it.
-_WAIT, _APPROVE = sys.modules["orchestrator.decide.wait"], sys.modules["orchestrator.decide.approve"]
+_WAIT, _APPROVE = sys.modules["orchestrator.core.decide.wait"], sys.modules["orchestrator.core.decide.approve"]
 _FLIPPED = {"source": "target", "target": "source"}
 
 
@@ -172,52 +172,52 @@ DECIDING = (
     Mutant(
         "rate-0-is-drained",
         "a queue that does not move is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", believing(_stands_still)),),
+        ((orchestrator.core.decide.evaluate, "judge_one", believing(_stands_still)),),
         "solace",
     ),
     Mutant(
         "silence-is-drained",
         "a queue that cannot be read is taken for empty",
-        ((orchestrator.decide.judge, "judge_one", believing(_is_silent)),),
+        ((orchestrator.core.decide.evaluate, "judge_one", believing(_is_silent)),),
         "solace",
     ),
     Mutant(
         "unknown-is-true",
         "what a device does not tell is taken for what was hoped",
-        ((orchestrator.decide.judge, "judge_one", _is_unknown),),
+        ((orchestrator.core.decide.evaluate, "judge_one", _is_unknown),),
     ),
     Mutant(
         "bridge-believed",
         "the bridge is taken for bound",
-        ((orchestrator.decide.judge, "judge_one", believing(_is_bridge)),),
+        ((orchestrator.core.decide.evaluate, "judge_one", believing(_is_bridge)),),
         "solace",
     ),
     Mutant(
         "guard-ignored",
         "a wait ends without its guard",
-        ((orchestrator.decide, "wait", _of_step(_unguarded)),),
+        ((orchestrator.core.decide, "wait", _of_step(_unguarded)),),
     ),
     Mutant(
         "drain-skipped",
         "nothing is waited for",
-        ((orchestrator.decide, "wait", _done_at_once),),
+        ((orchestrator.core.decide, "wait", _done_at_once),),
         "solace",
     ),
     Mutant(
         "preconditions-ignored",
         "steps begin whatever is read before them",
         (
-            (orchestrator.decide, "act", _no_requirements),
-            (orchestrator.decide.gates, "act", _no_requirements),
-            (orchestrator.decide, "require", _no_checks),
+            (orchestrator.core.decide, "act", _no_requirements),
+            (orchestrator.core.decide.gates, "act", _no_requirements),
+            (orchestrator.core.decide, "require", _no_checks),
         ),
     ),
     Mutant(
         "decision-without-record",
         "a decision is followed and not recorded",
         (
-            (orchestrator.decide.gates, "follow", _unrecorded),
-            (orchestrator.hearing, "follow", _unrecorded),
+            (orchestrator.core.decide.gates, "follow", _unrecorded),
+            (orchestrator.engine.signed_words, "follow", _unrecorded),
         ),
     ),
     Mutant(
@@ -226,18 +226,18 @@ DECIDING = (
         (
             (_WAIT, "answer", _bold),
             (_APPROVE, "answer", _bold),
-            (orchestrator.decide.gates, "answer", _bold),
+            (orchestrator.core.decide.gates, "answer", _bold),
         ),
     ),
     Mutant(
         "nobody-answers-for-the-fence",
         "the question about the fence is not put",
-        ((orchestrator.decide, "approve", _done_at_once),),
+        ((orchestrator.core.decide, "approve", _done_at_once),),
     ),
     Mutant(
         "failback-gate-skipped",
         "a fail-back does not compare the sites",
-        ((orchestrator.decide, "compare", _done_at_once),),
+        ((orchestrator.core.decide, "compare", _done_at_once),),
         "solace",
     ),
     Mutant(
@@ -254,40 +254,40 @@ DECIDING = (
     Mutant(
         "any-transaction",
         "transactions are acted on whatever their state",
-        ((orchestrator.decide.items, "matches", _WHATEVER),),
+        ((orchestrator.core.decide.for_each, "matches", _WHATEVER),),
         "solace",
     ),
     Mutant(
         "decision-turned-round",
         "what was to be committed is rolled back",
-        ((orchestrator.decide.items, "_item_args", _other_outcome),),
+        ((orchestrator.core.decide.for_each, "_item_args", _other_outcome),),
         "solace",
     ),
     Mutant(
         "transaction-without-decision",
         "transactions are committed without asking",
         (
-            (orchestrator.decide.items, "_decide_items", lambda _: lambda *args: None),
-            (orchestrator.decide.items, "_item_args", _undecided_args),
+            (orchestrator.core.decide.for_each, "_decide_items", lambda _: lambda *args: None),
+            (orchestrator.core.decide.for_each, "_item_args", _undecided_args),
         ),
         "solace",
     ),
     Mutant(
         "transactions-at-the-target",
         "transactions are completed at the site that takes over",
-        ((orchestrator.decide, "each", _each_changed(_at_the_other_site)),),
+        ((orchestrator.core.decide, "each", _each_changed(_at_the_other_site)),),
         "solace",
     ),
     Mutant(
         "manager-has-no-chance",
         "completed transactions are deleted at once",
-        ((orchestrator.decide, "each", _each_changed(_no_delay)),),
+        ((orchestrator.core.decide, "each", _each_changed(_no_delay)),),
         "solace",
     ),
     Mutant(
         "transactions-left-behind",
         "completed transactions are not deleted at the target",
-        ((orchestrator.decide, "each", _target_left),),
+        ((orchestrator.core.decide, "each", _target_left),),
         "solace",
     ),
 )

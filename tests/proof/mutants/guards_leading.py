@@ -6,18 +6,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-import orchestrator.statements as sql
+import orchestrator.journal.database.statements as sql
 from adapters.mock.adapter import MockAdapter
 from adapters.mock.amps.adapter import MockAmpsAdapter
-from orchestrator.decide.act import _start
-from orchestrator.decide.claims import claims_of, may_undo
-from orchestrator.decide.gates import roll_back
-from orchestrator.decide.granting import _is_in_the_way, granted
-from orchestrator.engine import Engine
-from orchestrator.journal import Journal
-from orchestrator.lease import Lease, create_run, take
-from orchestrator.sites import Sites
-from orchestrator.tables import RUNS
+from orchestrator.core.decide.act import _start
+from orchestrator.core.decide.claims import claims_of, may_undo
+from orchestrator.core.decide.gates import roll_back
+from orchestrator.core.decide.granting import _is_in_the_way, granted
+from orchestrator.engine.engine import Engine
+from orchestrator.journal.database.schema import RUNS
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import Lease, create_run, take
+from orchestrator.journal.site_claims import Sites
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 

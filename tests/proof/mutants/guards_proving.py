@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.decide import _in_step, _to_be_proven
-from orchestrator.decide.act import (
+from orchestrator.core.decide import _in_step, _to_be_proven
+from orchestrator.core.decide.act import (
     _is_partly_done,
     _passed,
     _prove,
@@ -13,8 +13,9 @@ from orchestrator.decide.act import (
     attempts_left,
     backoff,
 )
-from orchestrator.decide.foresee import foreseen, unanswered
-from orchestrator.decide.gates import (
+from orchestrator.core.decide.evaluate import fresh, judge, outdated
+from orchestrator.core.decide.foresee import foreseen, unanswered
+from orchestrator.core.decide.gates import (
     _failure_gate,
     _may_have_changed,
     _perhaps_past,
@@ -25,11 +26,8 @@ from orchestrator.decide.gates import (
     revert,
     stopped,
 )
-from orchestrator.decide.judge import fresh, judge, outdated
-from orchestrator.engine import Engine
-from orchestrator.fleet import _Dated
-from orchestrator.lane import Intent
-from orchestrator.lane_fold import (
+from orchestrator.core.lane import Intent
+from orchestrator.core.lane_fold import (
     _action_ended,
     _enter,
     _lane_resumed,
@@ -38,6 +36,8 @@ from orchestrator.lane_fold import (
     _step_done,
     _step_retried,
 )
+from orchestrator.engine.dispatch import _Dated
+from orchestrator.engine.engine import Engine
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 

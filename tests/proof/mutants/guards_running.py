@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import orchestrator.keys
-import orchestrator.lease
-import orchestrator.probing
-from orchestrator.approval import Approvals, fold_approvals, ruling_in
-from orchestrator.decide import decide
-from orchestrator.decide.approve import _objection, compare, seek
-from orchestrator.decide.approve import approve as ask_people
-from orchestrator.engine import Engine
-from orchestrator.fleet import Round, SiteDesk, _of_this
-from orchestrator.hearing import Hearing
-from orchestrator.journal import Journal
-from orchestrator.waves import _in_waves, called_off, to_begin
+import orchestrator.family.reachability
+import orchestrator.journal.idempotency_keys
+import orchestrator.journal.lease
+from orchestrator.core.approvals import Approvals, fold_approvals, ruling_in
+from orchestrator.core.decide import decide
+from orchestrator.core.decide.approve import _objection, compare, seek
+from orchestrator.core.decide.approve import approve as ask_people
+from orchestrator.core.rollout import _in_waves, called_off, to_begin
+from orchestrator.engine.dispatch import Round, SiteDesk, _of_this
+from orchestrator.engine.engine import Engine
+from orchestrator.engine.signed_words import Hearing
+from orchestrator.journal.journal import Journal
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 
@@ -90,14 +90,14 @@ FLEET = (
     Mutant(
         "refused-login-is-silence",
         "a site that refuses the account counts as gone",
-        ((orchestrator.probing, "_SILENCE", lambda silence: silence | {"AuthenticationFailed"}),),
+        ((orchestrator.family.reachability, "_SILENCE", lambda silence: silence | {"AuthenticationFailed"}),),
     ),
     Mutant(
         "any-failure-is-silence",
         "a site that answers what nobody can read counts as gone",
         (
             (
-                orchestrator.probing,
+                orchestrator.family.reachability,
                 "_SILENCE",
                 lambda silence: silence | {"UnreadableReply", "NotServing", "CommandRejected"},
             ),
@@ -149,7 +149,7 @@ JOURNAL = (
         "who asks twice with one key begins two runs",
         (
             edit(
-                orchestrator.keys.use_up,
+                orchestrator.journal.idempotency_keys.use_up,
                 ("if first is None:", "if first is None or commit:"),
                 ("commit.run(sql.ADD_KEY", "first or commit.run(sql.ADD_KEY"),
             ),

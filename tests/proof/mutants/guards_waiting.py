@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchestrator.decide.gates import answer, follow
-from orchestrator.decide.items import _act_on_items, _concerns, _decide_items, _stand, each, listed
-from orchestrator.decide.judge import patience
-from orchestrator.decide.wait import (
+from orchestrator.core.decide.evaluate import patience
+from orchestrator.core.decide.for_each import _act_on_items, _concerns, _decide_items, _stand, each, listed
+from orchestrator.core.decide.gates import answer, follow
+from orchestrator.core.decide.wait import (
     _answer,
     _at_risk,
     _is_over,
@@ -17,11 +17,11 @@ from orchestrator.decide.wait import (
     require,
     wait,
 )
-from orchestrator.failback import _of_endpoint, unsafe_reasons
-from orchestrator.lane_fold import _gate_decided, _goal_lost, _guard_broke, _moved_at, _observed
-from orchestrator.reading import _fits
-from orchestrator.readings_amps import Links, Transports
-from orchestrator.readings_solace import Fence, NodeFence, QueueDepth
+from orchestrator.core.failback import _of_endpoint, unsafe_reasons
+from orchestrator.core.lane_fold import _gate_decided, _goal_lost, _guard_broke, _moved_at, _observed
+from orchestrator.model.reading import _fits
+from orchestrator.model.readings_amps import Links, Transports
+from orchestrator.model.readings_solace import Fence, NodeFence, QueueDepth
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.swapping import Mutant
 

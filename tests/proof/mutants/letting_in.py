@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import orchestrator.decide
-import orchestrator.decide.gates
-import orchestrator.decide.judge
-from orchestrator import events as ev
-from orchestrator.decide.act import Task
-from orchestrator.decide.judge import Verdict
-from orchestrator.decide.moves import Next, say
-from orchestrator.lane import Lane
-from orchestrator.runbook import Approval, Check, Step
+import orchestrator.core.decide
+import orchestrator.core.decide.evaluate
+import orchestrator.core.decide.gates
+from orchestrator.core.decide.act import Task
+from orchestrator.core.decide.decision import Next, say
+from orchestrator.core.decide.evaluate import Verdict
+from orchestrator.core.lane import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Approval, Check, Step
 from tests.proof.mutants.acting import unproven
 from tests.proof.mutants.deciding import believing
 from tests.proof.mutants.swapping import Mutant, Swap
 
-_ACT = sys.modules["orchestrator.decide.act"]
+_ACT = sys.modules["orchestrator.core.decide.act"]
 _AMPS = "amps"
 
 
@@ -36,7 +36,7 @@ def _unasked(gate: str) -> tuple[Swap, ...]:
 
         return pass_by
 
-    return ((orchestrator.decide, "approve", make),)
+    return ((orchestrator.core.decide, "approve", make),)
 
 
 def _believed(is_believed: Callable[[Check], bool]) -> tuple[Swap, ...]:
@@ -45,7 +45,7 @@ def _believed(is_believed: Callable[[Check], bool]) -> tuple[Swap, ...]:
     def seen(lane: Lane, check: Check) -> bool:
         return is_believed(check) and lane.reading(check.on, check.reading) is not None
 
-    return ((orchestrator.decide.judge, "judge_one", believing(seen)),)
+    return ((orchestrator.core.decide.evaluate, "judge_one", believing(seen)),)
 
 
 def _looks_at(reading: str, *fields: str) -> Callable[[Check], bool]:
@@ -98,7 +98,7 @@ LETTING_IN = (
     Mutant(
         "the-living-taken-for-lost",
         "an instance that answers is taken for lost",
-        ((orchestrator.decide.judge, "judge_one", _nobody_answers),),
+        ((orchestrator.core.decide.evaluate, "judge_one", _nobody_answers),),
         _AMPS,
     ),
     Mutant(
@@ -115,8 +115,8 @@ LETTING_IN = (
         "undo-without-a-look",
         "what was done is taken back whatever is read before",
         (
-            (orchestrator.decide, "act", _unguarded_undo),
-            (orchestrator.decide.gates, "act", _unguarded_undo),
+            (orchestrator.core.decide, "act", _unguarded_undo),
+            (orchestrator.core.decide.gates, "act", _unguarded_undo),
         ),
         _AMPS,
     ),

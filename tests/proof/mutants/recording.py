@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import orchestrator.chain
-import orchestrator.engine
-import orchestrator.lease
+import orchestrator.engine.engine
+import orchestrator.journal.hash_chain
+import orchestrator.journal.lease
 import proof.simulation.led
-from orchestrator import events as ev
-from orchestrator.chain import Link
-from orchestrator.contract import Effect
-from orchestrator.engine import Engine
+from orchestrator.core.run import SEVERITY
+from orchestrator.engine.dispatch import Act, Completion, InlineFleet
+from orchestrator.engine.engine import Engine
 from orchestrator.errors import JournalUnavailable
-from orchestrator.fleet import Act, Completion, InlineFleet
-from orchestrator.journal import Journal, Writer
-from orchestrator.lease import Lease
-from orchestrator.state import SEVERITY
+from orchestrator.journal.hash_chain import Link
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import Lease
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
 from tests.proof.mutants.swapping import Mutant
 
 
@@ -149,12 +149,12 @@ RECORDING = (
     Mutant(
         "lease-taken-from-the-living",
         "the holder of a lease is taken for dead",
-        ((orchestrator.lease, "holder_is_dead", lambda _: lambda holder: True),),
+        ((orchestrator.journal.lease, "holder_is_dead", lambda _: lambda holder: True),),
     ),
     Mutant(
         "claims-ignored",
         "a second run may move the same services",
-        ((orchestrator.lease, "_claim", lambda _: lambda *args: None),),
+        ((orchestrator.journal.lease, "_claim", lambda _: lambda *args: None),),
     ),
     Mutant(
         "full-disk-ignored",
@@ -164,11 +164,17 @@ RECORDING = (
     Mutant(
         "chain-unchecked",
         "a record is believed without its hash",
-        ((orchestrator.chain, "follow", lambda _: lambda rows, run, **more: (Link(*row) for row in rows)),),
+        (
+            (
+                orchestrator.journal.hash_chain,
+                "follow",
+                lambda _: lambda rows, run, **more: (Link(*row) for row in rows),
+            ),
+        ),
     ),
     Mutant(
         "best-end",
         "a run is called by the best of its lanes",
-        ((orchestrator.engine, "worst", _best),),
+        ((orchestrator.engine.engine, "worst", _best),),
     ),
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from adapters.http.session import HttpSession
-from orchestrator.cli.outgoing import telling
-from orchestrator.hooks.backlog import drop, flush
-from orchestrator.hooks.command import CommandSender
-from orchestrator.hooks.courier import Courier, back_off
-from orchestrator.hooks.message import message_of, signature, wants
-from orchestrator.hooks.office import Office
-from orchestrator.hooks.outbox import Outbox, _row
-from orchestrator.hooks.webhook import WebhookSender
-from orchestrator.hooks.worker import _BacklogThread, _HookThread
-from orchestrator.lease import create_run
+from orchestrator.cli.runs.notify import telling
+from orchestrator.journal.lease import create_run
+from orchestrator.journal.outbox import Outbox, _row
+from orchestrator.notifications.backlog import drop, flush
+from orchestrator.notifications.command import CommandSender
+from orchestrator.notifications.delivery import Courier, back_off
+from orchestrator.notifications.delivery_context import Office
+from orchestrator.notifications.message import message_of, signature, wants
+from orchestrator.notifications.webhook import WebhookSender
+from orchestrator.notifications.worker import _BacklogThread, _HookThread
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.parts.catching import PartMutant
 

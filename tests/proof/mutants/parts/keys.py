@@ -6,11 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-import orchestrator.statements as sql
-from orchestrator.cli import once
-from orchestrator.keys import _hash, differences, parts, use_up
-from orchestrator.lease import create_run
-from orchestrator.tables import IDEMPOTENCY
+import orchestrator.journal.database.statements as sql
+from orchestrator.cli.runs import idempotency as once
+from orchestrator.journal.database.schema import IDEMPOTENCY
+from orchestrator.journal.idempotency_keys import _hash, differences, parts, use_up
+from orchestrator.journal.lease import create_run
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.parts.catching import PartMutant
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from orchestrator.cli import terminal
-from orchestrator.cli.discretion import _walk
-from orchestrator.cli.wiring import Tools
-from orchestrator.journal import Journal
-from orchestrator.redact import Redactor, SecretStore, _base64_forms, _forms, _joined, _pattern, _text
+from orchestrator.cli.render import terminal
+from orchestrator.family.secrets import Redactor, SecretStore, _base64_forms, _forms, _joined, _pattern, _text
+from orchestrator.journal.journal import Journal
+from orchestrator.operations.free_texts import _walk
+from orchestrator.operations.runtime import Tools
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.parts.catching import PartMutant
 

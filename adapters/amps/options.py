@@ -1,0 +1,173 @@
+"""What a site's ``options`` say to the adapter ``amps-admin``: how to speak to its instances, which is whose, and the
+assumptions where the documentation of AMPS is silent. Nothing here connects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from adapters.http.options import HttpOptions
+from orchestrator.errors import DefinitionError, NoSuchService
+from orchestrator.family.contract import read_options
+from orchestrator.model.inventory import Device, Site
+from orchestrator.model.runbook import Duration
+
+_SIZES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
+_SIZE_MAX = 1e18
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+
+
+def parse_size(value: object) -> int:
+    """Bytes of ``10GB`` (``kb mb gb tb`` count in 1024; ``k`` and ``m`` in 1000). Raises ``ValueError``."""
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None or found[2].lower() not in _SIZES:
+        raise ValueError("a size is a number with a unit: 500MB, 200GB, 1TB")
+    size = float(found[1]) * _SIZES[found[2].lower()]
+    if size > _SIZE_MAX:
+        raise ValueError(f"no disk is larger than {_SIZE_MAX:.0e} bytes")
+    return int(size)
+
+
+Size = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=str)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AdminAssumptions(_Strict):
+    """What AMPS does not document, and how it is taken here unless the inventory says otherwise."""
+
+    check_segment: Literal["transport", "transports"] = Field(
+        default="transport",
+        description="how the path of the entitlement check is spelled; the documentation has both",
+    )
+    missing_list_is_empty: bool = Field(
+        default=False, description="a list that an answer leaves out has no entries; else it is unknown"
+    )
+    keeping_up_s: float = Field(
+        default=1.0, ge=0, description="a link under load keeps up if it says that it is no further behind"
+    )
+    recovered_when_replicating: bool = Field(
+        default=True, description="an instance with a connected link of its own has finished its recovery (seed 004)"
+    )
+
+
+class ServiceOptions(_Strict):
+    """What differs by service; what is left out is as the site has it."""
+
+    device: str | None = Field(default=None, description="the device that is this service's instance")
+    mate: str | None = Field(default=None, description="name, destination or group of the link to the other site")
+    client_transports: tuple[str, ...] | None = Field(default=None, min_length=1)
+    journal_capacity: Size | None = None
+
+
+class Dumped(_Strict):
+    """What ``ampServer --dump-config`` printed for an instance whose configuration includes files or has variables.
+
+    ``served_sha256``: of the configuration that the instance served when ``file`` was made; with another one the file is
+    stale. A change of an included file does not change what is served.
+    """
+
+    file: str
+    served_sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class AmpsOptions(HttpOptions):
+    """The options of ``amps-admin``."""
+
+    auth: Literal["negotiate"] | None = Field(
+        default=None, description="log in with a Kerberos ticket (extra kerberos), in place of a login or a token"
+    )
+    mate: str | None = Field(default=None, description="name, destination or group of the link to the other site")
+    link: Literal["sync", "async"] = Field(
+        default="async",
+        description="how this site's link to its mate is configured; async asks before messages are given up",
+    )
+    client_transports: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="those that clients use; without it, all but the replication one"
+    )
+    not_applications: str = Field(default="", description="a regular expression: clients of these names do not count")
+    interval: Duration | None = Field(
+        default=None, description="Admin/Interval, where the configuration cannot be read"
+    )
+    journal_capacity: Size | None = Field(default=None, description="the disk space that journals may take")
+    outage: Duration = Field(default=86_400.0, validate_default=False, description="an outage of the mate to survive")
+    configurations: Mapping[str, Dumped] = Field(
+        default={}, description="by device, its configuration with everything that it includes"
+    )
+    services: Mapping[str, ServiceOptions] | None = None
+    assume: AdminAssumptions = AdminAssumptions()
+
+    @field_validator("not_applications")
+    @classmethod
+    def _compiles(cls, text: str) -> str:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from error
+        return text
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AmpsOptions:
+        if self.interval is not None and self.interval < 1:
+            raise ValueError("AMPS takes no interval below 1s")
+        if self.auth is not None and self.token is not None:
+            raise ValueError("`auth: negotiate` and `token` are two ways to log in; give one of them")
+        return self
+
+    def of(self, service: str) -> ServiceOptions:
+        """What holds for ``service``."""
+        own = (self.services or {}).get(service, ServiceOptions())
+        return ServiceOptions(
+            device=own.device,
+            mate=own.mate or self.mate,
+            client_transports=own.client_transports or self.client_transports,
+        ).model_copy(update={"journal_capacity": own.journal_capacity or self.journal_capacity})
+
+
+def options_of(site: Site) -> AmpsOptions:
+    """The site's options. Raises ``DefinitionError``."""
+    options = read_options(site, AmpsOptions, adapter="amps-admin")
+    if options.auth is not None and site.login is not None:
+        raise DefinitionError(
+            f"site {site.name} has both a login and `auth: negotiate` in its options: these are two ways to log in",
+            hint="with `auth: negotiate` the Kerberos ticket is the login; leave out one of them",
+        )
+    names = {device.name for device in site.devices}
+    for device in set(options.configurations) - names:
+        raise DefinitionError(
+            f"options of site {site.name}: configurations: no device is called {device!r}",
+            hint=f"the site has: {', '.join(sorted(names))}",
+        )
+    for service, own in (options.services or {}).items():
+        if own.device is not None and own.device not in names:
+            raise DefinitionError(
+                f"options of site {site.name}: services.{service}: no device is called {own.device!r}",
+                hint=f"the site has: {', '.join(sorted(names))}",
+            )
+    return options
+
+
+def device_of(site: Site, options: AmpsOptions, service: str) -> Device:
+    """The instance of ``service``: as the options say, the device of its name, or the only one.
+
+    Raises ``NoSuchService``.
+    """
+    known = options.services
+    own = options.of(service).device
+    if known is None or service in known:
+        named = next((device for device in site.devices if device.name == (own or service)), None)
+        if named is not None:
+            return named
+        if own is None and len(site.devices) == 1:
+            return site.devices[0]
+    raise NoSuchService(
+        f"no instance of {site.name or 'the site'} is that of {service!r}",
+        device=site.name,
+        hint="name its device in the site's options: services: {NAME: {device: …}}",
+    )

@@ -1,0 +1,1 @@
+"""The commands: each parses its options and calls what does the work."""

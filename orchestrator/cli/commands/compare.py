@@ -1,0 +1,59 @@
+"""``failover compare``: snapshots of both sites of a pair, reconciled, in one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson, InventoryFile
+from orchestrator.cli.spark_options import SparkWish, on_spark
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("compare")(on_spark(compare))
+
+
+def compare(
+    *,
+    context: typer.Context,
+    pair: Annotated[
+        str | None, typer.Option("--pair", metavar="NAME", help="The pair (default: the only one there is).")
+    ] = None,
+    vpn: Annotated[
+        list[str] | None,
+        typer.Option("--vpn", "--service", metavar="NAME", help="A service; repeat for several (default: all)."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The fail-over that this is evidence for: its id, or last."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Keep both exports and the evidence there."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
+    ] = None,
+    inventory: InventoryFile = None,
+    spark: SparkWish,
+    as_json: AsJson = False,
+) -> None:
+    """Read what both sites hold, compare it, and say whether it is safe to fail back. Exit code 4: look at it.
+
+    It reads only. With --out it can be run again within the hour after it was stopped: what was read is not read
+    again.
+
+    \b
+    Examples:
+      failover compare --pair ny-nj --html compared.html
+      failover compare --pair ny-nj --run last --out evidence
+    """
+    from orchestrator.cli.exports.compare import CompareWish, compare_pair
+    from orchestrator.cli.tools import tools as tools_of
+
+    tools = tools_of(context)
+    wish = CompareWish(pair, tuple(vpn or ()), run, out, html)
+    raise typer.Exit(compare_pair(tools, tools.inventory(inventory), wish, spark, as_json=as_json))

@@ -1,0 +1,175 @@
+"""``failover runbook …`` and ``failover inventory …``: look at definitions and check them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson
+
+_RUNBOOK = typer.Typer(help="Runbooks: list, show, lint, explore, graph, schema.", no_args_is_help=True)
+_INVENTORY = typer.Typer(help="Inventories: show, lint, schema.", no_args_is_help=True)
+_Source = Annotated[str, typer.Argument(metavar="NAME|FILE", help="solace/controlled, or a file of your own.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_RUNBOOK, name="runbook")
+    app.add_typer(_INVENTORY, name="inventory")
+
+
+@_RUNBOOK.command("list")
+def list_runbooks(as_json: AsJson = False) -> None:
+    """The runbooks that come with the product.
+
+    \b
+    Example:
+      failover runbook list
+    """
+    from orchestrator.cli.render.documents import print_runbooks
+
+    print_runbooks(as_json=as_json)
+
+
+@_RUNBOOK.command("show")
+def show_runbook(source: _Source, as_json: AsJson = False) -> None:
+    """A runbook's steps in words.
+
+    \b
+    Examples:
+      failover runbook show solace/controlled
+      failover runbook show own.yaml
+    """
+    from orchestrator.cli.render.documents import print_runbook
+
+    print_runbook(source, as_json=as_json)
+
+
+@_RUNBOOK.command("lint")
+def lint_runbook(
+    source: _Source,
+    adapter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--adapter",
+            metavar="NAME",
+            help="Whose readings and actions it is checked against, as often as a site has; default: those of simulated "
+            "sites of the family whose words it has.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a runbook. Exit code 2 if it cannot be read, 4 if it has an error.
+
+    What it says is read, and then explored for a few seconds: the shortest way to a broken promise is printed step by
+    step. How much was looked at is said; with a word that no model of a pair knows nothing is explored, and it is named.
+
+    \b
+    Examples:
+      failover runbook lint own.yaml
+      failover runbook lint own.yaml --adapter solace-semp --adapter solace-cli
+    """
+    from orchestrator.cli.render.documents import lint_runbook_file
+
+    raise typer.Exit(lint_runbook_file(source, adapter or [], as_json=as_json))
+
+
+@_RUNBOOK.command("explore")
+def explore_runbook(
+    source: _Source,
+    disturbances: Annotated[
+        int,
+        typer.Option(
+            "--disturbances",
+            metavar="N",
+            min=0,
+            help="Mishaps, kills, aborts and doings of others in one story, at most.",
+        ),
+    ] = 1,
+    states: Annotated[
+        int, typer.Option("--states", metavar="N", min=1, help="States to look at, at most, in each walk.")
+    ] = 400_000,
+    as_json: AsJson = False,
+) -> None:
+    """Every way a runbook can go, over a model of a pair.
+
+    Outcomes, decisions, kills and mishaps; no device is asked. A runbook that claims what belongs to a whole site is
+    also explored with two services of the same sites. Prints the counts, and the shortest way to each broken promise.
+    Exit code 4 if there is one, or if the runbook has words that the model does not know.
+
+    \b
+    Examples:
+      failover runbook explore solace/uncontrolled
+      failover runbook explore own.yaml --disturbances 2
+    """
+    from orchestrator.cli.render.exploration import explore_runbook as explore
+
+    raise typer.Exit(explore(source, states=states, disturbances=disturbances, as_json=as_json))
+
+
+@_RUNBOOK.command("graph")
+def graph_runbook(source: _Source) -> None:
+    """A runbook as a Mermaid flowchart.
+
+    \b
+    Example:
+      failover runbook graph solace/controlled > controlled.mmd
+    """
+    from orchestrator.cli.render.documents import print_graph
+
+    print_graph(source)
+
+
+@_RUNBOOK.command("schema")
+def runbook_schema() -> None:
+    """The JSON Schema of runbooks, for an editor.
+
+    \b
+    Example:
+      failover runbook schema > runbook.schema.json
+    """
+    from orchestrator.cli.render.documents import print_schema
+
+    print_schema("runbook")
+
+
+@_INVENTORY.command("show")
+def show_inventory(file: _File, as_json: AsJson = False) -> None:
+    """An inventory: sites, devices, pairs. References to secrets, never secrets.
+
+    \b
+    Example:
+      failover inventory show sites.yaml
+    """
+    from orchestrator.cli.render.documents import print_inventory
+
+    print_inventory(file, as_json=as_json)
+
+
+@_INVENTORY.command("lint")
+def lint_inventory(file: _File, as_json: AsJson = False) -> None:
+    """Check an inventory. Exit code 2 if it cannot be read, 4 if it has an error.
+
+    \b
+    Example:
+      failover inventory lint sites.yaml
+    """
+    from orchestrator.cli.render.documents import lint_inventory_file
+
+    raise typer.Exit(lint_inventory_file(file, as_json=as_json))
+
+
+@_INVENTORY.command("schema")
+def inventory_schema() -> None:
+    """The JSON Schema of inventories, for an editor.
+
+    \b
+    Example:
+      failover inventory schema > inventory.schema.json
+    """
+    from orchestrator.cli.render.documents import print_schema
+
+    print_schema("inventory")

@@ -1,0 +1,70 @@
+"""``failover hooks …``: what hooks are still to be told of, and telling them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson
+
+_APP = typer.Typer(help="Hooks: what they are still to be told of; tell them.", no_args_is_help=True)
+_Run = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last' (default: all runs).")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_APP, name="hooks")
+
+
+@_APP.command("list")
+def list_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
+    """Events that hooks have not taken yet, and what kept them from it.
+
+    \b
+    Examples:
+      failover hooks list
+      failover hooks list last --json
+    """
+    from orchestrator.cli.runs.owed_hooks import print_owed
+    from orchestrator.cli.tools import tools as tools_of
+
+    print_owed(tools_of(context), run, as_json=as_json)
+
+
+@_APP.command("flush")
+def flush_hooks(context: typer.Context, run: _Run = None, as_json: AsJson = False) -> None:
+    """Deliver them now, each hook until it fails once. Exit code 4 if something is left.
+
+    \b
+    Examples:
+      failover hooks flush
+      failover hooks flush last --json
+    """
+    from orchestrator.cli.runs.owed_hooks import flush_owed
+    from orchestrator.cli.tools import tools as tools_of
+
+    raise typer.Exit(flush_owed(tools_of(context), run, as_json=as_json))
+
+
+@_APP.command("drop")
+def drop_hooks(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Its name, a beginning of it, or 'last'.")],
+    hook: Annotated[str | None, typer.Option("--hook", metavar="NAME", help="Default: every hook of it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give up what a run still owes its hooks.
+
+    For a receiver that is no more, or that refuses an event for ever.
+
+    \b
+    Example:
+      failover hooks drop last --hook pager
+    """
+    from orchestrator.cli.runs.owed_hooks import drop_owed
+    from orchestrator.cli.tools import tools as tools_of
+
+    drop_owed(tools_of(context), run, hook, as_json=as_json)

@@ -1,0 +1,189 @@
+"""``failover lab …``: the simulated sites on real ports, and a fresh start for the embedded pair."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Link(StrEnum):
+    """How the links between the AMPS instances of a lab acknowledge."""
+
+    sync = "sync"
+    is_async = "async"
+
+
+class LabAdapter(StrEnum):
+    """What an inventory of the lab speaks to the sites with."""
+
+    both = "both"
+    semp = "solace-semp"
+    cli = "solace-cli"
+
+
+_APP = typer.Typer(help="Simulated sites: serve them on real ports, reset them.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_APP, name="lab")
+
+
+@_APP.command("up")
+def up(
+    context: typer.Context,
+    directory: Annotated[
+        Path,
+        typer.Option("--directory", "-d", metavar="DIR", help="For the inventory, password, keys and the world."),
+    ] = Path("lab"),
+    inventory: Annotated[
+        Path, typer.Option("--inventory", "-i", metavar="FILE", help="Also write the inventory there.")
+    ] = Path("lab.yaml"),
+    latency: Annotated[
+        float, typer.Option("--latency", metavar="MS", min=0, help="Milliseconds before each answer.")
+    ] = 0.0,
+    adapter: Annotated[
+        LabAdapter | None,
+        typer.Option(
+            "--adapter", metavar="NAME", help="What the inventory uses: both (the default), solace-semp, solace-cli."
+        ),
+    ] = None,
+    plain_http: Annotated[bool, typer.Option("--http", help="SEMP without TLS.")] = False,
+    ha: Annotated[bool, typer.Option("--ha", help="Two nodes a site: HA pairs.")] = False,
+    amps: Annotated[
+        bool, typer.Option("--amps", help="A pair of AMPS instances instead, over their administration interface.")
+    ] = False,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option("--assume", metavar="NAME=VALUE", help="Of AMPS: what its documentation leaves open."),
+    ] = None,
+    link: Annotated[
+        Link | None,
+        typer.Option("--link", metavar="sync|async", help="Of AMPS: how the instances replicate to each other."),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
+    ] = None,
+    edition: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--edition", metavar="NAME[=N]", help="One way in which real devices differ; see failover lab editions."
+        ),
+    ] = None,
+) -> None:
+    """Serve both simulated sites on loopback ports, until Ctrl-C.
+
+    As Solace appliances, over SSH and SEMP; its inventory moves services over SEMP, and over SSH what SEMP cannot do.
+    Or, with --amps, as AMPS instances with their administration interface. The editions of a lab are kept in its
+    directory; --edition plain ends them.
+
+    \b
+    Examples, each in two terminals:
+      failover lab up
+      failover controlled --inventory lab.yaml --vpn Trading_VPN
+    \b
+      failover lab up --adapter solace-cli
+      failover status --inventory lab.yaml
+    \b
+      failover lab up --amps
+      failover check --inventory lab.yaml
+    """
+    from orchestrator.cli.simulated.lab_amps import AmpsLabWish, serve_amps_lab
+    from orchestrator.cli.simulated.lab_service import LabWish, serve_lab
+    from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.errors import DefinitionError
+
+    if amps:
+        if latency or adapter or plain_http or ha:
+            raise DefinitionError("--latency, --adapter, --http and --ha are about appliances; --amps serves none")
+        sync = None if link is None else link is Link.sync
+        wish = AmpsLabWish(directory, inventory, fault or (), assume or (), sync, edition or ())
+        serve_amps_lab(tools_of(context), wish)
+        return
+    if assume or link:
+        raise DefinitionError("--assume and --link are about AMPS instances", hint="add --amps")
+    serve_lab(
+        tools_of(context),
+        LabWish(
+            directory, inventory, latency, adapter or LabAdapter.both, plain_http, ha, fault or (), edition or ()
+        ),
+    )
+
+
+@_APP.command("editions")
+def editions() -> None:
+    """List the editions of a lab, with one sentence each.
+
+    An edition makes the simulated devices answer as a real one may. Several can be given at once.
+
+    \b
+    Example:
+      failover lab editions
+      failover lab up --edition mate-prefix --edition slow-line=40
+      failover lab up --amps --edition no-group
+    """
+    from orchestrator.cli.render.terminal import show
+    from simulator.lab.amps.editions import INSTANCES
+    from simulator.lab.editions import APPLIANCES
+
+    for title, catalogue in (("failover lab up", APPLIANCES.lines()), ("failover lab up --amps", INSTANCES.lines())):
+        show(f"{title} --edition NAME")
+        for line in catalogue:
+            show(f"  {line}")
+
+
+@_APP.command("dump")
+def dump(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to: DIR/INSTANCE/journal, …/sow.")],
+    directory: Annotated[
+        Path, typer.Option("--directory", "-d", metavar="DIR", help="Where the lab keeps its sites.")
+    ] = Path("lab"),
+) -> None:
+    """Write the dumps of the lab's AMPS instances.
+
+    As amps_journal_dump and amps_sow_dump -v would print them. The instances are shown as at the last request to the
+    lab: a simulated world stands still while nobody asks.
+
+    \b
+    Example:
+      failover lab dump --out dumps
+      failover snapshot --inventory lab.yaml --site ny --dumps dumps/orders-ny --out exports/ny
+    """
+    from orchestrator.cli.simulated.lab_amps import dump_lab
+    from orchestrator.cli.tools import tools as tools_of
+
+    dump_lab(tools_of(context), directory, out)
+
+
+@_APP.command("reset")
+def reset(
+    context: typer.Context,
+    directory: Annotated[
+        Path | None, typer.Option("--directory", "-d", metavar="DIR", help="The sites of the lab that is kept there.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also beneath an unfinished run that nobody leads.")] = False,
+) -> None:
+    """Start the embedded simulated pair anew.
+
+    New York is active then, New Jersey standby. With --directory, the sites of a lab instead, appliances or AMPS
+    instances, whether or not it is up. Their shape stays; faults that it was given are forgotten. It is refused beside
+    a simulated run that is unfinished, unless with --force.
+
+    \b
+    Examples:
+      failover lab reset
+      failover lab reset --force
+      failover lab reset --directory lab
+    """
+    from orchestrator.cli.simulated.lab_reset import reset_embedded, reset_lab
+    from orchestrator.cli.tools import tools as tools_of
+
+    if directory is None:
+        reset_embedded(tools_of(context), force=force)
+    else:
+        reset_lab(tools_of(context), directory, force=force)

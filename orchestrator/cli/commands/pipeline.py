@@ -1,0 +1,161 @@
+"""``failover pipeline …``: questions about exports of both sites, answered by DuckDB here or by Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.commands import pipeline_watch
+from orchestrator.cli.options import AsJson
+from orchestrator.cli.spark_options import SparkWish, on_spark
+
+_APP = typer.Typer(help="What both sites hold: compare, explain, forecast.", no_args_is_help=True)
+
+Instances = "Directory: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v), config.xml."
+Left = Annotated[str, typer.Argument(metavar="LEFT", help="The export of one site: a directory or a URI.")]
+Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The export of the other site.")]
+Out = Annotated[
+    str | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Also write report.json and the differences there (Parquet)."),
+]
+# What is longer, infinite too, is a slip of the keyboard.
+_YEAR_S = 366 * 86_400
+Skew = Annotated[
+    float, typer.Option("--clock-skew", metavar="SECONDS", min=0, max=_YEAR_S, help="How far clocks may be apart.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    pipeline_watch.register(_APP)
+    app.add_typer(_APP, name="pipeline")
+
+
+@_APP.command("reconcile")
+@on_spark
+def reconcile(
+    *,
+    context: typer.Context,
+    left: Left,
+    right: Right,
+    active: Annotated[
+        str | None, typer.Option("--active", metavar="left|right", help="Who serves clients (default: as exported).")
+    ] = None,
+    failover_at: Annotated[
+        str | None, typer.Option("--failover-at", metavar="TIME", help="ISO 8601 (default: as exported).")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="The run this is evidence for (default: as exported).")
+    ] = None,
+    skew: Skew = 1.0,
+    interval: Annotated[
+        float,
+        typer.Option("--interval", metavar="SECONDS", min=0.001, max=_YEAR_S, help="Width of the intervals shown."),
+    ] = 60.0,
+    equal_duplicates: Annotated[
+        bool, typer.Option("--equal-duplicates", help="Also seek copies that both sites have; reads all in full.")
+    ] = False,
+    spark: SparkWish,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """What differs between two exports, what was lost, and is it safe to fail back. Exit code 4: look at it.
+
+    \b
+    Example:
+      failover pipeline reconcile exports/ny exports/nj --failover-at 2026-11-20T03:00:00Z --out evidence
+    """
+    from orchestrator.cli.context import clock_of
+    from orchestrator.cli.exports.reconcile import AskWish, reconcile_exports
+
+    ask = AskWish(active, failover_at, run, skew, interval, equal_duplicates)
+    raise typer.Exit(reconcile_exports(clock_of(context), left, right, ask, spark, out, as_json=as_json))
+
+
+@_APP.command("journals")
+@on_spark
+def journals(
+    *,
+    context: typer.Context,
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="Dumps of one AMPS instance: a directory or a file.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Dumps of the other instance.")],
+    skew: Skew = 1.0,
+    spark: SparkWish,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the transaction logs of two AMPS instances do not share, and what a fail-over left behind. Exit code 4: look.
+
+    \b
+    Example:
+      amps_journal_dump AMPS.0000000000.journal > dumps/ny/journal/0.txt
+      failover pipeline journals dumps/ny dumps/nj --out evidence
+    """
+    from orchestrator.cli.context import clock_of
+    from orchestrator.cli.exports.instances import journals_of
+
+    raise typer.Exit(journals_of(clock_of(context), left, right, skew, spark, out, as_json=as_json))
+
+
+@_APP.command("sow")
+@on_spark
+def sow(
+    *,
+    context: typer.Context,
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=Instances)],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The same of the other instance.")],
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keys",
+            metavar="TOPIC.TYPE=/FIELD,…",
+            help="The key of a topic that no config.xml there defines; repeat for several.",
+        ),
+    ] = None,
+    skew: Skew = 1.0,
+    spark: SparkWish,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild the SOW of two AMPS instances from their logs, and explain every difference. Exit code 4: look.
+
+    \b
+    Example:
+      amps_sow_dump -v orders.sow > dumps/ny/sow/orders.json.txt
+      failover pipeline sow dumps/ny dumps/nj --keys orders.json=/orderId
+    """
+    from orchestrator.cli.context import clock_of
+    from orchestrator.cli.exports.instances import sows_of
+
+    raise typer.Exit(sows_of(clock_of(context), left, right, keys or [], skew, spark, out, as_json=as_json))
+
+
+@_APP.command("history")
+@on_spark
+def history(
+    *,
+    context: typer.Context,
+    records: Annotated[
+        list[str], typer.Argument(metavar="RECORDS…", help="Exported runs and kept checks: files or directories.")
+    ],
+    learn: Annotated[bool, typer.Option("--learn", help="Let dry runs read their ranges from this.")] = False,
+    spark: SparkWish,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Also write history.html, report.json and more there."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What past runs took by phase, how fast queues drained, who needed second attempts. Exit code 4: unread files.
+
+    \b
+    Examples:
+      failover runs export --all --parquet records
+      failover check --json > records/check-20261120.json
+      failover pipeline history records --learn --out history
+    """
+    from orchestrator.cli.exports.history import history as run
+    from orchestrator.cli.tools import tools as tools_of
+
+    raise typer.Exit(run(tools_of(context), records, spark, out, learn=learn, as_json=as_json))

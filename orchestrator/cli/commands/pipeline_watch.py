@@ -1,0 +1,71 @@
+"""``failover pipeline watch``: the readings that other commands keep, followed as they come."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli.options import LinesAsJson
+from orchestrator.cli.spark_options import SparkWish, on_spark
+
+
+def _time(name: str, what: str) -> Any:
+    """An option that takes a time."""
+    return typer.Option(name, metavar="TIME", help=what)
+
+
+def register(group: typer.Typer) -> None:
+    """Add this command to ``group``."""
+    group.command("watch")(on_spark(watch))
+
+
+def watch(
+    context: typer.Context,
+    readings: Annotated[
+        str, typer.Argument(metavar="DIR", help="What `failover watch` and `check` keep with --readings.")
+    ],
+    spark: SparkWish,
+    checkpoint: Annotated[
+        str, typer.Option("--checkpoint", metavar="DIR", help="What it remembers, to go on after it was stopped.")
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where alerts are written (default: in the checkpoint)."),
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", "--once", help="Read what is there, then end; for cron.")
+    ] = False,
+    interval: Annotated[str, _time("--interval", "How often new readings are looked for.")] = "5s",
+    window: Annotated[str, _time("--window", "Rates are taken from readings of so long.")] = "5m",
+    stall: Annotated[str, _time("--stall", "Longer without progress, and not empty, is stalled.")] = "2m",
+    late: Annotated[str, _time("--late", "So long a reading is waited for before younger ones count.")] = "30s",
+    full_within: Annotated[str, _time("--full-within", "A queue that is full sooner is an alert.")] = "1h",
+    as_json: LinesAsJson = False,
+) -> None:
+    """Follow kept readings: drain rate, time until empty and until full, stalls; alerts as CloudEvents.
+
+    Goes on until Ctrl-C, and where it stopped when it is started again: no alert is lost or written twice. Exit code
+    4 when an alarm was on at the end, or a line could not be used.
+
+    \b
+    Examples:
+      failover watch --all --readings readings
+      failover pipeline watch readings --checkpoint followed
+      failover pipeline watch readings --checkpoint followed --available-now --json --out alerts
+    """
+    from orchestrator.cli.commands.watch import seconds_of
+    from orchestrator.cli.context import clock_of
+    from orchestrator.cli.exports.follow import FollowWish, follow_readings
+
+    wish = FollowWish(
+        readings=readings,
+        checkpoint=checkpoint,
+        out=out,
+        every_s=None if available_now else seconds_of("--interval", interval),
+        window_s=seconds_of("--window", window),
+        stall_s=seconds_of("--stall", stall),
+        late_s=seconds_of("--late", late, least=0.0),
+        full_within_s=seconds_of("--full-within", full_within),
+    )
+    raise typer.Exit(follow_readings(clock_of(context), wish, spark, as_json=as_json))

@@ -1,0 +1,99 @@
+"""``failover rehearse``: the real procedure, screens and decisions, on a simulated copy of a pair."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from orchestrator.cli.options import All, EventsAsJson, InventoryFile, PairName, Vpn, Yes
+
+_HELP = """\
+Rehearse a fail-over on a simulated copy of the pair.
+
+The runbook, the screens and the decisions are the real ones. Appliances are not spoken to. AMPS instances that answer
+are looked at first, to make the copy; --offline leaves them alone. Every other option of the rehearsed command is
+understood too, such as --xa, --on-bridge-loss or --attest. Exit codes are those of the rehearsed command.
+
+\b
+Examples:
+  failover rehearse controlled --all
+  failover rehearse controlled --vpn Trading_VPN --drill bridge-lost --fast
+  failover rehearse uncontrolled --all --inventory sites.yaml --seed 7 --attest "cables pulled"
+  failover rehearse restore --service orders --site ny --inventory amps.yaml --fast
+  failover rehearse repair --vpn Trading_VPN --to nj --both-active --accept-loss "a test"
+  failover rehearse controlled --all --fast --json --on-bridge-loss revert --fault 'drain: bridge down'
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to ``app``."""
+    more = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("rehearse", help=_HELP, context_settings=more)(rehearse)
+
+
+def rehearse(
+    context: typer.Context,
+    kind: Annotated[
+        Literal["controlled", "uncontrolled", "restore", "failback", "repair"],
+        typer.Argument(metavar="KIND", help="What is rehearsed."),
+    ],
+    vpn: Vpn = None,
+    everything: All = False,
+    pair: PairName = None,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            *("--from", "--failed", "--site", "--to"),
+            metavar="SITE",
+            help="As the rehearsed command has it (default: the home site).",
+        ),
+    ] = None,
+    inventory: InventoryFile = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="TEXT|FILE", help="'drain: bridge down 5s', or a file of them."),
+    ] = None,
+    drill: Annotated[
+        str | None, typer.Option("--drill", metavar="NAME|FILE", help="A file of faults; examples/drills has some.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, help="The same one gives the same pair again.")
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Ten times as fast, but not while you decide; unattended: at once.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep its record and its simulated pair, and say where they are.")
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="AMPS: make the copy without looking at the instances.")
+    ] = False,
+    both_active: Annotated[
+        bool, typer.Option("--both-active", help="Repair: both sites start active; else both standby.")
+    ] = False,
+    yes: Yes = False,
+    as_json: EventsAsJson = False,
+) -> None:
+    from orchestrator.cli.simulated.rehearse import Wish, run_rehearsal
+    from orchestrator.cli.tools import tools as tools_of
+
+    wish = Wish(
+        kind=kind,
+        services=tuple(vpn or ()),
+        everything=everything,
+        pair=pair,
+        site=site,
+        inventory=inventory,
+        faults=tuple(fault or ()),
+        drill=drill,
+        seed=seed,
+        fast=fast,
+        keep=keep,
+        offline=offline,
+        both_active=both_active,
+        yes=yes,
+        as_json=as_json,
+        more=tuple(context.args),
+    )
+    raise typer.Exit(run_rehearsal(tools_of(context), wish, context.find_root().command))

@@ -1,0 +1,74 @@
+"""``failover snapshot``: what every queue and topic endpoint of a site holds, or dumps of AMPS tell, as Parquet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson, InventoryFile
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("snapshot")(snapshot)
+
+
+def snapshot(
+    context: typer.Context,
+    site: Annotated[str, typer.Option("--site", metavar="SITE", help="The site to read.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="DIR", help="Where to; an unfinished one there is gone on with.")
+    ],
+    vpn: Annotated[
+        list[str] | None,
+        typer.Option("--vpn", "--service", metavar="NAME", help="A service; repeat for several (default: all)."),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="The fail-over that this is to be evidence for: its id, or last."),
+    ] = None,
+    dumps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dumps",
+            metavar="[SERVICE=]DIR",
+            help="AMPS: journal/… (amps_journal_dump), sow/TOPIC.TYPE.txt (amps_sow_dump -v).",
+        ),
+    ] = None,
+    dumped_at: Annotated[
+        str | None,
+        typer.Option(
+            "--dumped-at", metavar="TIME", help="When the dumps were made (default: the time of each file)."
+        ),
+    ] = None,
+    inventory: InventoryFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write what every endpoint of a site holds, as Parquet.
+
+    It reads only, page by page; what was broken off can be gone on with. Of AMPS instances it reads dumps that were
+    copied here, and no instance.
+
+    \b
+    Examples:
+      failover snapshot --site ny --vpn Trading_VPN --out exports/ny
+      failover snapshot --site nj --out exports/nj --run last
+      failover snapshot --site ny --service orders --dumps dumps/ny --out exports/ny
+      failover pipeline reconcile exports/ny exports/nj --out evidence
+    """
+    from orchestrator.cli.exports.snapshot import Wanted, take_snapshot
+    from orchestrator.cli.exports.snapshot_dumps import take_snapshot_of_dumps
+    from orchestrator.cli.runs.signals import stopped_in_order
+    from orchestrator.cli.tools import tools as tools_of
+
+    tools = tools_of(context)
+    wanted = Wanted(site, tuple(vpn or ()), run)
+    with stopped_in_order("the same command goes on with what is kept of it"):
+        if dumps is None:
+            take_snapshot(tools, tools.inventory(inventory), wanted, out, as_json=as_json)
+        else:
+            code = take_snapshot_of_dumps(
+                tools, tools.inventory(inventory), wanted, dumps, dumped_at, out, as_json=as_json
+            )
+            raise typer.Exit(code)

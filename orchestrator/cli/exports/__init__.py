@@ -1,0 +1,1 @@
+"""Exports of sites, taken and compared from a terminal."""

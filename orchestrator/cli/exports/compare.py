@@ -1,0 +1,172 @@
+"""Runs ``failover compare``: reads both sites at the same time, reconciles them, shows the verdict first."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.exports.reconcile import code_for, engine_installed
+from orchestrator.cli.exports.reuse import ended, readings_left
+from orchestrator.cli.exports.snapshot import Wanted, collect_site, folder_here
+from orchestrator.cli.render.terminal import presentable, say, say_unless, show_document, show_json
+from orchestrator.cli.spark_options import SparkWish
+from orchestrator.errors import DefinitionError, OutputLost
+from orchestrator.model.inventory import Inventory, Pair
+from orchestrator.operations.runtime import Tools
+
+if TYPE_CHECKING:
+    from pipeline.collect import Progress as Read
+    from pipeline.report import Report
+
+Observe = Callable[["Read"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareWish:
+    """What is asked, as typed."""
+
+    pair: str | None
+    services: tuple[str, ...]
+    run: str | None
+    out: str | None
+    html: Path | None
+
+
+def compare_pair(tools: Tools, inventory: Inventory, wish: CompareWish, spark: SparkWish, *, as_json: bool) -> int:
+    """Compare both sites of a pair and print the result. Returns the exit code: 0, or 4 when a person should look."""
+    pair = pair_of(inventory, wish.pair)
+    with engine_installed():
+        from pipeline.narrate import lines_of
+        from pipeline.page import page_of
+        from pipeline.places import write_whole
+
+        with _folder(wish.out) as folder:
+            report = compared(tools, inventory, pair, wish.services, wish.run, folder, spark, as_json=as_json)
+        if wish.html is not None:
+            try:
+                write_whole(wish.html, page_of(report))
+            except OSError as error:
+                lost = f"{wish.html} could not be written: {error.strerror}"
+                raise OutputLost(lost, hint="make room on its disk, or give another file with --html") from error
+            say_unless(as_json)(f"{wish.html} has the whole report")
+    code = code_for(report.findings)
+    if as_json:
+        show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})
+    else:
+        show_document("\n".join(presentable(line) for line in lines_of(report)))
+    return code
+
+
+def compared(
+    tools: Tools,
+    inventory: Inventory,
+    pair: Pair,
+    services: Sequence[str],
+    run: str | None,
+    folder: Path,
+    spark: SparkWish,
+    *,
+    as_json: bool,
+) -> Report:
+    """Read both sites into ``folder`` and compare them; ``folder/evidence`` then has the report. Raises
+    ``FailoverError``; the same call resumes where it stopped reading, if that was not long ago."""
+    from pipeline.ask import Ask
+    from pipeline.commands import run_reconcile
+    from pipeline.results import check_free
+
+    settings = spark.settings()
+    say = say_unless(as_json)
+    evidence = str(folder / "evidence")
+    check_free(evidence)
+    wanted = [Wanted(site, _services_of(pair, services), run) for site in pair.sites]
+    to_read = readings_left(tools, inventory, wanted, folder, say)
+    if to_read:
+        with progress_of(pair.sites, shows=not as_json) as observers, ThreadPoolExecutor(len(to_read)) as pool:
+            readings = [
+                pool.submit(collect_site, tools, inventory, one, folder / one.site, observers[one.site])
+                for one in to_read
+            ]
+            for reading in readings:
+                reading.result()
+    left, right = (str(folder / site) for site in pair.sites)
+    report = run_reconcile(left, right, Ask(run=None), settings, evidence, tools.clock, say)
+    ended(folder)
+    return report
+
+
+def _services_of(pair: Pair, named: Sequence[str]) -> tuple[str, ...]:
+    """The services that are compared: those that are named, or all of the pair. Raises ``DefinitionError``."""
+    for service in named:
+        if service not in pair.services:
+            raise DefinitionError(
+                f"{service} is not a service of pair {pair.name}", hint=f"it has: {', '.join(sorted(pair.services))}"
+            )
+    return tuple(named or pair.services)
+
+
+def pair_of(inventory: Inventory, name: str | None) -> Pair:
+    """The pair that is meant. Raises ``DefinitionError``."""
+    names = ", ".join(pair.name for pair in inventory.pairs)
+    if name is None:
+        if len(inventory.pairs) != 1:
+            raise DefinitionError("which pair?", hint=f"name it with --pair; the inventory has: {names or 'none'}")
+        return inventory.pairs[0]
+    found = next((pair for pair in inventory.pairs if pair.name == name), None)
+    if found is None:
+        raise DefinitionError(f"no pair is called {name!r}", hint=f"the inventory has: {names or 'none'}")
+    return found
+
+
+@contextmanager
+def _folder(out: str | None) -> Iterator[Path]:
+    """Where the exports go: kept in ``out``, or gone with the block."""
+    if out is not None:
+        yield folder_here(out)
+        return
+    with tempfile.TemporaryDirectory(prefix="failover-compare-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def progress_of(sites: Sequence[str], *, shows: bool) -> Iterator[dict[str, Observe]]:
+    """An observer for each site: a bar each where there is a terminal, else a line now and then."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    if not shows or not sys.stderr.isatty():
+        yield {site: _in_words(site, shows=shows) for site in sites}
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks = {site: bars.add_task(f"reading {site}", total=None, told="") for site in sites}
+
+        def observer(site: str) -> Observe:
+            def observe(progress: Read) -> None:
+                bars.update(
+                    tasks[site],
+                    total=progress.endpoints_total,
+                    completed=progress.endpoints,
+                    told=f"endpoints, {progress.messages:,} messages",
+                )
+
+            return observe
+
+        yield {site: observer(site) for site in sites}
+
+
+def _in_words(site: str, *, shows: bool) -> Observe:
+    lock = threading.Lock()
+
+    def observe(progress: Read) -> None:
+        if shows and progress.endpoint is None:
+            with lock:
+                say(f"{site}: {progress.messages:,} messages of {progress.endpoints_total:,} endpoints")
+
+    return observe

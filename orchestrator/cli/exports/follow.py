@@ -1,0 +1,145 @@
+"""Runs ``failover pipeline watch`` and prints what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.exports.reconcile import FINDINGS, engine_installed
+from orchestrator.cli.render.terminal import say, say_unless, show, show_json
+from orchestrator.cli.runs.signals import asked_to_stop, until_stopped
+from orchestrator.cli.spark_options import SparkWish
+from orchestrator.clock import Clock
+from orchestrator.counting import counted
+from orchestrator.errors import ComputationFailed
+
+if TYPE_CHECKING:
+    from pipeline.watch.arrivals import Rules
+    from pipeline.watch.checkpoint import Batch, State
+    from pipeline.watch.fold import Key
+
+# More services than these are not shown one by one, but for those with an alarm.
+_SHOWN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FollowWish:
+    """What a person typed. ``every_s``: None to read what is there and end."""
+
+    readings: str
+    checkpoint: str
+    out: str | None
+    every_s: float | None
+    window_s: float
+    stall_s: float
+    late_s: float
+    full_within_s: float
+
+
+def follow_readings(clock: Clock, wish: FollowWish, spark: SparkWish, *, as_json: bool) -> int:
+    """Follow the readings to the end, or until somebody stops it.
+
+    Returns the exit code: 0, or 4 when an alarm is on, or a line came now that could not be used.
+    """
+    tell = say_unless(as_json)
+    with engine_installed():
+        from pipeline.watch.arrivals import Rules
+        from pipeline.watch.command import watch
+
+        rules = Rules(wish.window_s, wish.stall_s, wish.late_s, wish.full_within_s)
+        first = last = None
+        with until_stopped():
+            for batch in watch(
+                wish.readings,
+                wish.checkpoint,
+                wish.out,
+                rules,
+                spark.settings(),
+                every_s=wish.every_s,
+                clock=clock,
+                stopping=asked_to_stop,
+                say=tell,
+            ):
+                if first is None and batch.state.batch >= 0:
+                    tell(_goes_on(batch.state))
+                first, last = first or batch.state, batch.state
+                if batch.lines:
+                    _tell(batch, rules, shows_all=wish.every_s is not None, as_json=as_json)
+        if first is None or last is None:
+            raise ComputationFailed("stopped before it had started", hint="start it again: it resumes from there")
+        is_alarming = any(course.alarms for course in last.courses.values())
+        code = FINDINGS if is_alarming or last.totals.unusable > first.totals.unusable else 0
+        _end(last, rules, code, as_json=as_json)
+        return code
+
+
+def _goes_on(state: State) -> str:
+    """Where it stood when it was stopped or killed."""
+    alarming = sum(bool(course.alarms) for course in state.courses.values())
+    totals = f"{counted(state.totals.lines, 'reading')} and {counted(state.totals.alerts, 'alert')}"
+    return f"goes on after {totals}; services with an alarm: {alarming:,} of {len(state.courses):,}"
+
+
+def _tell(batch: Batch, rules: Rules, *, shows_all: bool, as_json: bool) -> None:
+    """One batch: its alerts, then how the services stand that it had readings of."""
+    from pipeline.watch.alerts import alert_line, standing_of
+
+    for alert in batch.alerts:
+        if as_json:
+            show_json(alert)
+        else:
+            show(alert_line(alert))
+    if as_json:
+        services = [standing_of(batch.state.courses[key], *key, rules) for key in batch.touched]
+        show_json({"batch": batch.number, "lines": batch.lines, "services": services})
+    elif shows_all:
+        _show_services(batch.state, batch.touched, rules)
+    else:
+        say(f"  {counted(batch.state.totals.lines, 'reading')}, {counted(batch.state.totals.alerts, 'alert')}")
+
+
+def _end(last: State, rules: Rules, code: int, *, as_json: bool) -> None:
+    """How it stood at last, and what was counted since the checkpoint began."""
+    from pipeline.watch.alerts import standing_of
+
+    courses = last.courses
+    counts = {
+        "lines": last.totals.lines,
+        "late": sum(course.late for course in courses.values()),
+        "duplicates": sum(course.duplicates for course in courses.values()),
+        "unusable": last.totals.unusable,
+        "others": last.totals.others,
+        "waiting": sum(len(course.waiting) for course in courses.values()),
+        "alerts": last.totals.alerts,
+    }
+    if as_json:
+        services = [standing_of(course, *key, rules) for key, course in sorted(courses.items())]
+        show_json({"result": {"services": services, **counts, "exit_code": code}})
+        return
+    _show_services(last, sorted(courses), rules)
+    told = [(number, _COUNTED[name]) for name, number in counts.items() if number or name == "lines"]
+    show(", ".join(counted(number, *words) for number, words in told))
+
+
+_COUNTED = {
+    "lines": ("reading", "readings"),
+    "late": ("too late", "too late"),
+    "duplicates": ("twice", "twice"),
+    "unusable": ("could not be used", "could not be used"),
+    "others": ("tells of no queue and no link", "tell of no queue and no link"),
+    "waiting": ("waits for others before it counts", "wait for others before they count"),
+    "alerts": ("alert", "alerts"),
+}
+
+
+def _show_services(state: State, keys: Sequence[Key], rules: Rules) -> None:
+    """A line for each service, or for those with an alarm; and how many others there are."""
+    from pipeline.watch.alerts import standing_line
+
+    alarming = [key for key in keys if state.courses[key].alarms]
+    shown = (keys if len(keys) <= _SHOWN_MAX else alarming)[:_SHOWN_MAX]
+    for key in shown:
+        show(standing_line(state.courses[key], *key, rules))
+    if len(shown) < len(keys):
+        show(f"{counted(len(keys) - len(shown), 'more service')}; {len(alarming):,} of all have an alarm")

@@ -1,0 +1,79 @@
+"""Runs ``failover pipeline history``, prints what it found, and keeps the forecast where a dry run finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.cli.exports.reconcile import FINDINGS, engine_installed
+from orchestrator.cli.render.terminal import presentable, say_unless, show_document, show_json
+from orchestrator.cli.spark_options import SparkWish
+from orchestrator.counting import counted
+from orchestrator.errors import DefinitionError, NotStarted, OutputLost
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.forecast import FEWEST, NAME, Forecast, encoded, read_forecast
+
+
+def history(
+    tools: Tools, names: Sequence[str], spark: SparkWish, out: str | None, *, learn: bool, as_json: bool
+) -> int:
+    """Put the history together and print it. Returns 0, or 4 when a file could not be used."""
+    say = say_unless(as_json)
+    with engine_installed():
+        from pipeline.commands import run_history
+        from pipeline.history.narrate import lines_of
+        from pipeline.places import write_whole
+
+        path = tools.state / NAME
+
+        def check(found: Forecast) -> None:
+            if learn:
+                check_learns_more(path, found)
+
+        report, forecast = run_history(names, spark.settings(), out, tools.clock, say, check)
+        if learn:
+            try:
+                write_whole(path, encoded(forecast))
+            except OSError as error:
+                raise OutputLost(f"{path} could not be written: {error.strerror}") from error
+            say(learned(path, forecast))
+    code = FINDINGS if report.unread_files else 0
+    if as_json:
+        show_json({"result": report.model_dump(mode="json") | {"exit_code": code}})
+    else:
+        show_document("\n".join(presentable(line) for line in lines_of(report)))
+    return code
+
+
+def check_learns_more(path: Path, forecast: Forecast) -> None:
+    """Raises ``NotStarted`` where keeping ``forecast`` would replace more by less: what dry runs know stays."""
+    if not forecast.runs:
+        raise NotStarted(
+            f"no run was read, so {path} is left as it is",
+            hint="name a directory of exported runs, or leave out --learn",
+        )
+    try:
+        kept = read_forecast(path)
+    except DefinitionError:
+        return  # what is there is no forecast: any is more
+    if kept is not None and forecast.runs < kept.runs:
+        raise NotStarted(
+            f"{path} is of {counted(kept.runs, 'run')}, and {forecast.runs:,} were read now, so it is left as it is",
+            hint=f"name all records, or remove {path} first",
+        )
+    if kept is not None and _ranges(forecast) < _ranges(kept):
+        told = f"{path} has {counted(_ranges(kept), 'range')}, and these runs give {_ranges(forecast):,}"
+        raise NotStarted(f"{told}, so it is left as it is", hint=f"name all records, or remove {path} first")
+
+
+def _ranges(forecast: Forecast) -> int:
+    """How many ranges it has that dry runs read."""
+    seen = (*(one.seconds for one in forecast.steps), *(one.rate for one in forecast.drains))
+    return sum(one.n >= FEWEST for one in seen)
+
+
+def learned(path: Path, forecast: Forecast) -> str:
+    """What came of keeping ``forecast`` at ``path``."""
+    if forecast.tells:
+        return f"dry runs read their ranges from {path} now"
+    return f"{path} is kept, but tells dry runs nothing yet: no step was finished {FEWEST} times"

@@ -1,0 +1,89 @@
+"""Runs ``failover pipeline reconcile`` and prints what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from orchestrator.cli.render.terminal import presentable, say_unless, show_document, show_json
+from orchestrator.cli.spark_options import SparkWish
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError
+from orchestrator.model.findings import Finding, Level, worst
+
+FINDINGS = 4
+# What the extra brings, by the names that are imported.
+_PARQUET = {"pyarrow": "PyArrow"}
+_ENGINES = {"pyspark": "Spark", "py4j": "Spark", "duckdb": "DuckDB", **_PARQUET}
+
+
+@dataclass(frozen=True, slots=True)
+class AskWish:
+    """What is asked, as typed."""
+
+    active: str | None
+    failover_at: str | None
+    run: str | None
+    skew_s: float
+    interval_s: float
+    equal_duplicates: bool
+
+
+def engine_installed() -> AbstractContextManager[None]:
+    """Within this block, which runs an engine, a missing library of the extras is one sentence."""
+    hint = "install failover[duckdb], which needs no Java, or failover[spark], which needs Java 17 or newer"
+    return _installed(_ENGINES, hint)
+
+
+def parquet_installed() -> AbstractContextManager[None]:
+    """Within this block, which writes Parquet without an engine, a missing library of the extras is one sentence."""
+    return _installed(_PARQUET, "install failover[duckdb] or failover[spark]; this needs no Java")
+
+
+@contextmanager
+def _installed(libraries: Mapping[str, str], hint: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        lacking = (error.name or "").split(".")[0]
+        if lacking not in libraries:
+            raise
+        raise DefinitionError(f"{libraries[lacking]} is not installed", hint=hint) from error
+
+
+def reconcile_exports(
+    clock: Clock, left: str, right: str, wish: AskWish, spark: SparkWish, out: str | None, *, as_json: bool
+) -> int:
+    """Compare two exports and print the result. Returns the exit code: 0, or 4 when a person should look."""
+    with engine_installed():
+        from pipeline.ask import Ask
+        from pipeline.commands import run_reconcile
+        from pipeline.moments import moment
+        from pipeline.narrate import lines_of
+        from pipeline.report import SideName
+
+        if wish.active not in (None, "left", "right"):
+            raise DefinitionError(f"--active: {wish.active!r} is neither left nor right")
+        ask = Ask(
+            active=cast("SideName | None", wish.active),
+            failover_at=None if wish.failover_at is None else moment(wish.failover_at, "--failover-at"),
+            run=wish.run,
+            clock_skew_s=wish.skew_s,
+            interval_s=wish.interval_s,
+            equal_duplicates=wish.equal_duplicates,
+        )
+        report = run_reconcile(left, right, ask, spark.settings(), out, clock, say_unless(as_json))
+    code = code_for(report.findings)
+    if as_json:
+        show_json({"result": {**report.model_dump(mode="json"), "exit_code": code}})
+    else:
+        for line in lines_of(report):
+            show_document(presentable(line))
+    return code
+
+
+def code_for(findings: tuple[Finding, ...]) -> int:
+    """4 when something is wrong, or could not be told."""
+    return FINDINGS if worst(findings) in (Level.ERROR, Level.UNKNOWN) else 0

@@ -1,0 +1,1 @@
+"""Pairs that are checked, watched and guarded from a terminal."""

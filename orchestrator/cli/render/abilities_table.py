@@ -1,0 +1,40 @@
+"""The table of procedures that are possible at a site: for ``check``, and for ``runbook lint --adapter``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.cli.render.tables import lines_of, plain_table
+from orchestrator.documents.abilities import Ability, abilities
+from orchestrator.documents.loader import load_runbook, shipped_runbooks
+from orchestrator.family.composite import browses
+from orchestrator.family.contract import Adapter
+
+_SNAPSHOT = "snapshot"
+
+
+def abilities_of(family: str, source: type[Adapter], target: type[Adapter]) -> list[Ability]:
+    """Every procedure of ``family`` that comes with the product, and a snapshot of the source."""
+    runbooks = [load_runbook(name) for name in shipped_runbooks() if name.partition("/")[0] == family]
+    snapshot = (
+        Ability(_SNAPSHOT, "possible")
+        if browses(source)
+        else Ability(_SNAPSHOT, "not", ("no adapter of it shows the messages of endpoints",))
+    )
+    return [*abilities(runbooks, source, target), snapshot]
+
+
+def abilities_lines(by_site: Mapping[str, Sequence[Ability]], title: str) -> Iterator[str]:
+    """A row for each procedure, a column for each site; then the reasons for those that are not plainly possible."""
+    table = plain_table(title, *by_site)
+    columns = list(by_site.values())
+    for row in zip(*columns, strict=True):
+        table.add_row(row[0].procedure, *(one.verdict for one in row))
+    yield from lines_of(table)
+    reasons: dict[str, None] = {}
+    for site, found in by_site.items():
+        for one in found:
+            if one.why:
+                where = f" ({site})" if len(by_site) > 1 and one.verdict == "not" else ""
+                reasons[f"  {one.procedure}{where}: {one.verdict}: {'; '.join(one.why)}"] = None
+    yield from reasons

@@ -1,0 +1,207 @@
+"""What ``failover runbook …`` and ``failover inventory …`` print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from orchestrator.cli.render.abilities_table import abilities_lines, abilities_of
+from orchestrator.cli.render.exploration import (
+    IN_RUNS,
+    as_data,
+    explored,
+    extent,
+    is_explorable,
+    is_not_judged,
+    no_model,
+    own_adapters,
+    simulated_for,
+    steps_of,
+    unproven_commands,
+)
+from orchestrator.cli.render.terminal import show, show_document, show_json
+from orchestrator.documents.abilities import abilities
+from orchestrator.documents.lint.inventory import lint_adapters
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import load_runbook, read_inventory, read_runbook, shipped_runbooks
+from orchestrator.errors import DefinitionError
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import Adapter
+from orchestrator.family.reachability import with_reachability
+from orchestrator.family.registry import Registry
+from orchestrator.model.findings import Finding, Level, first_of, worst
+from orchestrator.model.inventory import Hook
+from orchestrator.model.runbook import Runbook
+from orchestrator.operations.procedure import step_lines
+from orchestrator.schemas import schemas
+from proof.exploration.search import Exploration
+
+# Of an inventory: options are the adapter's own, and somebody may have written a secret into one.
+_UNTOLD: Any = {"hooks": True, "sites": {"__all__": {"options": True, "also": {"__all__": {"options"}}}}}
+
+
+def print_runbooks(*, as_json: bool) -> None:
+    """Name and summary of each shipped runbook."""
+    for name in shipped_runbooks():
+        try:
+            summary = load_runbook(name).summary
+        except DefinitionError as error:  # one of a third party's is in no other one's way
+            summary = f"cannot be used: {error}"
+        if as_json:
+            show_json({"runbook": name, "summary": summary})
+        else:
+            show(f"{name}  {summary}")
+
+
+def print_runbook(source: str, *, as_json: bool) -> None:
+    """The steps of a runbook, in words or as they are read from its file."""
+    runbook = load_runbook(source)
+    if as_json:
+        show_json(runbook.model_dump(mode="json"))
+        return
+    show(f"{runbook.runbook}: {runbook.summary}")
+    for number, step in enumerate(runbook.steps, 1):
+        show(f"{number}. {step.title}" + ("  (point of no return)" if step.point_of_no_return else ""))
+        for line in step_lines(step):
+            show(f"     {line}")
+
+
+def lint_runbook_file(source: str, adapters: Sequence[str], *, as_json: bool) -> int:
+    """Print what is found in a runbook for a site with these adapters; none: the simulated ones of its family. Returns 0,
+    2 (unreadable) or 4 (an error, or something that could not be judged)."""
+    definition = read_runbook(source)
+    if definition.value is None:
+        return _print_findings(definition.findings, as_json=as_json, unreadable=True)
+    registry = Registry()
+    has_model = is_explorable(definition.value)
+    names = adapters or (simulated_for(definition.value) if has_model else own_adapters(registry, definition.value))
+    declared = compose([registry.get(name) for name in names])
+    found = lint(
+        definition.value,
+        with_reachability(declared.readings),
+        declared.actions,
+        file=definition.file,
+        lines=definition.lines,
+    )
+    if not has_model:
+        code = _print_findings(
+            [*definition.findings, *found, no_model(definition.value, definition.file)], as_json=as_json
+        )
+        _print_abilities(definition.value, declared, " and ".join(names), as_json=as_json)
+        return code
+    walk, together, broken = explored(definition.value, declared.actions, file=definition.file)
+    code = _print_findings([*definition.findings, *found, *broken], as_json=as_json)
+    if adapters:
+        _print_abilities(definition.value, declared, " and ".join(names), as_json=as_json)
+    if as_json:
+        show_json(as_data(walk, definition.value, together))
+    elif not is_not_judged(definition.value):
+        _print_walk(walk, together)
+        given = unproven_commands(definition.value)
+        if given:
+            show(f"given that these commands change nothing that is read: {', '.join(given)}")
+    return code
+
+
+def _print_abilities(runbook: Runbook, declared: type[Adapter], names: str, *, as_json: bool) -> None:
+    """The procedures that are possible with these adapters: this runbook first, then those of the product."""
+    own = [] if runbook.runbook in shipped_runbooks() else list(abilities([runbook], declared, declared))
+    found = [*own, *abilities_of(runbook.family, declared, declared)]
+    if as_json:
+        show_json({"adapters": names, "procedures": {one.procedure: one.verdict for one in found}})
+        return
+    for line in abilities_lines({names: found}, "at both sites"):
+        show(line)
+
+
+def _print_walk(walk: Exploration, together: Mapping[int, Exploration]) -> None:
+    """How each promise is broken, step by step, and how much was looked at."""
+    for one in [*walk.found, *(one for both in together.values() for one in both.found)]:
+        show(f"how it comes to {one.rule}:")
+        for line in steps_of(one):
+            show(line)
+    if not walk.unexplored:
+        show(extent(walk))
+    for runs, both in together.items():
+        show(f"two services of the same sites, {IN_RUNS[runs]}: {extent(both)}")
+
+
+def lint_inventory_file(file: Path, *, as_json: bool) -> int:
+    """Print what is found in an inventory. Returns 0, 2 (unreadable) or 4 (an error)."""
+    definition = read_inventory(file)
+    if definition.value is None:
+        return _print_findings(definition.findings, as_json=as_json, unreadable=True)
+    registry = Registry()
+    found = lint_adapters(
+        definition.value, registry.declarations, registry.shared, file=definition.file, lines=definition.lines
+    )
+    return _print_findings([*definition.findings, *found], as_json=as_json)
+
+
+def _print_findings(findings: Sequence[Finding], *, as_json: bool, unreadable: bool = False) -> int:
+    for finding in first_of(findings):
+        if as_json:
+            show_json(finding.model_dump(mode="json"))
+        else:
+            show(str(finding))
+    if not findings and not as_json:
+        show("nothing found")
+    if unreadable:
+        return 2
+    return 4 if worst(findings) in (Level.ERROR, Level.UNKNOWN) else 0
+
+
+def print_graph(source: str) -> None:
+    """A Mermaid flowchart: steps downwards, ways back to the left."""
+    runbook = load_runbook(source)
+    show("flowchart TD")
+    ids = [step.id.replace("-", "_") for step in runbook.steps]
+    for node, step in zip(ids, runbook.steps, strict=True):
+        shape = ("[[", "]]") if step.point_of_no_return else ("[", "]") if step.changes else ("([", "])")
+        title = step.title.replace('"', "'")
+        show(f'    {node}{shape[0]}"{title}"{shape[1]}')
+    for before, after in zip(ids, [*ids[1:], "done"], strict=True):
+        show(f"    {before} --> {after}")
+    for node, step in zip(ids, runbook.steps, strict=True):
+        if step.undo is not None:
+            show(f"    {node} -. undo .-> reverted")
+        for rule in (step.when_guard_breaks, step.when_stalled):
+            if rule is not None:
+                gate, answers = rule.gate.replace("-", "_"), " / ".join(rule.choices)
+                show(f'    {node} -- "{rule.gate}" --> {node}_{gate}{{{answers}}}')
+
+
+def print_schema(kind: Literal["runbook", "inventory", "run"]) -> None:
+    """The JSON Schema of a kind of file."""
+    show_document(schemas()[f"{kind}.schema.json"].rstrip())
+
+
+def print_inventory(file: Path, *, as_json: bool) -> None:
+    """Sites, devices, pairs and hooks; references to secrets, never secrets."""
+    inventory = read_inventory(file).result()
+    if as_json:
+        hooks = [{"name": hook.name, "on": hook.on, "receiver": _receiver(hook)} for hook in inventory.hooks]
+        show_json({**inventory.model_dump(mode="json", exclude=_UNTOLD), "hooks": hooks})
+        return
+    for name, site in inventory.sites.items():
+        for number, part in enumerate(site.parts):
+            title = f" ({site.title})" if site.title else ""
+            what = f"site {name}{title}" if number == 0 else "  also"
+            show(f"{what} through {part.adapter}")
+            for device in part.devices if number == 0 or site.also[number - 1].devices else ():
+                pinned = "host key pinned" if device.host_key else "host key by known_hosts"
+                show(f"  {device.name} at {device.address or '-'}:{device.port}, {pinned}")
+        for option in site.fence:
+            detail = option.attest or option.command or option.interface
+            show(f"  fence: {option.kind}{f': {detail}' if detail else ''}")
+    for pair in inventory.pairs:
+        show(f"pair {pair.name}: {pair.sites[0]} (home) and {pair.sites[1]}: {', '.join(pair.services)}")
+    for hook in inventory.hooks:
+        show(f"hook {hook.name}: {', '.join(hook.on)} to {_receiver(hook)}")
+
+
+def _receiver(hook: Hook) -> str | None:
+    """A command's program. Of an address the host only: the rest may be what a receiver knows its callers by."""
+    return hook.command[0] if hook.command else urlsplit(hook.webhook.url if hook.webhook else "").hostname

@@ -1,0 +1,219 @@
+"""What exploring a runbook found: its counts, the shortest counter-examples, and what was not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.cli.render.terminal import show, show_json
+from orchestrator.counting import counted
+from orchestrator.documents.loader import load_runbook
+from orchestrator.errors import DefinitionError
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import ActionSpec
+from orchestrator.family.registry import Registry
+from orchestrator.model.families import family_called
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.runbook import Do, Runbook
+from proof.exploration.commands import ACTIONS as COMMANDS
+from proof.exploration.families import MODELLED, fitting
+from proof.exploration.rules import RULES
+from proof.exploration.search import Counterexample, Exploration, explore
+from proof.exploration.story import story
+from proof.exploration.together import explore_together
+
+# What lint walks through in a few seconds; everything with one disturbance, where that is not more than this.
+LINT_STATES, LINT_DISTURBANCES = 30_000, 1
+# With two services, in one run and in two.
+LINT_STATES_TOGETHER = 10_000
+_WARNINGS = frozenset({"waits-unattended"})
+
+
+def explore_runbook(source: str, *, states: int, disturbances: int, as_json: bool) -> int:
+    """Explore a runbook and print what was found. Returns 0, or 4 with a finding or something not explored."""
+    runbook = load_runbook(source)
+    see_explorable(runbook)
+    declared = _declared(runbook)
+    found = explore(runbook, declared, states_max=states, disturbances_max=disturbances)
+    together = explore_together(runbook, declared, states_max=states, disturbances_max=disturbances)
+    if as_json:
+        show_json(as_data(found, runbook, together))
+    else:
+        for line in (*lines_of(found, runbook), *lines_of_two(together)):
+            show(line)
+    is_broken = found.found or found.unexplored or any(one.found for one in together.values())
+    return 4 if is_broken or is_not_judged(runbook) else 0
+
+
+def is_explorable(runbook: Runbook) -> bool:
+    """Does the model know the family? One of the operator's own runbooks, of no family, is explored by its words."""
+    return runbook.family in MODELLED or family_called(runbook.family) is None
+
+
+def see_explorable(runbook: Runbook) -> None:
+    """Raise ``DefinitionError`` for a runbook of a family without a model."""
+    if not is_explorable(runbook):
+        raise DefinitionError(str(no_model(runbook, None).message), hint="lint and rehearse it by its own means")
+
+
+def no_model(runbook: Runbook, file: str | None) -> Finding:
+    """That the order of its steps was not checked, and why."""
+    message = (
+        f"not explored: the family {runbook.family} has no model, so nothing here shows whether the order of these steps "
+        "keeps promises 1 to 4"
+    )
+    return Finding(level=Level.NOTE, code="no-model", message=message, file=file)
+
+
+def own_adapters(registry: Registry, runbook: Runbook) -> list[str]:
+    """The adapter of the runbook's own family, with commands of the operator's own. Raises ``DefinitionError``."""
+    own = registry.of_family(runbook.family)[:1]
+    if not own:
+        raise DefinitionError(f"no adapter speaks for the family {runbook.family}", hint="name one: --adapter NAME")
+    return [*own, "local"]
+
+
+NOT_JUDGED = "promises 1-4 were not judged: the model does not know what these commands do"
+
+
+def unproven_commands(runbook: Runbook) -> list[str]:
+    """Commands of the operator's own that no reading proves: what they do is known to nobody but their author."""
+    return list(dict.fromkeys(do.args["command"] for do, is_proven in _changes(runbook) if not is_proven))
+
+
+def is_not_judged(runbook: Runbook) -> bool:
+    """Is such a command everything that it does? Then a walk finds nothing, and shows nothing."""
+    changes = list(_changes(runbook))
+    return bool(changes) and not any(is_known for _, is_known in changes)
+
+
+def _changes(runbook: Runbook) -> Iterator[tuple[Do, bool]]:
+    """Everything that it does, and whether the model knows what that is."""
+    for step in runbook.steps:
+        for do, expect in (
+            (step.do, step.expect),
+            *([] if step.undo is None else [(step.undo.do, step.undo.expect)]),
+        ):
+            if do is not None:
+                yield do, do.action not in COMMANDS or bool(expect)
+
+
+def _declared(runbook: Runbook) -> Mapping[str, ActionSpec]:
+    """The actions that the model knows, as the built-in adapters of the runbook's family declare them."""
+    registry = Registry()
+    return compose([registry.get(name) for name in simulated_for(runbook)]).actions
+
+
+def simulated_for(runbook: Runbook) -> Sequence[str]:
+    """The adapters of a simulated site of the runbook's family, with commands of the operator's own."""
+    return (fitting(runbook).adapter, "local")
+
+
+Explored = tuple[Exploration, Mapping[int, Exploration], list[Finding]]
+
+
+def explored(runbook: Runbook, actions: Mapping[str, ActionSpec], *, file: str | None) -> Explored:
+    """A walk of a few seconds with one service, those with two, and their findings as those of lint; what was not looked
+    at is a finding of its own."""
+    known = {**_declared(runbook), **actions}
+    found = explore(runbook, known, states_max=LINT_STATES, disturbances_max=LINT_DISTURBANCES)
+    blind = [_not_judged(runbook, file)] if is_not_judged(runbook) else []
+    together = explore_together(runbook, known, states_max=LINT_STATES_TOGETHER, disturbances_max=LINT_DISTURBANCES)
+    broken = {one.rule: one for walk in (*together.values(), found) for one in walk.found}
+    return found, together, [*blind, *_unexplored(found, file), *(_finding(one, file) for one in broken.values())]
+
+
+def _not_judged(runbook: Runbook, file: str | None) -> Finding:
+    message = f"{NOT_JUDGED}: {', '.join(unproven_commands(runbook))}"
+    hint = "prove each by a reading (`expect`): nothing here can tell whether their order is right"
+    return Finding(level=Level.UNKNOWN, code="not-judged", message=message, hint=hint, file=file)
+
+
+def _unexplored(found: Exploration, file: str | None) -> Iterable[Finding]:
+    for what in found.unexplored:
+        yield Finding(level=Level.UNKNOWN, code="not-explored", message=f"not explored: {what}", file=file)
+
+
+def _finding(one: Counterexample, file: str | None) -> Finding:
+    level = Level.WARNING if one.rule in _WARNINGS else Level.ERROR
+    return Finding(level=level, code=one.rule, message=RULES[one.rule], file=file)
+
+
+def lines_of(found: Exploration, runbook: Runbook) -> list[str]:
+    """The counts, how far the walk went, each counter-example as a numbered list, and what was not judged."""
+    if found.unexplored:
+        return [f"{found.runbook}: not explored: {what}" for what in found.unexplored]
+    commands = ", ".join(unproven_commands(runbook))
+    if is_not_judged(runbook):
+        return [f"{found.runbook}: {NOT_JUDGED}: {commands}"]
+    given = f", given that these commands change nothing that is read: {commands}" if commands else ""
+    lines = [f"{found.runbook}: {extent(found)}", f"ends: {_ends(found)}"]
+    for one in found.found:
+        lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
+    return lines if found.found else [*lines, f"no promise broken, no dead end, every end named{given}"]
+
+
+def lines_of_two(together: Mapping[int, Exploration]) -> list[str]:
+    """The same of the walks with two services, by the number of their runs."""
+    lines = []
+    for runs, found in together.items():
+        lines += ["", f"two services of the same sites, {IN_RUNS[runs]}: {extent(found)}", f"ends: {_ends(found)}"]
+        for one in found.found:
+            lines += ["", f"[{one.rule}] the shortest way to it:", *steps_of(one)]
+        if not found.found:
+            lines.append("no promise broken, no dead end")
+    return lines
+
+
+IN_RUNS = {1: "in one run", 2: "in two runs at once"}
+
+
+def steps_of(one: Counterexample) -> Sequence[str]:
+    """A counter-example, one numbered line each."""
+    return [f"  {number}. {line}" for number, line in enumerate(story(one), 1)]
+
+
+def extent(found: Exploration) -> str:
+    """How much was looked at, in one honest clause."""
+    size = f"{counted(found.states, 'state')} and {counted(found.transitions, 'transition')}"
+    counts = f"explored {size} to depth {found.depth}"
+    if found.is_exhausted:
+        return f"{counts}; exhausted"
+    whole = ("nothing is complete", "complete without a disturbance", "complete with up to one disturbance")
+    number = found.disturbances
+    what = whole[number + 1] if number < 2 else f"complete with up to {number} disturbances"
+    return f"{counts}; not exhausted: {what}"
+
+
+def _ends(found: Exploration) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in sorted(found.ends.items())) or "none"
+
+
+def as_data(
+    found: Exploration, runbook: Runbook, together: Mapping[int, Exploration] | None = None
+) -> dict[str, Any]:
+    """The same for machines; counter-examples with their stories. ``not_judged``: why not, or null; ``assumed_harmless``:
+    commands that were taken to change nothing that is read; ``two_services``: the walks with two services, each with its
+    number of ``runs``."""
+    commands = unproven_commands(runbook)
+    is_blind = is_not_judged(runbook)
+    return {
+        "not_judged": f"{NOT_JUDGED}: {', '.join(commands)}" if is_blind else None,
+        "assumed_harmless": [] if is_blind else commands,
+        "runbook": found.runbook,
+        **_counts(found),
+        "not_explored": found.unexplored,
+        "two_services": [{"runs": runs, **_counts(walk)} for runs, walk in (together or {}).items()],
+    }
+
+
+def _counts(found: Exploration) -> dict[str, Any]:
+    return {
+        "states": found.states,
+        "transitions": found.transitions,
+        "depth": found.depth,
+        "disturbances": found.disturbances,
+        "exhausted": found.is_exhausted,
+        "ends": dict(sorted(found.ends.items())),
+        "found": [{"code": one.rule, "message": RULES[one.rule], "story": story(one)} for one in found.found],
+    }

@@ -1,0 +1,219 @@
+"""The end of a run on the screen: what was done, what it cost, what to do next, and where the record is."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.cli.render.terminal import say, show, show_json
+from orchestrator.counting import counted
+from orchestrator.errors import FailoverError
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+from orchestrator.model.families import amount, words_of
+from orchestrator.operations.runtime import JOURNAL_VARIABLE, STATE_VARIABLE, Tools
+from orchestrator.reports.abort import AbortVerdict
+from orchestrator.reports.approval import ApprovalReport
+from orchestrator.reports.document import LaneReport, RunReport
+from orchestrator.reports.next_steps import advice
+from orchestrator.reports.wording import direction
+
+_LANES_IN_FULL = 20
+
+Account = Mapping[str, Mapping[str, int]]
+
+
+def show_result(
+    tools: Tools,
+    plan: ev.Plan,
+    report: RunReport,
+    *,
+    as_json: bool,
+    journal: Journal,
+    is_led: bool = False,
+    verdict: AbortVerdict | None = None,
+) -> None:
+    """The result on stdout: a few lines, or one JSON object. ``is_led``: another process leads the run at this moment.
+    ``verdict``: what came of an abort that this command asked for; it stands last. Raises ``OutputLost``."""
+    account = simulated_account(tools, plan)
+    if as_json:
+        result = report.model_dump(mode="json") | ({} if verdict is None else verdict.as_data())
+        show_json({"result": result, "simulated_account": account})
+        return
+    show("")
+    for line in report_lines(report, account, is_led=is_led, is_kept=tools.keeps_records):
+        show(line)
+    if not tools.is_rehearsal:  # that says itself what became of its record
+        show(f"Record: run {report.run} in {place_of(journal)}  ({_here()}failover runs show {report.run})")
+    if verdict is not None and verdict.text:
+        show(f"{'SIMULATED  ' if plan.simulated else ''}{verdict.text}")
+
+
+def _here() -> str:
+    """What to type before a command so that it finds the same record. A shared journal is found by its own variable,
+    whose value may have a password."""
+    named = None if os.environ.get(JOURNAL_VARIABLE) else os.environ.get(STATE_VARIABLE)
+    return f"{STATE_VARIABLE}={shlex.quote(named)} " if named else ""
+
+
+def report_lines(
+    report: RunReport, account: Account | None = None, *, is_led: bool = False, is_kept: bool = True
+) -> Iterator[str]:
+    """The report for a person: what is known and bad first, then the services that differ, in full, then the others.
+    ``account``: what the simulated world says became of the messages, by service. ``is_led``: a process leads the run at
+    this moment. ``is_kept``: its record stays."""
+    marker = "SIMULATED  " if report.simulated else ""
+    for alarm in report.alarms:
+        yield f"{marker}{alarm.text}"
+    way = direction(report.runbook, report.source, report.target)
+    state = state_of(report, is_led=is_led).upper()
+    last = "" if report.ended_at is not None else ", by its last record"
+    yield f"{marker}{report.runbook}: {way}: {state} after {report.seconds:.1f}s{last}"
+    for note in report.notes:
+        yield f"  {note}"
+    if report.approval is not None:
+        yield from _approval_lines(report, report.approval)
+    in_full, alike = _sorted_out(report.lanes)
+    for lane in in_full:
+        yield from _lane_lines(report, lane, is_led, is_kept)
+        if account is not None and lane.service in account:
+            yield f"    the simulated world's own account so far: {_figures(account[lane.service])}"
+    yield from _rows(alike, report)
+
+
+def state_of(report: RunReport, *, is_led: bool) -> str:
+    """The outcome, or how a run stands that has none yet: only one that a process leads is running."""
+    if report.outcome is not None:
+        return str(report.outcome)
+    return report.status if is_led or report.status == "paused" else "interrupted"
+
+
+def _sorted_out(lanes: Sequence[LaneReport]) -> tuple[list[LaneReport], list[LaneReport]]:
+    """Those to tell in full, and those of which a row is enough: what is not done, or differs from what most did, comes
+    first; of many that did the same, one is told in full where there is more to tell than that it is done."""
+    kinds = [_kind(lane) for lane in lanes]
+    done = Counter(kind for kind, lane in zip(kinds, lanes, strict=True) if lane.outcome is ev.Outcome.DONE)
+    usual = done.most_common(1)[0][0] if done else None
+    others = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind != usual]
+    alike = [lane for lane, kind in zip(lanes, kinds, strict=True) if kind == usual]
+    shown = len(alike) if len(lanes) <= _LANES_IN_FULL else 0 if usual == _PLAIN else 1
+    return [*others, *alike[:shown]], alike[shown:]
+
+
+def _kind(lane: LaneReport) -> tuple[object, ...]:
+    """What makes a service another one than its neighbour."""
+    left = lane.left_behind is not None and lane.left_behind.messages != 0
+    decided = tuple((one.gate, one.item, one.choice) for one in lane.decisions)
+    bad = bool(lane.both_active or lane.not_aborted or lane.no_active_site_since)
+    return lane.outcome, decided, bad, left
+
+
+# Done, and nothing else to tell.
+_PLAIN = (ev.Outcome.DONE, (), False, False)
+
+
+def _rows(lanes: Sequence[LaneReport], report: RunReport) -> Iterator[str]:
+    """A row for each service that did what all did."""
+    width = max((len(lane.service) for lane in lanes), default=0)
+    for lane in lanes:
+        yield f"  {lane.service:<{width}}  done{_outage(lane, report)}"
+    known = [lane for lane in lanes if lane.outage_seconds is not None]
+    if known:
+        longest = max(known, key=lambda lane: lane.outage_seconds or 0.0)
+        yield f"  the longest of these {len(lanes)}: {longest.service}{_outage(longest, report)}"
+
+
+def _approval_lines(report: RunReport, approval: ApprovalReport) -> Iterator[str]:
+    for one in approval.given:
+        worth = f", signed by key {one.key}" if one.key else ", not signed"
+        yield f"  approved by {one.by} on {one.host} at {one.at}{worth}" + (f": {one.reason}" if one.reason else "")
+    for one in approval.refused:
+        yield f"  does not count: {one.by} on {one.host} at {one.at}: {one.reason}"
+    decision = approval.decision
+    if approval.is_waiting:
+        left = approval.needed - len(approval.given)
+        yield f"  WAITS for {left} of {counted(approval.needed, 'approval')} until {approval.expires_at}"
+        yield f"    what to do: another person than {approval.requester}: failover approve {report.run}"
+    elif decision is not None and decision.choice == "break-glass":
+        yield f"  GLASS BROKEN by {decision.by}: begun without the approval of others ({decision.reason})"
+
+
+def _lane_lines(report: RunReport, lane: LaneReport, is_led: bool, is_kept: bool) -> Iterator[str]:
+    family = report.runbook.partition("/")[0]
+    reason = f": {lane.reason}" if lane.reason else ""
+    yield f"  {lane.service}: {lane.outcome or _position(report, lane, is_led)}{reason}"
+    if lane.no_active_site_since is not None:
+        unread = " or ".join(site for site in (report.source, report.target) if not _is_read(lane, site))
+        perhaps, unless = ("PERHAPS ", f": what {unread} is now was not read") if unread else ("", "")
+        by = "now, as far as was read" if report.status == "interrupted" else "the last record"
+        so_far = f", for {lane.no_active_site_seconds or 0.0:.0f} s by {by}"
+        yield f"    {perhaps}{words_of(family).none_serves} since {lane.no_active_site_since}{so_far}{unless}"
+    for both in lane.both_active:
+        until = f"until {both.until}" if both.until else f"last read at {both.last}, and not over by any reading"
+        most = "" if both.at_most_seconds is None else f", at most {both.at_most_seconds:.1f}s"
+        least = f"for at least {both.at_least_seconds:.1f}s"
+        yield f"    both sites were read active from {both.first}, {least}{most}; {until}"
+    if _outage(lane, report):
+        yield f"    {_outage(lane, report).lstrip(', ')}"
+    if lane.outcome is ev.Outcome.ESCALATED:
+        yield f"    {amount(lane.at_risk_messages, family)} at risk"
+    for decision in lane.decisions:
+        item = f" {decision.item}" if decision.item else ""
+        risk = "" if decision.at_risk is None else f"; at risk: {amount(decision.at_risk, family)}"
+        took = f" after {decision.seconds:.0f}s" if decision.seconds is not None and decision.seconds >= 1 else ""
+        by = f"{decision.choice}, by {decision.by}{took}"
+        yield f"    decided on {decision.gate}{item}: {by} ({decision.reason}){risk}"
+    next_thing = advice(report, lane, is_led=is_led, is_kept=is_kept)
+    if next_thing:
+        yield f"    what to do: {next_thing}"
+
+
+def _is_read(lane: LaneReport, site: str) -> bool:
+    return site in lane.roles or site in lane.lets_clients_in
+
+
+def _outage(lane: LaneReport, report: RunReport) -> str:
+    """For how long no site was known to serve, in all and at the longest; and what drained meanwhile."""
+    if not lane.gaps:
+        return ""
+    family = report.runbook.partition("/")[0]
+    seconds = sum(one.seconds for one in lane.gaps)
+    bound = "at least" if any(one.had_begun for one in lane.gaps) else "at most"
+    many = f", in {len(lane.gaps)} intervals, the longest {max(one.seconds for one in lane.gaps):.2f}s"
+    # Of any other end they went back, or are at risk.
+    is_drained = lane.outcome is ev.Outcome.DONE and lane.drained_messages is not None
+    drained = f"; {amount(lane.drained_messages, family)} drained" if is_drained else ""
+    what = words_of(family).outage
+    return f", {what} for {bound} {seconds:.2f}s{many * (len(lane.gaps) > 1)}{drained}"
+
+
+def _position(report: RunReport, lane: LaneReport, is_led: bool) -> str:
+    """Where a lane is that has no outcome yet."""
+    if not lane.steps:
+        return "not started"
+    return f"{state_of(report, is_led=is_led)}, in the step: {lane.steps[-1].title}"
+
+
+def _figures(words: Mapping[str, int]) -> str:
+    return f"{words['lost']:,} lost, {words['duplicated']:,} duplicated, {words['out_of_order']:,} out of order"
+
+
+def simulated_account(tools: Tools, plan: ev.Plan) -> Account | None:
+    """What the simulated world says became of the messages so far; None when the devices were real."""
+    source = plan.inventory.sites[plan.source]
+    if not plan.simulated or "world" not in source.options:
+        return None  # real devices, or a lab, whose world is in another process
+    from simulator.world.account_figures import accounts
+
+    try:
+        return accounts(source, tools.clock, plan.services)
+    except FailoverError as error:
+        say(f"the simulated world's account cannot be read: {error}")
+        return None
+
+
+def place_of(journal: Journal) -> str:
+    """Where the record is, without the password that a database's URL may have."""
+    return journal.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")

@@ -1,0 +1,1 @@
+"""Runs led, stopped, answered and verified from a terminal."""

@@ -1,0 +1,41 @@
+"""``failover runs keygen``: a pair of keys to sign the record and one's own words with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchestrator.cli.render.terminal import show, show_document, show_json
+from orchestrator.errors import DefinitionError
+from orchestrator.journal.signing import Signer, generate, key_name, public_half
+from orchestrator.operations.runtime import SIGNING_KEY, SIGNING_VARIABLE, Tools
+
+
+def show_public(tools: Tools, path: Path | None, *, as_json: bool) -> None:
+    """The public half of the key at ``path``, or of the one that signs for this account, as others are to be given it.
+
+    Raises ``DefinitionError`` where there is none, or none that can be used.
+    """
+    signer = tools.signer() if path is None else Signer(path)
+    if signer is None:
+        raise DefinitionError("this account has no signing key", hint="`failover runs keygen` makes one")
+    key = signer.public()
+    if as_json:
+        show_json({"key": key_name(key), "public": public_half(key)})
+    else:
+        show_document(public_half(key).rstrip())
+
+
+def make_keys(tools: Tools, path: Path | None, *, as_json: bool) -> None:
+    """Make them at ``path``, or where this account's runs are signed with them from now on."""
+    own = tools.state / SIGNING_KEY
+    private = path or own
+    public, name = generate(private)
+    if as_json:
+        show_json({"key": name, "private": str(private), "public": str(public)})
+        return
+    show(f"key {name}: {private} (for this account alone), {public}")
+    if private == own:
+        show("from now on the runs that this account leads are signed with it")
+    else:
+        show(f"runs are signed with it where {SIGNING_VARIABLE}={private} is set")
+    show(f"keep a copy of {public} where nobody who can write the journal can replace it")

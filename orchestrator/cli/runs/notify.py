@@ -1,0 +1,90 @@
+"""Tells the hooks of a run while this process leads it, and says what they could not be told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from orchestrator.cli.render.terminal import say
+from orchestrator.counting import counted
+from orchestrator.errors import JournalError
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import Outbox
+from orchestrator.model import events as ev
+from orchestrator.notifications.backlog import Owed, owed
+from orchestrator.notifications.delivery_context import Office
+from orchestrator.notifications.worker import Hooks
+from orchestrator.operations.runtime import Tools
+
+if TYPE_CHECKING:
+    from orchestrator.notifications.webhook import Poster
+
+# How long the end of a run waits for its hooks, and how long it does so without a word, seconds.
+END_WITHIN = 10.0
+_SAY_AFTER = 1.0
+
+
+def office_of(tools: Tools) -> Office:
+    """What couriers work with in this process."""
+
+    def poster() -> Poster:
+        from adapters.http.webhook import WebhookPoster
+
+        return WebhookPoster(tools.clock)
+
+    return Office(tools.journal, tools.clock, tools.secrets, tools.secrets.redactor, poster, os.environ)
+
+
+def hooks_of(tools: Tools, plan: ev.Plan, run: str) -> Hooks:
+    """The hooks of ``run``, not started yet."""
+    return Hooks(office_of(tools), run, plan.inventory.hooks, simulated=plan.simulated)
+
+
+@contextmanager
+def telling(hooks: Hooks, journal: Journal, run: str) -> Iterator[None]:
+    """Tell ``hooks`` while the block leads ``run``; then give them a little time for the rest, and say what is left.
+
+    A block that raises is not waited for: what is left stays in the outbox.
+    """
+    outbox = Outbox(journal)
+    hooks.start(with_backlog=_others_are_behind(outbox, run))
+    try:
+        yield
+    except BaseException:
+        hooks.halt()
+        raise
+    hooks.finish(END_WITHIN)
+    with suppress(KeyboardInterrupt):
+        if not hooks.wait(_SAY_AFTER):
+            say(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends that, and nothing is lost")
+            hooks.wait(END_WITHIN - _SAY_AFTER)
+    hooks.halt()
+    with suppress(JournalError):  # the run's own end has been said already, and is what matters
+        for left in owed(outbox, run):
+            left = replace(left, failed=left.failed or hooks.ended_by(left.hook))
+            say(f"{owed_words(left)}; later: failover hooks flush {run}")
+
+
+def owed_words(left: Owed) -> str:
+    """``hook pager: 3 events of run … are not delivered yet (exit code 1)``."""
+    failed = f" ({left.failed})" if left.failed else ""
+    if left.events is None:
+        return f"hook {left.hook}: the record of run {left.run} cannot be read{failed}"
+    return f"hook {left.hook}: {event_count(left)} of run {left.run} not delivered yet{failed}"
+
+
+def event_count(left: Owed) -> str:
+    """``1 event``, ``1,200 events``."""
+    if left.events is None:
+        return "an unknown number of events"
+    return counted(left.events, "event")
+
+
+def _others_are_behind(outbox: Outbox, run: str) -> bool:
+    try:
+        return any(behind.run != run for behind in outbox.behind())
+    except JournalError:
+        return False  # the engine meets it too, and says so

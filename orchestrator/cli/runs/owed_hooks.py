@@ -1,0 +1,83 @@
+"""What ``failover hooks list``, ``flush`` and ``drop`` do."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+
+from orchestrator.cli.render.terminal import say, show, show_json
+from orchestrator.cli.runs.notify import event_count, office_of, owed_words
+from orchestrator.errors import DefinitionError, LeaseHeld
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.outbox import Outbox
+from orchestrator.notifications.backlog import drop, flush, owed
+from orchestrator.operations.find_run import find_run
+from orchestrator.operations.runtime import Tools
+
+
+def print_owed(tools: Tools, name: str | None, *, as_json: bool) -> None:
+    """One line for each hook of a run that has something to come."""
+    with closing(tools.journal()) as journal:
+        outbox, run = Outbox(journal), _named(journal, name)
+        found = False
+        for left in owed(outbox, run):
+            found = True
+            led = outbox.is_led(left.run, tools.clock.now())
+            if as_json:
+                show_json({**asdict(left), "led": led})
+            else:
+                show(owed_words(left) + ("; a process leads the run, and is telling it" if led else ""))
+    if not found:
+        say("all hooks have been told of everything")
+
+
+def flush_owed(tools: Tools, name: str | None, *, as_json: bool) -> int:
+    """Deliver what is owed. Returns 0, or 4 if something is left that no process is about to deliver."""
+    with closing(tools.journal()) as journal:
+        outbox, run = Outbox(journal), _named(journal, name)
+
+        def is_led(one: str) -> bool:
+            return outbox.is_led(one, tools.clock.now())
+
+        for done in flush(office_of(tools), outbox, skip=is_led, may_go_on=lambda: True, run=run):
+            if as_json:
+                show_json({"flushed": asdict(done)})
+            else:
+                failed = f"; then: {done.failed}" if done.failed else ""
+                show(f"hook {done.hook}: {done.delivered:,} delivered of run {done.run}{failed}")
+        left = list(owed(outbox, run))
+        for one in left:
+            if is_led(one.run):
+                say(f"run {one.run} is led by a process, which tells hook {one.hook} by itself")
+            elif as_json:
+                show_json({"left": asdict(one)})
+            else:
+                show(owed_words(one))
+        mine = [one for one in left if not is_led(one.run)]
+    if not left:
+        say("all hooks have been told of everything")
+    return 4 if mine else 0
+
+
+def drop_owed(tools: Tools, name: str, hook: str | None, *, as_json: bool) -> None:
+    """Give up what a run owes. Raises ``LeaseHeld`` while a process leads it, ``DefinitionError`` for no such hook."""
+    with closing(tools.journal()) as journal:
+        outbox, run = Outbox(journal), find_run(journal, name)
+        known = [one.name for one in outbox.plan(run).inventory.hooks]
+        if hook is not None and hook not in known:
+            hint = f"it has: {', '.join(known)}" if known else "it has none"
+            raise DefinitionError(f"run {run} has no hook that is called {hook!r}", hint=hint)
+        if outbox.is_led(run, tools.clock.now()):
+            raise LeaseHeld(f"a process leads run {run}, and tells its hooks by itself", hint="wait for its end")
+        dropped = list(drop(outbox, run, hook))
+    for lost in dropped:
+        if as_json:
+            show_json({"dropped": asdict(lost)})
+        else:
+            show(f"hook {lost.hook}: {event_count(lost)} of run {lost.run} given up")
+    if not dropped:
+        say("nothing was owed")
+
+
+def _named(journal: Journal, name: str | None) -> str | None:
+    return None if name is None else find_run(journal, name)

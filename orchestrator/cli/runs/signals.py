@@ -1,0 +1,99 @@
+"""Commands that somebody stops: those that go on until then, and those that leave nothing half-done behind."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import typer
+
+from orchestrator.cli.render.terminal import say_error
+
+if TYPE_CHECKING:
+    from orchestrator.model import events as ev
+    from orchestrator.operations.runtime import Tools
+
+
+@contextmanager
+def until_stopped() -> Iterator[None]:
+    """Do the block until it ends, or until Ctrl-C or SIGTERM ends it, which is no error."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[threading.Event]:
+    """Set by Ctrl-C and SIGTERM, which break into nothing within this block: what is under way ends by itself.
+
+    A second Ctrl-C breaks in.
+    """
+    asked = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_in_order(what_stays: str = "a result that was not finished does not count") -> Iterator[None]:
+    """Do the block; Ctrl-C and SIGTERM let it put away what it holds, then it is said and the exit code tells the signal.
+
+    ``what_stays`` ends the sentence. Raises ``typer.Exit``. A second signal does not wait.
+    """
+    came = signal.SIGINT
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = signal.Signals(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    signals = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, stop) for number in signals}
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        say_error(f"stopped by {came.name}; {what_stays}")
+        raise typer.Exit(128 + came) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def stop_with_its_run(tools: Tools, plan: ev.Plan) -> None:
+    """Whoever stops a run that such a command leads stops the command too. Raises ``KeyboardInterrupt``."""
+    from orchestrator.core.run import fold
+    from orchestrator.journal.lease import claims, service_key
+
+    with closing(tools.journal()) as journal:
+        claimed = claims(journal)
+        owners = {claimed.get(service_key(plan, service)) for service in plan.services}
+        if any(run is not None and fold(journal.records(run)).status == "paused" for run in owners):
+            raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""Rehearsals, simulation and the lab, from a terminal."""

@@ -1,0 +1,110 @@
+"""``failover lab reset``: simulated sites begin anew, those of the embedded pair or of a lab's directory.
+
+A lab that is up goes on with the new beginning: it reads its world's file again when somebody else has written it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from orchestrator.cli.render.terminal import say, show
+from orchestrator.cli.simulated.lab_service import WORLD_FILE
+from orchestrator.clock import Clock
+from orchestrator.core.run import fold
+from orchestrator.errors import DefinitionError
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import claims, is_led
+from orchestrator.operations.runtime import Tools
+from simulator.amps.embedded import WORLD_FILE as AMPS_WORLD_FILE
+from simulator.amps.world import AmpsWorld
+from simulator.solace.embedded import embedded_layout
+from simulator.solace.world import World
+from simulator.world.persistent import Kept
+from simulator.world.store import WorldFile
+
+
+def reset_embedded(tools: Tools, *, force: bool = False) -> None:
+    """Start the embedded pair anew.
+
+    Raises ``DefinitionError`` while a run is under way, and beside an unfinished one, unless with ``force``.
+    """
+    _see_no_run(tools, force)
+    _replace(tools.world_file, World(embedded_layout(), tools.clock))
+    show("SIMULATED  the embedded pair is as new: ny active, nj standby")
+    _tell_unfinished(tools)
+
+
+def reset_lab(tools: Tools, directory: Path, *, force: bool = False) -> None:
+    """Start the sites anew that a lab keeps in ``directory``, in the shape they have.
+
+    Raises ``DefinitionError`` as ``reset_embedded``, or when there are none; ``Unreachable`` for a damaged file.
+    """
+    kept = {directory / name: anew for name, anew in _ANEW.items() if (directory / name).exists()}
+    if not kept:
+        raise DefinitionError(
+            f"{directory} holds no simulated sites", hint="`failover lab up` makes them; name its --directory"
+        )
+    _see_no_run(tools, force)
+    for path, anew in kept.items():
+        fresh, what = anew(path, tools.clock)
+        _replace(path, fresh)
+        show(f"SIMULATED  {path} is as new: {what}")
+    _tell_unfinished(tools)
+
+
+def _see_no_run(tools: Tools, force: bool) -> None:
+    with closing(tools.journal()) as journal:
+        for row in journal.runs():
+            if is_led(row, tools.clock.now()) and fold(journal.records(row.run)).plan.simulated:
+                raise DefinitionError(f"run {row.run} is under way", hint="let it end first")
+        # Resumed on new sites it would wait for what it began on the old ones.
+        run = next(iter(_unfinished(journal)), None)
+        if run is not None and not force:
+            raise DefinitionError(
+                f"run {run} is unfinished, and would find the sites that it moved as new",
+                hint=f"end it with failover resume {run} or failover abort {run}; --force begins anew all the same",
+            )
+
+
+def _unfinished(journal: Journal) -> list[str]:
+    """The simulated runs that nobody leads and that are in the middle of something."""
+    return [run for run in sorted(set(claims(journal).values())) if fold(journal.records(run)).plan.simulated]
+
+
+def _tell_unfinished(tools: Tools) -> None:
+    """Say which runs were in the middle of something: they read the sites before they do more, and find them as new."""
+    with closing(tools.journal()) as journal:
+        for run in _unfinished(journal):
+            say(f"SIMULATED  run {run} is unfinished, and finds the sites that it moved as new")
+            say(f"SIMULATED    what to do: failover abort {run}, or failover resume {run}")
+
+
+def _appliances(path: Path, clock: Clock) -> tuple[Kept, str]:
+    layout = World.load(path, clock).layout
+    sites = ", ".join(
+        f"{one.name} {'active' if one.name == layout.first_active else 'standby'}" for one in layout.sites
+    )
+    return World(layout, clock), sites
+
+
+def _instances(path: Path, clock: Clock) -> tuple[Kept, str]:
+    layout = AmpsWorld.load(path, clock).layout
+    return AmpsWorld(layout, clock), f"{', '.join(layout.names)}, with empty journals and nothing downgraded"
+
+
+_ANEW: dict[str, Callable[[Path, Clock], tuple[Kept, str]]] = {
+    WORLD_FILE: _appliances,
+    AMPS_WORLD_FILE: _instances,
+}
+
+
+def _replace(path: Path, fresh: Kept) -> None:
+    """Put a new world into the place of the one in ``path``, whoever uses it meanwhile."""
+    file = WorldFile(path)
+    file.lock()
+    try:
+        fresh.save(path)
+    finally:
+        file.unlock()

@@ -1,0 +1,144 @@
+"""Plays simulated nights on behalf of the command line, and says what came of them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.cli.render.terminal import say, show, show_json
+from orchestrator.clock import SystemClock
+from orchestrator.counting import counted
+from proof.simulation.draw import draw
+from proof.simulation.effects import kind_of
+from proof.simulation.many import Failing, Figures, play_many
+from proof.simulation.shrink import shrink
+from proof.simulation.stores import Stores
+from proof.simulation.story import KINDS, Kind, Story
+
+_FINDINGS = 4
+_TELL_EVERY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person typed. ``kinds``: none means all."""
+
+    seeds: int
+    first: int
+    jobs: int
+    kinds: tuple[Kind, ...]
+    shrink: bool
+    as_json: bool
+
+
+def run_simulation(wish: Wish) -> int:
+    """Play the seeds, and say what came of them. Returns the exit code: 4 when a promise broke."""
+    clock = SystemClock()
+    started = told_at = clock.now()
+    figures = Figures()
+    for batch in play_many(range(wish.first, wish.first + wish.seeds), wish.kinds or KINDS, jobs=wish.jobs):
+        figures.add(batch)
+        for one in batch.failing:
+            _tell_failing(wish, one)
+        if clock.now() - told_at >= _TELL_EVERY_S:
+            told_at = clock.now()
+            rate = figures.seeds / (told_at - started)
+            say(f"SIMULATED  {figures.seeds:,} of {counted(wish.seeds, 'seed')}, {rate:.0f} a second")
+    _tell_all(wish, figures, clock.now() - started)
+    return _FINDINGS if figures.failing else 0
+
+
+def _tell_failing(wish: Wish, failing: Failing) -> None:
+    """One line that gives the same night again, and what it broke."""
+    again = f"failover simulate --seeds 1 --from {failing.seed}"
+    again += "".join(f" --kind {kind}" for kind in wish.kinds)
+    lines = [str(broken) for broken in failing.broken]
+    smallest = None
+    if wish.shrink:
+        stores = Stores()
+        try:
+            smallest = shrink(draw(failing.seed, wish.kinds or KINDS), stores).story
+        finally:
+            stores.close()
+    if wish.as_json:
+        found = {"seed": failing.seed, "kind": failing.kind, "broken": lines, "again": again}
+        story = {} if smallest is None else {"story": smallest.model_dump(mode="json", exclude_defaults=True)}
+        show_json({"simulated": True, "failing": {**found, **story}})
+        return
+    show(f"seed {failing.seed} ({failing.kind}): {'; '.join(lines)}")
+    if smallest is not None:
+        for line in _troubles(smallest):
+            show(f"  {line}")
+    show(f"  the same again: {again}")
+
+
+def _troubles(story: Story) -> Iterator[str]:
+    """What goes wrong in a night, a line each."""
+    yield from (f"went wrong before: {fault}" for fault in story.prelude)
+    yield from (f"goes wrong: {fault}" for fault in story.faults)
+    for strike in story.strikes:
+        where = f"{strike.near}, call {strike.at}" if strike.near else f"instant {strike.at}"
+        yield f"at {where}: {strike.kind}"
+    yield from (f"is not told: {one.field} of {one.reading}" for one in story.omissions)
+    yield from (f"lags behind: {lag.site}, by {lag.seconds:g}s" for lag in story.lags)
+    yield from (f"slow: {slow.site}, {slow.reading or 'any call'}, by {slow.seconds:g}s" for slow in story.slow)
+    yield from (f"answers wrongly: {quirk.site}, {quirk.kind}" for quirk in story.quirks)
+
+
+def _tell_all(wish: Wish, figures: Figures, seconds: float) -> None:
+    rate = figures.seeds / seconds if seconds > 0 else 0.0
+    if wish.as_json:
+        result = {
+            "exit_code": _FINDINGS if figures.failing else 0,
+            "seeds": figures.seeds,
+            "failing": [one.seed for one in figures.failing],
+            "ends": dict(figures.ends),
+            "kinds": dict(figures.kinds),
+            "faults": figures.faults,
+            "processes_hit": dict(figures.hit),
+            "effects": _by_family(figures),
+            "instants": figures.instants,
+            "seconds": round(seconds, 1),
+            "seeds_per_second": round(rate, 1),
+        }
+        show_json({"result": {"simulated": True, **result}})
+        return
+    for line in _lines(figures, rate):
+        show(line)
+    sys.stdout.flush()
+
+
+def _lines(figures: Figures, rate: float) -> Iterator[str]:
+    yield f"SIMULATED  {counted(figures.seeds, 'night')}, {rate:.0f} a second"
+    yield f"  kinds: {_counted(figures.kinds)}"
+    yield f"  ends: {_counted(figures.ends)}"
+    yield f"  gone wrong in the world: {figures.faults:,}; to processes: {_counted(figures.hit) or 'nothing'}"
+    yield f"  took effect besides: {_counted(_by_kind(figures)) or 'nothing'}"
+    yield f"  instants at which a process could die: {figures.instants:,}"
+    if figures.failing:
+        yield f"  {len(figures.failing):,} of them broke a promise"
+    else:
+        yield "  no promise was broken"
+
+
+def _by_family(figures: Figures) -> dict[str, dict[str, int]]:
+    """What took effect besides faults of the world and of processes, in words."""
+    families = sorted({family for family, _ in figures.effects})
+    return {
+        one: {effect: count for (family, effect), count in sorted(figures.effects.items()) if family == one}
+        for one in families
+    }
+
+
+def _by_kind(figures: Figures) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for (_, effect), count in figures.effects.items():
+        found[kind_of(effect)] += count
+    return found
+
+
+def _counted(counter: dict[str, int]) -> str:
+    ordered = sorted(counter.items(), key=lambda one: -one[1])
+    return ", ".join(f"{name} {count:,}" for name, count in ordered)

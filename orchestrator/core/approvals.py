@@ -1,0 +1,147 @@
+"""Four eyes: how far people have come with agreeing to a plan, as an immutable value. A fold of a run's own events.
+
+The question is a gate of the run, not of a lane: what is agreed to is the whole plan. Each approval is bound to the
+digest of the plan it was given for, and an event that does not fit what was asked is not allowed, so that a forged or
+a late one cannot count. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from orchestrator.errors import IllegalTransition
+from orchestrator.model import events as ev
+
+APPROVAL_GATE = "approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """``gate``: the question, while it is open. ``given``: who has agreed to it. ``decided``: what came of it, for the
+    plan with the digest ``plan``. ``changers``: accounts that changed the plan after it was asked for; ``leaders``: those
+    that have led the run. ``before``: what was agreed to before other decisions were asked about."""
+
+    gate: ev.GateOpened | None = None
+    given: tuple[ev.ApprovalGiven, ...] = ()
+    decided: ev.GateDecided | None = None
+    plan: str = ""
+    changers: tuple[str, ...] = ()
+    leaders: tuple[str, ...] = ()
+    before: Approvals | None = None
+
+    @property
+    def sought(self) -> ev.ApprovalSought | None:
+        """What is asked, while the question is open."""
+        return None if self.gate is None else self.gate.approval
+
+    @property
+    def is_granted(self) -> bool:
+        """May the run begin, as far as people are concerned?"""
+        return self.decided is not None and self.decided.ruling.choice != "deny"
+
+    @property
+    def is_denied(self) -> bool:
+        """Somebody said no, or too few said yes in time."""
+        return self.decided is not None and self.decided.ruling.choice == "deny"
+
+    @property
+    def is_glass_broken(self) -> bool:
+        """Was it begun without the others? Then what follows takes nobody else either."""
+        return self.decided is not None and self.decided.ruling.choice == "break-glass"
+
+    def stake_of(self, requester: str, account: str) -> str:
+        """What ``account`` has done for this run that makes their word on it no second one, or empty."""
+        if account == requester:
+            return "asked for this run"
+        if account in self.changers:
+            return "changed the decisions of this run"
+        return "has led this run" if account in self.leaders else ""
+
+
+def fold_approvals(approvals: Approvals, event: ev.Event) -> Approvals:
+    """The approvals after ``event``; unchanged by events that are about something else. Raises ``IllegalTransition``."""
+    match event:
+        case ev.GateOpened():
+            if approvals.gate is not None or event.approval is None:
+                raise IllegalTransition(f"{event.gate} is asked of a run, where nothing can be asked")
+            before = approvals if event.approval.policy is not None else None
+            return replace(approvals, gate=event, given=(), decided=None, plan=event.approval.plan, before=before)
+        case ev.ApprovalGiven():
+            _refuse_unless_asked(approvals, event.kind)
+            if event.plan != approvals.plan or event.by in (one.by for one in approvals.given):
+                raise IllegalTransition(f"an approval by {event.by} that does not fit the question")
+            return replace(approvals, given=(*approvals.given, event))
+        case ev.GateDecided():
+            _refuse_unless_asked(approvals, event.kind)
+            if event.ruling.choice == "deny" and approvals.before is not None:
+                return _as_before(approvals)
+            return replace(approvals, gate=None, decided=event, before=None)
+        case ev.GateWithdrawn():
+            if approvals.before is not None:
+                return _as_before(approvals)
+            return replace(approvals, gate=None, given=(), decided=None, plan="")
+        case ev.PolicyChanged():
+            changers = (*approvals.changers, event.account) if event.account else approvals.changers
+            # With other terms nothing that was said holds any more.
+            decided = approvals.decided if event.approval is None else None
+            return replace(approvals, changers=changers, decided=decided)
+        case ev.RunStarted():
+            leaders = (*approvals.leaders, event.account) if event.account else approvals.leaders
+            # What was denied to a run that goes on is asked once more.
+            return replace(approvals, leaders=leaders, decided=None if approvals.is_denied else approvals.decided)
+        case _:
+            return approvals
+
+
+def _as_before(approvals: Approvals) -> Approvals:
+    """Other decisions are not asked about any more: what was agreed to before stands."""
+    assert approvals.before is not None  # by who asks
+    return replace(approvals.before, changers=approvals.changers, leaders=approvals.leaders)
+
+
+# --- words that other processes leave: texts by name ------------------------------------------------------------------
+
+
+# What each kind of request has to say, besides who left it.
+_NEEDED: Mapping[str, frozenset[str]] = {
+    "abort": frozenset(),
+    "decide": frozenset({"gate", "choice"}),
+    "approval": frozenset({"choice"}),
+}
+# More digits than any account or moment has.
+_DIGITS_MAX = 12
+
+
+def is_request(request: Mapping[str, str]) -> bool:
+    """Does it say what is asked of the run, and by whom? Anybody may have left it, and anything."""
+    needed = _NEEDED.get(request.get("kind", ""))
+    return needed is not None and "by" in request and needed <= request.keys()
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
+
+
+def who_in(request: Mapping[str, str]) -> ev.Who:
+    """Who left a request, as it says itself."""
+    return ev.Who(request["by"], request.get("account", ""), _number(request.get("uid", "")))
+
+
+def signed_in(request: Mapping[str, str]) -> ev.Signed | None:
+    """The signature that a request has, whatever it is worth; None where there is none."""
+    at, signature = _number(request.get("at", "")), request.get("signature", "")
+    if not signature or at is None:
+        return None
+    return ev.Signed(key=request.get("key", ""), signature=signature, at=at)
+
+
+def ruling_in(request: Mapping[str, str]) -> ev.Ruling:
+    """The decision that a request is."""
+    said = {"choice": request["choice"], "reason": request.get("reason", "")}
+    return ev.Ruling.model_validate({**said, **who_in(request)._asdict()})
+
+
+def _refuse_unless_asked(approvals: Approvals, kind: str) -> None:
+    if approvals.gate is None:
+        raise IllegalTransition(f"{kind}, and nothing is asked of the run")

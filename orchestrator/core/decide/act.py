@@ -1,0 +1,219 @@
+"""An action and its proof: preconditions, intent, outcome, and a reading that shows what it did. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from orchestrator.core.decide.claims import claims_of, may_undo, may_wait, wait_for_others
+from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.evaluate import (
+    Verdict,
+    again,
+    fresh,
+    judge,
+    observe,
+    outdated,
+    patience,
+    was_otherwise,
+)
+from orchestrator.core.run import Intent, Lane, Stage
+from orchestrator.counting import counted
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import Check, Do, Step
+
+# What the permit refuses is no attempt, but is not tried for ever.
+_WITHHELD_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An action with its proof: a step's own, or its undo. ``before``: what holds if it had no effect at all.
+    ``reconfirm``: what earlier waits have proven and it stands on."""
+
+    step: str
+    require: tuple[Check, ...]
+    do: Do
+    expect: tuple[Check, ...]
+    limits: Step
+    undo: bool
+    before: tuple[Check, ...] = ()
+    reconfirm: tuple[Check, ...] = ()
+
+
+# What follows when what was proven does not hold any more: a verdict on it, and the round that would show it again.
+WhenBroken = Callable[[Verdict, Observe], Next]
+
+
+def act(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None = None) -> Next:
+    """An action: claims, preconditions, intent, and then the proof. Another attempt starts with all of them again.
+
+    ``when_broken`` is needed by a task that reconfirms something.
+    """
+    if lane.stage is Stage.PROVE:
+        last = lane.intents[-1]
+        if not _had_no_effect(task, last):
+            return _prove(plan, lane, task, last, now)
+        if not attempts_left(lane, task):
+            return say(ev.StepFailed(step=task.step, why=exhausted(last), undo=task.undo))
+        due = last.ended_at + backoff(last.attempt)
+        if now < due:
+            return Next(wake=due)
+    return _start(plan, lane, task, now, when_broken)
+
+
+def _start(plan: ev.Plan, lane: Lane, task: Task, now: float, when_broken: WhenBroken | None) -> Next:
+    """Everything that an attempt stands on, and then its intent."""
+    claiming = claims_of(plan, lane, task.limits, now, undo=task.undo)
+    if claiming is not None:
+        return claiming
+    is_hold = task.limits.claim == "hold" and not task.undo
+    stands_on = (*task.require, *task.reconfirm, *(task.expect if is_hold else ()))
+    if stands_on:
+        request = observe(lane, stands_on, task.limits.progress if task.reconfirm else None)
+        if any(lane.reading(on, reading) is None for on, reading in request.asks):
+            return Next(requests=(request,))
+        obstacle = _required(plan, lane, task, request, now)
+        obstacle = obstacle or _reconfirmed(plan, lane, task, request, when_broken)
+        obstacle = obstacle or outdated(lane, task.limits, now, undo=task.undo)
+        if obstacle is not None:
+            return obstacle
+        if is_hold and judge(plan, lane, task.expect).holds:
+            # An earlier command did it, and only the run of that one may undo it.
+            return say(*_passed(lane, task), ev.StepDone(step=task.step, note="it is so already; nothing was sent"))
+    return say(intend(lane, task, task.do.args))
+
+
+def _required(plan: ev.Plan, lane: Lane, task: Task, request: Observe, now: float) -> Next | None:
+    """None once every precondition was read as true. One that was read as false long ago is read again first."""
+    verdict = judge(plan, lane, task.require)
+    if verdict.holds is None and not lane.waived:
+        return patience(lane, task.limits, verdict, request, now, task.undo)
+    if verdict.holds is False and may_wait(lane, task.limits, now, undo=task.undo):
+        return wait_for_others(lane, task.limits, request, verdict.why, now)
+    if verdict.holds is False:
+        failed = ev.StepFailed(step=task.step, why=verdict.why, undo=task.undo)
+        return outdated(lane, task.limits, now, undo=task.undo) or say(failed)
+    return None
+
+
+def _reconfirmed(
+    plan: ev.Plan, lane: Lane, task: Task, request: Observe, when_broken: WhenBroken | None
+) -> Next | None:
+    """None once everything that was proven was read as true again, in the round that the action stands on."""
+    if not task.reconfirm:
+        return None
+    assert when_broken is not None  # by whoever makes such a task
+    verdict = judge(plan, lane, task.reconfirm)
+    if not verdict.holds:  # unknown is not proven
+        return when_broken(verdict, request)
+    if lane.guard_broke_at is not None:
+        healed = [ev.GateWithdrawn(gate=gate.gate, why="it holds again") for gate in lane.gates]
+        return say(*healed, ev.GuardHealed(step=task.step))
+    return None
+
+
+def intend(lane: Lane, task: Task, args: Mapping[str, str], item: str | None = None, ahead: int = 0) -> ev.Event:
+    attempt = 1 + sum(1 for intent in lane.intents if intent.item == item)
+    return ev.ActionIntended(
+        intent=lane.intended + 1 + ahead,
+        step=task.step,
+        on=task.do.on,
+        action=task.do.action,
+        args=args,
+        attempt=attempt,
+        item=item,
+        undo=task.undo,
+    )
+
+
+def attempts_left(lane: Lane, task: Task, item: str | None = None) -> bool:
+    """What never left is no attempt; but a permit that refuses for ever must not be asked for ever."""
+    tried = [intent for intent in lane.intents[lane.attempts_from :] if intent.item == item]
+    withheld = sum(intent.withheld for intent in tried)
+    return len(tried) - withheld < task.limits.attempts and withheld < _WITHHELD_MAX
+
+
+def _had_no_effect(task: Task, last: Intent) -> bool:
+    """May it be sent again? Without a proof a doubt is as good as that: lint allows it for idempotent actions only."""
+    return last.disproved or last.effect is Effect.NOT_SENT or (last.effect is Effect.DOUBTFUL and not task.expect)
+
+
+def _prove(plan: ev.Plan, lane: Lane, task: Task, last: Intent, now: float) -> Next:
+    """The action ended, somehow. Only a reading says what it did."""
+    if task.limits.point_of_no_return and last.effect is Effect.ACCEPTED and lane.status == "running":
+        return say(ev.PointOfNoReturnPassed(step=task.step))
+    if not task.expect:
+        return _conclude_blind(plan, lane, task, last)
+    checks = (*task.expect, *task.before) if last.effect is Effect.DOUBTFUL else task.expect
+    request = observe(lane, checks, report=() if task.undo else task.limits.report)
+    if not fresh(lane):
+        return Next(requests=(request,))
+    verdict = judge(plan, lane, task.expect)
+    age = lane.seen_at - lane.stage_at  # of the reading, not of the decision
+    may_land = last.effect is Effect.DOUBTFUL and age < task.limits.settle
+    if verdict.holds:
+        # What held already when it was intended shows nothing: the command may still be on its way, and would undo
+        # whatever is sent after it.
+        if may_land and not was_otherwise(plan, lane, task.expect, last):
+            return again(lane, request, now, task.limits.settle - age)
+        return say(*_proven(plan, lane, task, last))
+    if verdict.holds is None:
+        if may_land:  # nobody gives up before: it would undo the opposite, sent by then to turn back
+            return again(lane, request, now, task.limits.settle - age if verdict.final else None)
+        if last.effect is Effect.REJECTED:  # the device's answer explains more than a failed reading
+            verdict = replace(verdict, why=f"{_refused(plan, task, last)}; {verdict.why}")
+        return patience(lane, task.limits, verdict, request, now, task.undo)
+    if last.effect is Effect.REJECTED:
+        return say(ev.StepFailed(step=task.step, why=_refused(plan, task, last), undo=task.undo))
+    if last.effect is Effect.DOUBTFUL and age >= task.limits.settle:
+        partly = _is_partly_done(plan, lane, task)
+        return say(ev.DoubtResolved(intent=last.number, evidence=verdict.why, partly=partly))
+    if last.effect is Effect.ACCEPTED and age >= task.limits.within:
+        why = f"the action was accepted and its effect did not show within {task.limits.within:g}s: {verdict.why}"
+        return say(ev.StepFailed(step=task.step, why=why, undo=task.undo))
+    return again(lane, request, now)
+
+
+def _refused(plan: ev.Plan, task: Task, last: Intent) -> str:
+    return f"{plan.site_name(task.do.on)} refused: {last.detail}"
+
+
+def _is_partly_done(plan: ev.Plan, lane: Lane, task: Task) -> bool:
+    """Several nodes, or several expectations: not done is not yet as it was. A step that is never taken back does not
+    say how it was; then the reading says whether its parts differ."""
+    if task.before:
+        return not judge(plan, lane, task.before).holds
+    seen = (lane.reading(check.on, check.reading) for check in task.expect)
+    return any(one is not None and one.value is not None and one.value.is_mixed() for one in seen)
+
+
+def _proven(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Iterator[ev.Event]:
+    note = "" if last.effect is Effect.ACCEPTED else f"confirmed by reading; the action itself was {last.effect}"
+    if task.undo:
+        yield ev.UndoDone(step=task.step)
+        return
+    yield from _passed(lane, task)
+    yield ev.StepDone(step=task.step, reversible=may_undo(plan, lane, task.limits), note=note)
+
+
+def _passed(lane: Lane, task: Task) -> Iterator[ev.Event]:
+    """The point of no return, if this step is it and it is not recorded yet."""
+    if task.limits.point_of_no_return and lane.status == "running":
+        yield ev.PointOfNoReturnPassed(step=task.step)
+
+
+def _conclude_blind(plan: ev.Plan, lane: Lane, task: Task, last: Intent) -> Next:
+    """An idempotent action without a proof: its own answer has to do."""
+    if last.effect is Effect.ACCEPTED:
+        return say(*_proven(plan, lane, task, last))
+    return say(ev.StepFailed(step=task.step, why=last.detail, undo=task.undo))
+
+
+def exhausted(last: Intent) -> str:
+    return f"gave up after {counted(last.attempt, 'attempt')}: {last.detail or 'no effect was seen'}"
+
+
+def backoff(attempt: int) -> float:
+    return float(min(0.2 * 2**attempt, 5.0))

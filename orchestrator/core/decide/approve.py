@@ -1,0 +1,216 @@
+"""Where people agree to something: the plan before anything begins, an open question, a risk that was found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchestrator.core.approvals import APPROVAL_GATE, Approvals, signed_in, who_in
+from orchestrator.core.comparisons import RULES, compared_by
+from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.evaluate import again, fresh, judge_one, patience
+from orchestrator.core.decide.gates import answer, opened
+from orchestrator.core.run import Lane
+from orchestrator.counting import counted
+from orchestrator.family.contract import NOT_OFFERED
+from orchestrator.model import events as ev
+from orchestrator.model.reading import Reading
+from orchestrator.model.runbook import Answer, Approval, Check, Step, format_duration
+
+# How many reasons a question names; the record of the readings has them all.
+_REASONS_SHOWN = 5
+# Answers that give up a guarantee, or cannot be taken back.
+GRAVE: frozenset[Answer] = frozenset({"escalate", "commit", "rollback", "waive", "attest", "accept"})
+# How far clocks of bastions may be apart, seconds: a word that was said long before the question is about another one.
+_SKEW = 120
+
+
+def approve(plan: ev.Plan, lane: Lane, step: Step, ask: Approval, attended: bool) -> Next:
+    """Put the question of the step, once, and wait for the answer."""
+    gate = lane.open_gate(ask.gate)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    return say(opened(lane, ask, step.id, why=ask.text))
+
+
+def compare(plan: ev.Plan, lane: Lane, step: Step, now: float, attended: bool) -> Next:
+    """Both sites are read in one round and judged by the rule of the step. If no adapter of a site reads what it needs,
+    people answer instead."""
+    assert step.compare is not None  # the caller checks
+    rule = RULES[step.compare]
+    gate = lane.open_gate(rule.gate)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    request = Observe(lane.service, lane.mark, compared_by(step.compare))
+    if not fresh(lane):
+        return Next(requests=(request,))
+    values: list[Reading] = []
+    unread: list[str] = []
+    for side, reading in request.asks:
+        seen = lane.reading(side, reading)
+        if seen is not None and seen.value is not None:
+            values.append(seen.value)
+        elif seen is not None and seen.failure is not None and seen.failure.kind == NOT_OFFERED:
+            # Reading again does not help, so people are asked.
+            unread.append(f"{plan.site_name(side)}: {seen.failure.text}")
+        else:
+            # The check is only there to say which reading was not had.
+            missing = Check(on=side, reading=reading, where={"items": ""})
+            return patience(lane, step, judge_one(plan, lane, missing), request, now, undo=False)
+    is_refuted = not unread and rule.is_refuted(values[0], values[1], plan.outage)
+    reasons = unread or rule.reasons(values[0], values[1], plan.outage)
+    if not reasons:
+        return say(ev.StepDone(step=step.id, note=f"{counted(_size(values[1]), rule.noun)}, {rule.good}"))
+    if rule.settles and now - lane.stage_at < step.patience:
+        return again(lane, request, now, step.poll.max)
+    option = f" (beforehand: {rule.option})" if rule.option else ""
+    more = f", and {len(reasons) - _REASONS_SHOWN} more" if len(reasons) > _REASONS_SHOWN else ""
+    return say(
+        ev.GateOpened(
+            gate=rule.gate,
+            step=step.id,
+            choices=tuple(choice for choice in rule.choices if choice != "attest" or not is_refuted),
+            unattended="stop",
+            why=f"{rule.why}: " + "; ".join(reasons[:_REASONS_SHOWN]) + more + option,
+        )
+    )
+
+
+def _size(value: Reading) -> int:
+    return len(getattr(value, "items", None) or ())
+
+
+def seek(plan: ev.Plan, approvals: Approvals, now: float) -> tuple[ev.Event, ...]:
+    """The run's own next events about the approval of its plan; none while people think, or when all is said.
+
+    What was decided holds: it is recorded in one commit with the beginning of the first lanes, and from there on other
+    decisions made beforehand are decisions of the run, and no other plan.
+    """
+    rule, sought = plan.approval, approvals.sought
+    if rule is None or approvals.decided is not None:
+        return ()
+    if sought is None:
+        return (_question(plan, rule, now),)
+    if sought.plan != asked_about(plan, sought).digest:
+        return (_withdrawn(),)
+    if len(approvals.given) >= sought.needed:
+        names = ", ".join(one.by for one in approvals.given)
+        return (_decided("approve", f"{len(approvals.given)} of {sought.needed} agreed", ev.Who(names)),)
+    if now >= sought.expires_at:
+        return (_decided("deny", f"{len(approvals.given)} of {sought.needed} agreed in time", ev.Who("policy")),)
+    return ()
+
+
+def asked_about(plan: ev.Plan, sought: ev.ApprovalSought) -> ev.Plan:
+    """The plan that people are asked about: as it is, or with other decisions."""
+    return plan if sought.policy is None else plan.model_copy(update={"policy": sought.policy})
+
+
+def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float) -> ev.GateOpened:
+    """Ask people about other decisions for a run that they have agreed to; until they agree, the former ones hold."""
+    return _question(plan, rule, now, policy)
+
+
+def hear(
+    plan: ev.Plan, approvals: Approvals, request: Mapping[str, str], now: float, *, signer: str = ""
+) -> tuple[ev.Event, ...]:
+    """What follows from somebody's word about the plan: ``choice``, ``by``, ``host``, ``reason``, and ``plan``, the
+    digest of what they saw. ``signer``: the approver whose signature over it was found good. None when nothing is asked
+    any more."""
+    sought, choice = approvals.sought, request["choice"]
+    who, host, reason = who_in(request), request.get("host", ""), request.get("reason", "")
+    rule = plan.approval
+    if rule is None or sought is None:
+        return ()
+    if rule.signed and choice in ("approve", "deny"):
+        why = _unsigned(rule, sought, request, now, signer)
+        if why:
+            return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
+    signed = signed_in(request) if rule.signed and signer == who.by else None
+    if choice == "deny":
+        return (_decided("deny", reason, who, signed),)
+    why = "it came too late" if now >= sought.expires_at else _objection(rule, approvals, sought, request)
+    if why:
+        return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
+    if choice == "break-glass":
+        return (_decided("break-glass", reason, who, signed),)
+    return (ev.ApprovalGiven(host=host, plan=sought.plan, reason=reason, signed=signed, **who._asdict()),)
+
+
+def _unsigned(
+    rule: ev.ApprovalRule, sought: ev.ApprovalSought, request: Mapping[str, str], now: float, signer: str
+) -> str:
+    """Why a word that has to be signed does not count, or empty."""
+    signed = signed_in(request)
+    if signed is None:
+        return "it is not signed, and this plan takes words that an approver has signed"
+    if signer != request["by"]:
+        whose = f"it is signed by {signer}" if signer else "no approver has a key that fits its signature"
+        return f"it says that it is of {request['by']}, and {whose}"
+    if not sought.expires_at - rule.within - _SKEW <= signed.at <= now + _SKEW:
+        return "it was signed at another time than this was asked, by the clock it was signed with"
+    return ""
+
+
+def alone(plan: ev.Plan, approvals: Approvals, choice: str, signer: str) -> str:
+    """Why ``choice``, an answer to a question of a run that people have agreed to, is not one person's to give; empty
+    where it is. ``signer``: the approver who signed it, if one did."""
+    rule = plan.approval
+    if rule is None or not rule.signed or choice not in GRAVE or approvals.is_glass_broken:
+        return ""
+    if not signer:
+        return f"{choice} takes an approver besides who leads the run, and was not agreed to with the plan"
+    stake = approvals.stake_of(rule.requester, signer)
+    return f"{signer} {stake}; {choice} takes another approver" if stake else ""
+
+
+def why_denied(approvals: Approvals) -> str:
+    """The reason that every lane of a plan ends with to which people did not agree."""
+    assert approvals.decided is not None  # or nothing would be denied
+    ruling = approvals.decided.ruling
+    if ruling.by == "policy":
+        return f"the plan was not approved: {ruling.reason}"
+    return f"the plan was denied by {ruling.by}" + (f": {ruling.reason}" if ruling.reason else "")
+
+
+def _objection(
+    rule: ev.ApprovalRule, approvals: Approvals, sought: ev.ApprovalSought, request: Mapping[str, str]
+) -> str:
+    """Why this word does not count, or empty."""
+    by = request["by"]
+    if request.get("plan") != sought.plan:
+        return "it is for another plan than the one that is asked about"
+    if request["choice"] == "break-glass" and not rule.break_glass:
+        return "the inventory does not allow to break the glass"
+    if request["choice"] == "break-glass":
+        return "" if request.get("reason", "").strip() else "the glass is broken for a reason, or not at all"
+    if request["choice"] != "approve":
+        return f"{request['choice']} is no answer to this"
+    stake = approvals.stake_of(rule.requester, by)
+    if stake:
+        return f"{by} {stake}; somebody else has to approve it"
+    if by in (one.by for one in approvals.given):
+        return f"{by} has approved it already"
+    return ""
+
+
+def _question(plan: ev.Plan, rule: ev.ApprovalRule, now: float, policy: ev.Policy | None = None) -> ev.GateOpened:
+    people = "approval by another person" if rule.needed == 1 else f"approvals by {rule.needed} other persons"
+    what = "the plan needs" if policy is None else "other decisions than those that were agreed to need"
+    sought = ev.ApprovalSought(needed=rule.needed, plan="", expires_at=now + rule.within, policy=policy)
+    return ev.GateOpened(
+        gate=APPROVAL_GATE,
+        step="",
+        choices=("approve", "deny", *(("break-glass",) if rule.break_glass else ())),
+        unattended="deny",
+        why=f"{what} {people} within {format_duration(rule.within)}",
+        approval=sought.model_copy(update={"plan": asked_about(plan, sought).digest}),
+    )
+
+
+def _withdrawn() -> ev.GateWithdrawn:
+    return ev.GateWithdrawn(gate=APPROVAL_GATE, why="the plan was changed, so what was said about it is void")
+
+
+def _decided(choice: Answer, reason: str, who: ev.Who, signed: ev.Signed | None = None) -> ev.GateDecided:
+    ruling = ev.Ruling(choice=choice, reason=reason, signed=signed, **who._asdict())
+    return ev.GateDecided(gate=APPROVAL_GATE, step="", ruling=ruling)

@@ -1,0 +1,101 @@
+"""Claims on what belongs to a whole site: who relies on it, and who may take it back. Pure.
+
+A fence or an interface is one thing for all services of a site, and each service is decided on its own. So a step that
+changes such a thing says so (``claim``), and the journal keeps who relies on it, across lanes, runs and machines:
+
+- ``hold``: the service relies on the thing from here on. It is granted unless another service is taking it back.
+- ``release``: the service no longer relies on it, and the action rolls it back. It is granted once no other service
+  relies on it. The undo of a step that holds is a release too.
+- ``leave`` only asks: would a release be granted? A lane that could not undo what it did must not start to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.core.decide.decision import SITE_CLAIMS, ClaimSite, Next, Observe, say
+from orchestrator.core.decide.evaluate import Verdict, again, patience, was_otherwise
+from orchestrator.core.run import Lane
+from orchestrator.model import events as ev
+from orchestrator.model.readings import SiteClaims
+from orchestrator.model.runbook import Claim, Side, Step
+
+
+def claims_of(plan: ev.Plan, lane: Lane, step: Step, now: float, *, undo: bool) -> Next | None:
+    """None once every claim that the action needs is granted for this attempt.
+
+    At the point of no return whatever the lane relies on is claimed once more: between a decision to roll back that
+    came to nothing and this moment another service may have taken it back.
+    """
+    wanted: list[tuple[Side, str, Claim]] = []
+    if step.claim is not None and step.do is not None:
+        wanted.append((step.do.on, step.do.action, "release" if undo else step.claim))
+    if step.point_of_no_return and not undo:
+        wanted += [(on, thing, "hold") for on, thing in lane.holds]
+    missing = next((one for one in wanted if (one[1], one[2]) not in lane.claimed), None)
+    if missing is None:
+        return None
+    on, thing, claim = missing
+    request = ClaimSite(lane.service, lane.mark, on, thing, claim)
+    answer = _answered(lane, request)
+    if answer is None:
+        return Next(requests=(request,))
+    if answer.granted:
+        return say(ev.SiteClaimed(step=step.id, on=on, thing=thing, claim=claim))
+    why = in_the_way(plan, request, answer)
+    if claim == "hold":
+        return patience(lane, step, Verdict(None, why), request, now, undo)
+    if not (answer.is_waiting or may_wait(lane, step, now, undo=undo)):
+        return say(ev.StepFailed(step=step.id, why=why, undo=undo))
+    return wait_for_others(lane, step, request, why, now)
+
+
+def may_leave(plan: ev.Plan, lane: Lane, undo: Sequence[str], now: float) -> Next | str | None:
+    """May the lane undo the steps ``undo``, as far as they changed whole sites? None: yes. A text: no, and why.
+    Otherwise what to ask first."""
+    steps = (plan.runbook.steps[plan.runbook.index_of(step)] for step in undo)
+    for do in [step.do for step in steps if step.claim == "hold" and step.do is not None]:
+        request = ClaimSite(lane.service, lane.mark, do.on, do.action, "leave")
+        answer = _answered(lane, request)
+        if answer is None:
+            return Next(requests=(request,))
+        if answer.is_waiting:
+            why = in_the_way(plan, request, answer)
+            return wait_for_others(lane, plan.runbook.steps[lane.step], request, why, now)
+        if not answer.granted:
+            return in_the_way(plan, request, answer)
+    return None
+
+
+def may_undo(plan: ev.Plan, lane: Lane, step: Step) -> bool:
+    """Is what the present step did this run's to undo? Of a whole site that is only what it saw otherwise before: a door
+    that may have been shut already is not opened."""
+    if step.undo is None:
+        return False
+    return step.claim != "hold" or any(was_otherwise(plan, lane, step.expect, intent) for intent in lane.intents)
+
+
+def wait_for_others(lane: Lane, step: Step, request: Observe | ClaimSite, why: str, now: float) -> Next:
+    """Ask again later; once, it is recorded what is waited for."""
+    return again(lane, request, now) if lane.is_waiting else say(ev.StepWaiting(step=step.id, why=why))
+
+
+def in_the_way(plan: ev.Plan, request: ClaimSite, answer: SiteClaims) -> str:
+    """Why a claim is not granted, for people."""
+    site, others = plan.site_name(request.on), ", ".join(answer.others)
+    if request.wish == "hold":
+        return f"{site}: {request.thing} is being rolled back for {others}"
+    return f"{site}: {request.thing} cannot be rolled back, because {others} relies on it"
+
+
+def may_wait(lane: Lane, step: Step, now: float, *, undo: bool) -> bool:
+    """A step that releases a claim waits for others until its time is over; an undo does not."""
+    is_release = step.claim == "release" and not undo
+    return is_release and step.timeout is not None and now - lane.step_at < step.timeout
+
+
+def _answered(lane: Lane, request: ClaimSite) -> SiteClaims | None:
+    seen = lane.reading(request.on, SITE_CLAIMS)
+    if seen is None or not isinstance(seen.value, SiteClaims) or seen.value.wish != request.wish:
+        return None
+    return seen.value if seen.value.thing == request.thing else None

@@ -1,0 +1,62 @@
+"""What a decision consists of: events to record, readings to take, questions to ask. Pure data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.model import events as ev
+from orchestrator.model.runbook import Claim, Progress, Side
+
+# What a lane may ask the journal for: ``leave`` claims nothing, and asks whether another service relies on the thing.
+ClaimWish = Claim | Literal["leave"]
+SITE_CLAIMS = "site_claims"
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """Take these readings, together. ``gauge`` is the number among them that a wait follows."""
+
+    lane: str
+    mark: int
+    asks: tuple[tuple[Side, str], ...]
+    gauge: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Put this question to a person."""
+
+    lane: str
+    gate: ev.GateOpened
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSite:
+    """Ask the journal for a claim on ``thing``, which belongs to the whole site ``on``. The answer is a reading
+    ``site_claims``."""
+
+    lane: str
+    mark: int
+    on: Side
+    thing: str
+    wish: ClaimWish
+
+
+Request = Observe | Ask | ClaimSite
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Either ``events`` to record now, or ``requests`` and the moment ``wake`` at which to decide again anyway."""
+
+    events: tuple[ev.Event, ...] = ()
+    requests: tuple[Request, ...] = ()
+    wake: float | None = None
+
+
+IDLE = Next()
+
+
+def say(*events: ev.Event) -> Next:
+    return Next(events=events)

@@ -1,0 +1,239 @@
+"""Steps that work through items: list, have each decided, act, list again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import assert_never
+
+from orchestrator.core.decide.act import Task, attempts_left, backoff, exhausted, intend
+from orchestrator.core.decide.decision import Next, Observe, say
+from orchestrator.core.decide.evaluate import (
+    SLOWEST_LOOK,
+    Verdict,
+    again,
+    fresh,
+    judge,
+    judge_one,
+    observe,
+    outdated,
+    patience,
+)
+from orchestrator.core.decide.gates import answer, with_questions
+from orchestrator.core.run import Lane
+from orchestrator.counting import counted
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.reading import Item, describe, items_of, matches
+from orchestrator.model.runbook import Check, Decide, Do, ForEach, Step
+
+# Seconds between two listings while items are left to others.
+_SLOWEST_LISTING = 5.0
+# How many of the items that are left as they are a note names.
+_NAMED = 5
+
+
+def each(plan: ev.Plan, lane: Lane, step: Step, each: ForEach, now: float, attended: bool) -> Next:
+    """List; leave the items to others for a while if asked to; get a decision for each; act; list again.
+
+    What the step requires is read only where there is something to act on: most moves have no such items, and each
+    round of readings is part of the outage.
+    """
+    assert step.do is not None  # by the runbook's model
+    listing = Check(on=each.on, reading=each.reading, where=each.where)
+    request = observe(lane, (listing,))
+    if not fresh(lane):
+        return Next(requests=(request,))
+    items = listed(plan, lane, each)
+    if isinstance(items, Verdict):
+        seen = lane.reading(each.on, each.reading)
+        if lane.waived and (seen is None or seen.value is None):
+            return say(ev.StepDone(step=step.id, note="waived: nothing could be listed"))
+        return patience(lane, step, items, request, now, undo=False)
+    if not items:
+        return say(*_withdraw(lane, set()), ev.StepDone(step=step.id, note=_count(lane, each)))
+    delay = plan.delay_of(step)
+    left = lane.left_at + delay - lane.seen_at  # of the listing: it is listed again when the time is over
+    if left > 0:
+        return again(lane, request, now, min(_SLOWEST_LISTING, delay / 5, left))
+    if step.decide is not None:
+        waiting = _decide_items(plan, lane, step, step.decide, items, now, attended, request)
+        if waiting is not None:
+            return waiting
+    request = observe(lane, (listing, *step.require))
+    if any(lane.reading(check.on, check.reading) is None for check in step.require):
+        return Next(requests=(request,))
+    allowed = judge(plan, lane, step.require)
+    if allowed.holds is None and not lane.waived:
+        return patience(lane, step, allowed, request, now, undo=False)
+    if allowed.holds is False:
+        return outdated(lane, step, now) or say(ev.StepFailed(step=step.id, why=allowed.why))
+    return _act_on_items(lane, step, step.do, items, request, now)
+
+
+def listed(plan: ev.Plan, lane: Lane, each: ForEach) -> list[Item] | Verdict:
+    """The items that are to be worked through, from the present round; why they are not known, if they are not."""
+    seen = lane.reading(each.on, each.reading)
+    found = None if seen is None else items_of(seen.value)
+    if found is None:
+        return judge_one(plan, lane, Check(on=each.on, reading=each.reading, where=each.where))
+    mine = [item for item in found if _concerns(lane, each, item)]
+    unclear = next((item for item in mine if matches(item, each.where) is None), None)
+    if unclear is not None:
+        why = f"{plan.site_name(each.on)}: {unclear.key}: {describe(unclear, list(each.where))}"
+        return Verdict(None, why, final=True)
+    return [item for item in mine if matches(item, each.where)]
+
+
+def _concerns(lane: Lane, each: ForEach, item: Item) -> bool:
+    return each.decided_in is None or (each.decided_in, item.key) in lane.rulings
+
+
+def _count(lane: Lane, each: ForEach) -> str:
+    done = len({intent.item for intent in lane.intents})
+    words = f"{done} of them" if done else "there are none"
+    left = passed_over(lane, each)
+    if not left:
+        return words
+    named = ", ".join(left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return f"{words}; {len(left)} in the same state left as it was: {named}{more}"
+
+
+def passed_over(lane: Lane, each: ForEach) -> list[str]:
+    """The keys of items in the wanted state that the step leaves as they are: another condition excludes them, such as
+    not replicated, or this run did not decide on them."""
+    seen, state = lane.reading(each.on, each.reading), each.where.get("state")
+    found = None if seen is None else items_of(seen.value)
+    if found is None or state is None:
+        return []
+    alike = [item for item in found if matches(item, {"state": state})]
+    return [item.key for item in alike if not (_concerns(lane, each, item) and matches(item, each.where))]
+
+
+def _withdraw(lane: Lane, listed: set[str]) -> list[ev.GateWithdrawn]:
+    """Questions about items that are no longer there."""
+    gone = [gate for gate in lane.gates if gate.item is not None and gate.item not in listed]
+    return [ev.GateWithdrawn(gate=gate.gate, why="it is no longer listed", item=gate.item) for gate in gone]
+
+
+def _decide_items(
+    plan: ev.Plan,
+    lane: Lane,
+    step: Step,
+    rule: Decide,
+    items: Sequence[Item],
+    now: float,
+    attended: bool,
+    request: Observe,
+) -> Next | None:
+    """None once every item has its ruling."""
+    gone = _withdraw(lane, {item.key for item in items})
+    undecided = [item for item in items if (step.id, item.key) not in lane.rulings]
+    if not undecided:
+        return say(*gone) if gone else None
+    chosen = plan.policy.on_gate.get(rule.gate)
+    asks = attended and chosen not in ("stop", "revert")
+    events: list[ev.Event] = list(gone)
+    for item in undecided:
+        ruling = plan.policy.transactions.get(item.key)
+        if ruling is not None and ruling.choice in rule.choices:
+            events.append(ev.GateDecided(gate=rule.gate, step=step.id, ruling=ruling, item=item.key))
+        elif asks and lane.open_gate(rule.gate, item.key) is None:
+            events.append(_item_gate(plan, step, rule, item))
+    if events:
+        return say(*events)
+    if not asks:
+        why = without_decision(item.key for item in undecided)
+        if (chosen or rule.unattended) == "revert" and lane.status == "running":
+            return _roll_back(plan, lane, step, rule, why)
+        return say(ev.LaneEnded(outcome=ev.Outcome.NEEDS_OPERATOR, reason=why))
+    return with_questions(lane, again(lane, request, now, SLOWEST_LOOK), attended)
+
+
+def _roll_back(plan: ev.Plan, lane: Lane, step: Step, rule: Decide, why: str) -> Next:
+    """No operator can be asked, and no site is active: the lane is rolled back, as a question that answers itself."""
+    gate = lane.open_gate(rule.gate)
+    if gate is not None:
+        return answer(plan, lane, gate, attended=False)
+    return say(ev.GateOpened(gate=rule.gate, step=step.id, choices=("revert", "stop"), unattended="revert", why=why))
+
+
+def without_decision(items: Iterable[str]) -> str:
+    """What a lane that cannot ask stops at."""
+    keys = list(items)
+    what = counted(len(keys), "prepared transaction needs", "prepared transactions need")
+    return f"{what} a decision: {', '.join(keys)}"
+
+
+def _item_gate(plan: ev.Plan, step: Step, rule: Decide, item: Item) -> ev.GateOpened:
+    assert step.for_each is not None  # only such a step decides on items
+    about = describe(item, item.shown)
+    return ev.GateOpened(
+        gate=rule.gate,
+        step=step.id,
+        choices=(*rule.choices, "stop"),
+        unattended=rule.unattended,
+        why=f"{item.key} at {plan.site_name(step.for_each.on)}: {about}",
+        item=item.key,
+    )
+
+
+def _act_on_items(lane: Lane, step: Step, do: Do, items: Sequence[Item], request: Observe, now: float) -> Next:
+    """Every listed item has its decision. Act on those that may be acted on; be patient with the others."""
+    task = Task(step.id, (), do, (), step, undo=False)
+    events: list[ev.Event] = []
+    due: list[float] = []
+    for item in items:
+        standing = _stand(lane, task, item, now)
+        match standing:
+            case ev.StepFailed():
+                return say(standing)
+            case ev.DoubtResolved():
+                events.append(standing)
+            case float():
+                due.append(standing)
+            case None:
+                ahead = sum(isinstance(event, ev.ActionIntended) for event in events)
+                events.append(intend(lane, task, _item_args(lane, step, do, item), item.key, ahead=ahead))
+            case _:
+                assert_never(standing)
+    if any(isinstance(event, ev.ActionIntended) for event in events):
+        return outdated(lane, step, now) or say(*events)
+    if events:
+        return say(*events)
+    return again(lane, request, now, max(0.0, min(due) - lane.seen_at))
+
+
+def _stand(lane: Lane, task: Task, item: Item, now: float) -> ev.StepFailed | ev.DoubtResolved | float | None:
+    """What the last attempt on a still listed item means: failure, no effect, wait until then, or None: act."""
+    last = next((intent for intent in reversed(lane.intents) if intent.item == item.key), None)
+    if last is None:
+        return None
+    # Somebody asked for another try; what may have been obeyed still has its time to show.
+    retried = last not in lane.intents[lane.attempts_from :]
+    failed = partial(ev.StepFailed, step=task.step)
+    if last.disproved or last.effect is Effect.NOT_SENT:
+        if retried:
+            return None
+        if not attempts_left(lane, task, item.key):
+            return failed(why=f"{item.key}: {exhausted(last)}")
+        due = last.ended_at + backoff(last.attempt)
+        return due if now < due else None
+    if last.effect is Effect.REJECTED:
+        return None if retried else failed(why=f"{item.key} was refused: {last.detail}")
+    limit = task.limits.within if last.effect is Effect.ACCEPTED else task.limits.settle
+    due = last.ended_at + limit
+    if lane.seen_at < due:
+        return due if last.effect is Effect.DOUBTFUL else min(lane.seen_at + 0.5, due)
+    if last.effect is Effect.ACCEPTED:
+        return None if retried else failed(why=f"{item.key} was accepted and is still listed after {limit:g}s")
+    return ev.DoubtResolved(intent=last.number, evidence=f"{item.key} is listed unchanged")
+
+
+def _item_args(lane: Lane, step: Step, do: Do, item: Item) -> Mapping[str, str]:
+    """The arguments the runbook gives, the item's key, and the choice where this step decides."""
+    args = {**do.args, item.argument: item.key}
+    if step.decide is not None:
+        args["outcome"] = lane.rulings[(step.id, item.key)].choice
+    return args

@@ -1,0 +1,232 @@
+"""Gates: who decides, and what follows from a decision; and rolling back, which is one of the answers. Pure."""
+
+from __future__ import annotations
+
+from orchestrator.core.decide.act import Task, act
+from orchestrator.core.decide.claims import may_leave, may_undo
+from orchestrator.core.decide.decision import IDLE, Ask, Next, say
+from orchestrator.core.run import Lane, Stage
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+from orchestrator.model.runbook import Approval, Choice, GuardBreak, Stall, Step, format_duration
+
+FAILURE_GATE = "step-failed"
+UNDO_GATE = "undo-failed"
+LEFT_GATE = "left-changed"
+_WAYS_OUT: tuple[Choice, ...] = ("revert", "escalate")
+Opening = GuardBreak | Stall | Approval
+
+
+def opened(lane: Lane, rule: Opening, step: str, *, why: str, at_risk: int | None = None) -> ev.GateOpened:
+    """The gate of ``rule``. Where there is no way back none is offered, nor can what was given up be given up again."""
+    choices, unattended = rule.choices, rule.unattended
+    if lane.status != "running":
+        choices = tuple(choice for choice in choices if choice not in _WAYS_OUT)
+        unattended = "stop" if unattended in _WAYS_OUT else unattended
+        choices = choices if unattended in choices else (*choices, unattended)
+    return ev.GateOpened(gate=rule.gate, step=step, choices=choices, unattended=unattended, why=why, at_risk=at_risk)
+
+
+def answer(
+    plan: ev.Plan,
+    lane: Lane,
+    gate: ev.GateOpened,
+    attended: bool,
+    meanwhile: Next = IDLE,
+    *,
+    waited_s: float | None = None,
+) -> Next:
+    """What an open gate leads to: the policy's choice, a question to a person, or what holds unattended.
+
+    ``waited_s``: what held so far was to wait, and its time of so many seconds is over. Where waiting is also what
+    holds unattended, the lane stops.
+    """
+    chosen = plan.policy.on_gate.get(gate.gate)
+    if chosen is not None and chosen in gate.choices and waited_s is None:
+        reason = plan.policy.why(gate.gate) or "decided beforehand"
+        return say(*follow(plan, lane, gate, ev.Ruling(choice=chosen, reason=reason, by="policy")))
+    if attended:
+        return with_questions(lane, meanwhile, attended)
+    choice, before = gate.unattended, ""
+    if waited_s is not None:
+        choice = "stop" if choice == "wait" else choice
+        decided = "as decided beforehand, " if chosen is not None else ""
+        before = f"it was waited for {format_duration(waited_s)}, {decided}and "
+    ruling = ev.Ruling(choice=choice, reason=f"{before}nobody could be asked", by="policy")
+    return say(*follow(plan, lane, gate, ruling))
+
+
+def with_questions(lane: Lane, polling: Next, attended: bool) -> Next:
+    """Go on reading while a person thinks: many questions answer themselves."""
+    if not attended or not lane.gates:
+        return polling
+    questions = tuple(Ask(lane.service, gate) for gate in lane.gates)
+    return Next(requests=(*questions, *polling.requests), wake=polling.wake)
+
+
+def follow(plan: ev.Plan, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
+    """The events of ``ruling`` on the open ``gate`` of ``lane``."""
+    decided = ev.GateDecided(gate=gate.gate, step=gate.step, ruling=ruling, item=gate.item)
+    match ruling.choice:
+        case "stop":
+            return (decided, _halt(lane, gate))
+        case "waive" if gate.gate == FAILURE_GATE:
+            return (decided, ev.StepWaived(step=gate.step))
+        case "accept" if gate.gate == LEFT_GATE:
+            return (decided,)
+        case "waive" | "attest" | "later" | "accept":
+            return (decided, ev.StepDone(step=gate.step, note=f"{ruling.choice}, by {ruling.by}: {ruling.reason}"))
+        case "escalate":
+            stays = plan.runbook.steps[lane.step].changes
+            return (decided, ev.Escalated(step=gate.step, at_risk=gate.at_risk, ruling=ruling, stays=stays))
+        case "retry":
+            return (decided, ev.StepRetried(step=gate.step))
+        case _:
+            return (decided,)
+
+
+def stopped(lane: Lane, why: str) -> ev.LaneEnded:
+    """The lane stops where it is, and can be resumed."""
+    outcome = ev.Outcome.STUCK if lane.status == "reverting" else ev.Outcome.NEEDS_OPERATOR
+    return ev.LaneEnded(outcome=outcome, reason=why)
+
+
+def _halt(lane: Lane, gate: ev.GateOpened) -> ev.LaneEnded:
+    """No to a whole step before anything was changed refuses the lane; otherwise it stops, resumable."""
+    if lane.status == "running" and gate.item is None and not _may_have_changed(lane):
+        return ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=gate.why)
+    return stopped(lane, gate.why)
+
+
+def after_failure(plan: ev.Plan, lane: Lane, step: str, attended: bool) -> Next:
+    """A step failed. Refuse while nothing is changed; otherwise somebody decides."""
+    if lane.status == "running" and not _may_have_changed(lane):
+        # A device that refuses may need something first, such as a ready message spool. An operator can see to that.
+        is_refused = bool(lane.intents) and lane.intents[-1].effect is Effect.REJECTED
+        if is_refused and (attended or lane.open_gate(FAILURE_GATE) is not None):
+            return _failure_gate(plan, lane, step, ("retry", "stop"), "stop", attended)
+        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=lane.failure))
+    if lane.status == "running" and not _perhaps_past(plan, lane):
+        return _failure_gate(plan, lane, step, ("retry", "revert", "stop"), "revert", attended)
+    # After an escalation the source may be dark for good: what cannot be read there may be waived, by name. Once: where
+    # that did not help it never will, and whoever decided it beforehand would do so for ever.
+    may_waive = lane.status == "escalating" and lane.failure_unknown and not lane.waived
+    waive: tuple[Choice, ...] = ("waive",) if may_waive else ()
+    return _failure_gate(plan, lane, step, ("retry", *waive, "stop"), "stop", attended)
+
+
+def _failure_gate(
+    plan: ev.Plan, lane: Lane, step: str, choices: tuple[Choice, ...], unattended: Choice, attended: bool
+) -> Next:
+    name = UNDO_GATE if lane.status == "reverting" else FAILURE_GATE
+    gate = lane.open_gate(name)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    opened = ev.GateOpened(gate=name, step=step, choices=choices, unattended=unattended, why=lane.failure)
+    return say(opened)
+
+
+def _may_have_changed(lane: Lane) -> bool:
+    return lane.changed or any(intent.may_have_obeyed for intent in lane.intents)
+
+
+def _perhaps_past(plan: ev.Plan, lane: Lane) -> bool:
+    """Is the action of the point of no return in doubt? Turning back now could take back what it stands on, while its
+    effect is still to come."""
+    step = plan.runbook.steps[lane.step]
+    return step.point_of_no_return and any(intent.may_have_obeyed for intent in lane.intents)
+
+
+def aborted(abort: ev.AbortAsked) -> str:
+    """The reason a lane ends with when it was called off."""
+    return f"called off by {abort.by}: {abort.reason}" if abort.reason else f"called off by {abort.by}"
+
+
+def on_abort(plan: ev.Plan, lane: Lane, abort: ev.AbortAsked, now: float) -> Next:
+    """Roll back if that is still possible; say so if it is not."""
+    if lane.status != "running":
+        why = "it is being rolled back already" if lane.status == "reverting" else "it is past the point of no return"
+        return say(ev.AbortDeclined(reason=why))
+    if not _may_have_changed(lane):
+        return say(ev.LaneEnded(outcome=ev.Outcome.REFUSED, reason=aborted(abort)))
+    if lane.step < len(plan.runbook.steps) and _perhaps_past(plan, lane):
+        return say(ev.AbortDeclined(reason="it may be past the point of no return, and no reading shows it"))
+    undo, left = _to_undo(plan, lane)
+    obstacle = may_leave(plan, lane, undo, now)
+    if isinstance(obstacle, Next):
+        return obstacle
+    if obstacle is not None:
+        return say(ev.AbortDeclined(reason=obstacle))
+    return say(ev.RevertStarted(why=aborted(abort), undo=undo, left=left))
+
+
+def roll_back(plan: ev.Plan, lane: Lane, now: float) -> Next:
+    """Start to revert, as was decided. A lane that could not undo what it did to a whole site stops instead, since
+    another service relies on that: it can still go forward."""
+    undo, left = _to_undo(plan, lane)
+    obstacle = may_leave(plan, lane, undo, now)
+    if isinstance(obstacle, Next):
+        return obstacle
+    if obstacle is not None:
+        return say(stopped(lane, f"{lane.turning}; but {obstacle}"))
+    return say(ev.RevertStarted(why=lane.turning, undo=undo, left=left))
+
+
+def _to_undo(plan: ev.Plan, lane: Lane) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The steps to undo, and those that stay; the present one too, if its action may have been obeyed."""
+    undo, left = lane.undo, lane.left
+    if lane.step < len(plan.runbook.steps):
+        step = plan.runbook.steps[lane.step]
+        if any(intent.may_have_obeyed and intent.item is None for intent in lane.intents):
+            undo, left = ((*undo, step.id), left) if may_undo(plan, lane, step) else (undo, (*left, step.id))
+    return undo, left
+
+
+def revert(plan: ev.Plan, lane: Lane, now: float, attended: bool) -> Next:
+    """Undo the last change first; each undo has its own precondition and proof. What has no undo comes last of all: it
+    must not keep the others from theirs."""
+    if not lane.undo and lane.left:
+        return _left(plan, lane, attended)
+    if not lane.undo:
+        return say(ev.LaneEnded(outcome=ev.Outcome.REVERTED, reason=_with_completed(lane)))
+    step = plan.runbook.steps[plan.runbook.index_of(lane.undo[-1])]
+    if lane.stage is Stage.FAILED:
+        return _failure_gate(plan, lane, step.id, ("retry", "stop"), "stop", attended)
+    if step.undo is None:  # as in a record of 0.1.0, which passed over them
+        return say(ev.UndoDone(step=step.id, skipped="this step has no undo"))
+    task = Task(step.id, step.undo.require, step.undo.do, step.undo.expect, step, undo=True)
+    return act(plan, lane, task, now)
+
+
+def _with_completed(lane: Lane) -> str:
+    """Why it was reverted, and what was decided on items: that is final, so it is not undone but named."""
+    if not lane.completed:
+        return lane.reason
+    choices = {item: ruling.choice for (_, item), ruling in lane.rulings.items()}
+    completed = ", ".join(f"{item} ({choices.get(item, 'undecided')})" for item in lane.completed)
+    return f"{lane.reason}; these transactions were completed, and stay so: {completed}"
+
+
+def _left(plan: ev.Plan, lane: Lane, attended: bool) -> Next:
+    """These steps are not undone. The lane is not reverted while that is so, unless a person accepts it by name."""
+    gate = lane.open_gate(LEFT_GATE)
+    if gate is not None:
+        return answer(plan, lane, gate, attended)
+    steps = [plan.runbook.steps[plan.runbook.index_of(step)] for step in lane.left]
+    what = "; ".join(f"{step.id} ({step.leaves or _in_words(plan, step)})" for step in steps)
+    why = f"what these steps changed is not undone: {what}"
+    return say(
+        ev.GateOpened(
+            gate=LEFT_GATE,
+            step=lane.left[-1],
+            choices=("accept", "stop"),
+            unattended="stop",
+            why=f"{lane.reason}; {why}",
+        )
+    )
+
+
+def _in_words(plan: ev.Plan, step: Step) -> str:
+    assert step.do is not None  # or it would have changed nothing
+    words = f"{plan.site_name(step.do.on)}: {step.do.action} {' '.join(step.do.args.values())}".rstrip()
+    return words if step.undo is None else f"{words}; no reading shows that it was otherwise before this run"

@@ -1,0 +1,67 @@
+"""Is it safe to go back after an uncontrolled fail-over? The seed's rule, as a function of both sites' endpoints.
+
+Pure. Seed 003, "Failing Back to Restored Sites after an Uncontrolled Fail-Over": the risk is gone, "assuming
+replication was never disabled", once all messages from before the fail-over have been consumed at the acting site.
+That shows in every endpoint holding the same number of messages at both sites, or in its oldest message being younger
+than the fail-over.
+"""
+
+from __future__ import annotations
+
+from orchestrator.counting import counted
+from orchestrator.model.plan import Outage
+from orchestrator.model.readings_solace import EndpointDepth, Endpoints
+
+
+def unsafe_reasons(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> list[str]:
+    """Why it is not shown to be safe to move from the ``acting`` site back; empty when it is.
+
+    ``outage`` None: nobody knows when the fail-over was, so only equal counts can show that it is safe.
+    """
+    reasons = []
+    if outage is not None and outage.spool_lost:
+        reasons.append("the returning site lost its message spool")
+    if outage is not None and outage.suspended:
+        reasons.append("replication was suspended since the fail-over")
+    if outage is not None and outage.suspended is None:
+        reasons.append("it is not known whether replication was suspended since the fail-over")
+    others = {item.key: item for item in returning.items}
+    reasons += [
+        reason for item in acting.items if (reason := _of_endpoint(item, others.get(item.key), outage)) is not None
+    ]
+    return reasons
+
+
+def is_shown_unsafe(acting: Endpoints, returning: Endpoints, outage: Outage | None) -> bool:
+    """Does something that was read show that it is not safe? An attestation does not overrule that."""
+    if outage is None:
+        return False
+    others = {item.key: item.messages for item in returning.items}
+    return bool(outage.spool_lost or outage.suspended) or any(
+        item.messages
+        and others.get(item.key) not in (None, item.messages)
+        and item.oldest_at is not None
+        and item.oldest_at <= outage.at + outage.skew
+        for item in acting.items
+    )
+
+
+def _of_endpoint(item: EndpointDepth, other: EndpointDepth | None, outage: Outage | None) -> str | None:
+    name = f"{item.endpoint} {item.name}"
+    if item.messages is None:
+        return f"{name}: its depth is unknown"
+    if item.messages == 0:
+        return None
+    if outage is not None and item.oldest_at is not None and item.oldest_at > outage.at + outage.skew:
+        return None
+    if other is not None and other.messages == item.messages:
+        return None
+    there = "unknown" if other is None or other.messages is None else str(other.messages)
+    counts = f"{counted(item.messages, 'message')} here, {there} there"
+    if outage is None:
+        return f"{name}: {counts}, and the time of the fail-over is not known"
+    if item.oldest_at is None:
+        return f"{name}: {counts}, and the age of the oldest is unknown"
+    age = item.oldest_at - outage.at
+    when = f"{-age:.0f}s before" if age < 0 else f"{age:.0f}s after"
+    return f"{name}: {counts}, the oldest from {when} the fail-over (clocks may differ by {outage.skew:.0f}s)"

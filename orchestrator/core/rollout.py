@@ -1,0 +1,37 @@
+"""Which lanes may begin now, when a run goes in waves: a canary alone, then so many at a time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+from orchestrator.core.lane import Lane
+from orchestrator.model.plan import Outcome, Waves
+
+
+def to_begin(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> Sequence[str]:
+    """The ready lanes of the present wave, in the order of the plan; empty while it is under way, or called off.
+
+    ``forgiven`` lanes had failed before a person resumed the run, and do not count against it any more.
+    """
+    if called_off(waves, lanes, forgiven=forgiven):
+        return ()
+    for wave in _in_waves(waves, lanes):
+        if not all(lanes[service].ended for service in wave):
+            return tuple(service for service in wave if lanes[service].status == "ready")
+    return ()
+
+
+def called_off(waves: Waves, lanes: Mapping[str, Lane], *, forgiven: Set[str]) -> bool:
+    """Have so many failed that nothing more begins? A canary that failed is always enough."""
+    failed = [
+        service
+        for service, lane in lanes.items()
+        if lane.ended and lane.outcome is not Outcome.DONE and service not in forgiven
+    ]
+    return len(failed) >= waves.max_failed or waves.canary in failed
+
+
+def _in_waves(waves: Waves, lanes: Mapping[str, Lane]) -> list[list[str]]:
+    rest = [service for service in lanes if service != waves.canary]
+    cut = [rest[start : start + waves.size] for start in range(0, len(rest), waves.size)]
+    return [[waves.canary], *cut] if waves.canary is not None and waves.canary in lanes else cut

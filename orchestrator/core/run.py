@@ -1,0 +1,113 @@
+"""State as a fold of events. Pure: no time of its own, no I/O, no randomness, no decisions.
+
+``Run`` holds the lanes, each folded by ``lane_fold``, and folds the run's own events. A record that the lifecycle table
+does not allow raises ``IllegalTransition`` before anything else sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from orchestrator.core.approvals import Approvals as Approvals
+from orchestrator.core.approvals import fold_approvals
+from orchestrator.core.lane import Intent as Intent
+from orchestrator.core.lane import Lane as Lane
+from orchestrator.core.lane import Stage as Stage
+from orchestrator.core.lane_fold import fold_lane as fold_lane
+from orchestrator.core.lifecycle import RUN_REFEREE
+from orchestrator.errors import IllegalTransition
+from orchestrator.model import events as ev
+
+
+@dataclass(slots=True)
+class Run:
+    """A run and its lanes, by service name, in the order of the plan."""
+
+    plan: ev.Plan
+    status: str = "planned"
+    epoch: int = 0
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    outcome: ev.Outcome | None = None
+    seq: int = 0
+    last_at: float = 0.0
+    approvals: Approvals = field(default_factory=Approvals)
+
+    def fold(self, record: ev.Record) -> None:
+        """Take in one record. Raises ``IllegalTransition`` and is then unchanged."""
+        if record.lane is not None:
+            if record.lane not in self.lanes:
+                raise IllegalTransition(f"{record.lane} is not a service of this run")
+            self.lanes[record.lane] = fold_lane(self.lanes[record.lane], record.event, record.at)
+        else:
+            self._fold_own(record.event)
+        self.seq, self.last_at = record.seq, record.at
+
+    def _fold_own(self, event: ev.Event) -> None:
+        status = next_status(self.status, event)
+        self.approvals = fold_approvals(self.approvals, event)
+        self.status = status
+        match event:
+            case ev.RunStarted():
+                self.epoch, self.outcome = event.epoch, None
+            case ev.RunFinished():
+                self.outcome = event.outcome
+            case ev.PolicyChanged():
+                terms = self.plan.approval if event.approval is None else event.approval
+                self.plan = self.plan.model_copy(update={"policy": event.policy, "approval": terms})
+
+    @property
+    def is_open(self) -> bool:
+        """Is there a lane that has not ended?"""
+        return not all(lane.ended for lane in self.lanes.values())
+
+
+def next_status(status: str, event: ev.Event) -> str:
+    """The status of a run after ``event``, one of its own. Raises ``IllegalTransition``."""
+    match event:
+        case ev.RunStarted():
+            return RUN_REFEREE.next(status, "start")
+        case ev.RunPaused():
+            return RUN_REFEREE.next(status, "pause")
+        case ev.RunFinished():
+            return RUN_REFEREE.next(status, "finish")
+        case ev.GateOpened() | ev.GateDecided() | ev.GateWithdrawn() | ev.ApprovalGiven() | ev.ApprovalRefused():
+            return status
+        case ev.PolicyChanged() | ev.ObserverFailed():
+            return status
+        case _:
+            raise IllegalTransition(f"{event.kind} is not an event of a run")
+
+
+def begin(created: ev.Record) -> Run:
+    """The run its first record describes. Raises ``IllegalTransition`` if that is not ``run.created``."""
+    if not isinstance(created.event, ev.RunCreated):
+        raise IllegalTransition(f"a run begins with run.created, not with {created.event.kind}")
+    plan = created.event.plan
+    lanes = {service: Lane(service) for service in plan.services}
+    return Run(plan, lanes=lanes, seq=created.seq, last_at=created.at)
+
+
+def fold(records: Iterable[ev.Record]) -> Run:
+    """The state all ``records`` lead to, from ``run.created`` on."""
+    stream = iter(records)
+    run = begin(next(stream))
+    for record in stream:
+        run.fold(record)
+    return run
+
+
+# From best to worst; a run is as good as the worst of its lanes.
+SEVERITY = (
+    ev.Outcome.DONE,
+    ev.Outcome.REFUSED,
+    ev.Outcome.REVERTED,
+    ev.Outcome.ESCALATED,
+    ev.Outcome.NEEDS_OPERATOR,
+    ev.Outcome.STUCK,
+)
+
+
+def worst(outcomes: Iterable[ev.Outcome]) -> ev.Outcome:
+    """The outcome of a run whose lanes ended with ``outcomes`` (at least one)."""
+    return max(outcomes, key=SEVERITY.index)

@@ -1,0 +1,51 @@
+"""Which procedures are possible at a site, from what its adapters declare that they read and do.
+
+Each procedure that comes with the product is compared with the declarations of both ends, so no list is maintained by
+hand. It must never connect to a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.documents.lint.vocabulary import lint_words
+from orchestrator.family.contract import Adapter
+from orchestrator.family.reachability import with_reachability
+from orchestrator.model.findings import Level
+from orchestrator.model.runbook import Runbook, Side
+
+Verdict = Literal["possible", "with attestation", "not"]
+# What a runbook needs and an adapter may lack. Other findings are faults of the runbook.
+_MISSING = frozenset({"unknown-reading", "unknown-action"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """One procedure at one pair of ends. ``why``: what is missing, or what a person answers for."""
+
+    procedure: str
+    verdict: Verdict
+    why: tuple[str, ...] = ()
+
+
+def abilities(runbooks: Iterable[Runbook], source: type[Adapter], target: type[Adapter]) -> Iterator[Ability]:
+    """Each of ``runbooks``, by the declarations of the site that is left (``source``) and of its mate (``target``)."""
+    for runbook in runbooks:
+        yield _ability(runbook, {"source": source, "target": target})
+
+
+def _ability(runbook: Runbook, ends: dict[Side, type[Adapter]]) -> Ability:
+    name = runbook.runbook.rpartition("/")[2]
+    found = [
+        (one, side)
+        for side, kind in ends.items()
+        for one in lint_words(runbook, with_reachability(kind.readings), kind.actions, side=side)
+    ]
+    missing = [f"{side}: {one.message}" for one, side in found if one.code in _MISSING and one.level is Level.ERROR]
+    if missing:
+        return Ability(name, "not", tuple(dict.fromkeys(missing)))
+    answered = [one.message for one, _ in found if one.code == "comparison-unread"]
+    answered += [step.title for step in runbook.steps if step.ask is not None and "attest" in step.ask.choices]
+    return Ability(name, "with attestation" if answered else "possible", tuple(dict.fromkeys(answered)))

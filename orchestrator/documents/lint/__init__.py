@@ -1,0 +1,1 @@
+"""Lint of runbooks and inventories: findings with file and line."""

@@ -1,0 +1,396 @@
+"""Runbooks, inventories and decisions from YAML files: the only home of PyYAML.
+
+The dialect is YAML 1.2's core schema: only ``true`` and ``false`` are booleans, so that ``on`` can be a key, and
+``1:30`` or a date stays the text that was written. Duplicate keys, other tags, merge keys, control characters, and
+documents that grow when their aliases are followed are refused.
+
+``load_…`` raises the first mistake as ``DefinitionError`` with file and line; ``read_…`` returns all of them.
+Must never execute what it reads, and never repeat in a sentence what could be a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from orchestrator.characters import has_steering
+from orchestrator.documents.definition import Definition, Model, whole_document
+from orchestrator.documents.lint.inventory import lint_inventory
+from orchestrator.documents.source_map import Lines, explain, may_be_secret, quoted
+from orchestrator.documents.source_map import Path as KeyPath
+from orchestrator.errors import DefinitionError
+from orchestrator.model.families import family_called, known_families
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.runbook import Runbook
+from orchestrator.model.transactions import XaDecisions
+from orchestrator.suggestions import suggest
+
+BYTES_MAX = 1024 * 1024
+DEPTH_MAX = 32
+ALIASES_MAX = 100
+NODES_MAX = 100_000  # values, counted with aliases followed
+
+
+def load_runbook(source: Path | str) -> Runbook:
+    """A runbook from a file, or a shipped one by its name (``"solace/controlled"``). Raises ``DefinitionError``."""
+    return read_runbook(source).result()
+
+
+def load_inventory(path: Path | str) -> tuple[Inventory, list[Finding]]:
+    """An inventory, and what is worth knowing about it (warnings and notes). Raises ``DefinitionError``."""
+    definition = read_inventory(path)
+    return definition.result(), list(definition.findings)
+
+
+def load_decisions(path: Path | str) -> XaDecisions:
+    """Decisions on prepared transactions. Raises ``DefinitionError``."""
+    return read_decisions(path).result()
+
+
+def read_runbook(source: Path | str) -> Definition[Runbook]:
+    """As ``load_runbook``, with every mistake as a finding. Raises only for the name of a runbook not shipped."""
+    is_name = isinstance(source, str) and _SHIPPED_NAME.fullmatch(source)
+    read = read_document(_shipped_path(str(source)) if is_name else Path(source), Runbook)
+    if read.value is None or read.value.continue_with is None:
+        return read
+    return _continued(read, read.value, read.value.continue_with)
+
+
+def _continued(read: Definition[Runbook], first: Runbook, name: str) -> Definition[Runbook]:
+    """``first`` with the steps of the shipped runbook ``name`` behind its own: one level, no circles."""
+    place = read.lines.at(("continue_with",))
+    try:
+        rest = read_document(_shipped_path(name), Runbook).result()
+        steps = [*first.steps, *rest.steps]
+        if rest.continue_with is not None:
+            raise DefinitionError(f"{name} itself continues with another runbook")
+        whole = Runbook(runbook=first.runbook, summary=first.summary, steps=tuple(steps))
+    except (DefinitionError, ValidationError) as error:
+        text = str(error) if isinstance(error, DefinitionError) else error.errors()[0]["msg"]
+        hint = error.hint if isinstance(error, DefinitionError) else ""
+        found = Finding(level=Level.ERROR, code="continue-with", message=text, hint=hint, file=read.file, line=place)
+        return Definition(read.file, None, (*read.findings, found), read.lines)
+    return Definition(read.file, whole, read.findings, read.lines)
+
+
+def read_inventory(path: Path | str) -> Definition[Inventory]:
+    """As ``load_inventory``, with every mistake as a finding."""
+    read = read_document(Path(path), Inventory)
+    if read.value is None:
+        return read
+    findings = tuple(lint_inventory(read.value, file=read.file, lines=read.lines))
+    usable = all(finding.level is not Level.ERROR for finding in findings)
+    return Definition(read.file, read.value if usable else None, findings, read.lines)
+
+
+def read_decisions(path: Path | str) -> Definition[XaDecisions]:
+    """As ``load_decisions``, with every mistake as a finding."""
+    return read_document(Path(path), XaDecisions)
+
+
+# --- shipped runbooks ---------------------------------------------------------------------------------------
+
+_SHIPPED_NAME = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
+
+
+def shipped_runbooks() -> list[str]:
+    """The names of the runbooks that come with the installed families, sorted."""
+    return sorted(_shipped())
+
+
+def _shipped() -> dict[str, Path]:
+    """Every runbook of every family, by name. A family's folder holds its procedures as ``<kind>.yaml``."""
+    folders = {name: family_called(name) for name in known_families()}
+    return {
+        f"{name}/{path.stem}": path
+        for name, family in folders.items()
+        if family is not None and family.runbooks is not None
+        for path in family.runbooks.glob("*.yaml")
+    }
+
+
+def _shipped_path(name: str) -> Path:
+    known = _shipped()
+    if name not in known:
+        hint = f"{suggest(name, known, label='shipped')}; the name of a file ends in .yaml"
+        raise DefinitionError(f"no shipped runbook is called {name}", hint=hint)
+    return known[name]
+
+
+# --- from a file to a model ---------------------------------------------------------------------------------
+
+
+class _Unusable(Exception):
+    """The document cannot be read any further. ``findings`` are the mistakes met so far."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__()
+        self.findings = findings
+
+
+def read_document(path: Path, model: type[Model]) -> Definition[Model]:
+    """Any document that is to fit ``model``, with every mistake as a finding."""
+    document = _Document(str(path))
+    try:
+        raw = _bytes(path, document)
+        data, lines = document.parse(raw)
+    except _Unusable as unusable:
+        return Definition(document.file, None, tuple(unusable.findings), Lines())
+    try:
+        # Strict, and as JSON: nothing is converted, so that the file means the same to us as to the JSON Schema.
+        value = model.model_validate_json(json.dumps(data), strict=True)
+    except ValidationError as error:
+        findings = explain(error, data, lines, file=document.file, model=model)
+        if all(details["type"] == "value_error" and not details["loc"] for details in error.errors()):
+            line = lines.at(whole_document(model, data))
+            findings = [finding.model_copy(update={"line": line}) for finding in findings]
+        return Definition(document.file, None, tuple(findings), lines)
+    return Definition(document.file, value, (), lines, sha256(raw).hexdigest())
+
+
+def _bytes(path: Path, document: _Document) -> bytes:
+    """The file's content: no more than is allowed, and one byte."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(BYTES_MAX + 1)
+    except FileNotFoundError:
+        sentence, hint = "there is no such file", "see its name, and the folder the name is relative to"
+    except IsADirectoryError:
+        sentence, hint = "this is a folder, not a file", ""
+    except PermissionError:
+        sentence, hint = "this file may not be read", "see its permissions"
+    except OSError as error:
+        sentence, hint = f"this file cannot be read: {error.strerror}", ""
+    except ValueError:
+        sentence, hint = "no file can have this name", ""
+    raise document.stop(sentence, None, "unreadable-file", hint)
+
+
+# --- from YAML to plain values ------------------------------------------------------------------------------
+
+_TAG = "tag:yaml.org,2002:"
+_WORDS: Mapping[
+    str, tuple[re.Pattern[str], str]
+] = {  # YAML 1.2, section 10.3.2, and the characters a word begins with
+    "null": (re.compile(r"^(?:~|null|Null|NULL|)$"), "~nN"),
+    "bool": (re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), "tTfF"),
+    "int": (re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), "-+0123456789"),
+    "float": (
+        re.compile(
+            r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+        ),
+        "-+.0123456789",
+    ),
+}
+_INT_DIGITS_MAX = 18
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class _SafeLoader(yaml.SafeLoader):
+    """Composes nodes and constructs nothing, within limits: neither a bomb nor deep nesting is ever built."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = 0
+        self._aliases = 0
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        mark = self.get_mark()
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            raise yaml.MarkedYAMLError(problem="values", problem_mark=mark)
+        self._aliases += bool(self.check_event(yaml.AliasEvent))
+        if self._aliases > ALIASES_MAX:
+            raise yaml.MarkedYAMLError(problem="aliases", problem_mark=mark)
+        if self._depth >= DEPTH_MAX:
+            raise yaml.MarkedYAMLError(problem="depth", problem_mark=mark)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+
+_SafeLoader.yaml_implicit_resolvers = {}  # YAML 1.1's, of the base, stay with the base
+for _kind, (_pattern, _first) in _WORDS.items():
+    _SafeLoader.add_implicit_resolver(_TAG + _kind, _pattern, ["", *_first] if _kind == "null" else list(_first))
+
+# How PyYAML's sentence begins, ours, and a hint. Its own are never shown: some repeat what was written.
+_TOO_DEEP = f"the file is nested deeper than {DEPTH_MAX} levels"
+_SENTENCES: Mapping[str, tuple[str, str]] = {
+    "found character '\\t'": ("a tab stands where only spaces are allowed", "indent with spaces"),
+    "found character": ("a value begins with a reserved character", "put a text that begins with @ ` or % in quotes"),
+    "mapping values are not allowed": ("a colon stands where none is expected", "see the indentation, or use quotes"),
+    "could not find expected ':'": ("this is neither a key with a colon nor an item with a dash", ""),
+    "expected <block end>": ("the indentation does not fit the lines above", ""),
+    "found unexpected end of stream": ("a quote is opened here and never closed", ""),
+    "expected ',' or": ("a bracket is opened here and not closed, or a comma is missing", ""),
+    "found undefined alias": ("an alias (*) refers to nothing", "put a text that begins with * in quotes"),
+    "found unknown escape": ("an unknown escape follows a backslash", "use single quotes to keep backslashes"),
+    "but found another document": ("the file has more than one document", "keep one, without a second ---"),
+    "aliases": (f"the file uses more than {ALIASES_MAX} aliases", "write the text out"),
+    "depth": (_TOO_DEEP, ""),
+    "values": (f"the file has more than {NODES_MAX} keys and values", ""),
+}
+_TOLD_FROM_THE_START = ("found unexpected end of stream", "expected ',' or")
+
+
+class _Document:
+    """One document on its way from bytes to plain values, with the line of each key and item."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._findings: list[Finding] = []
+        self._table: dict[KeyPath, int] = {}
+        self._nodes = 0
+        self._ancestors: list[yaml.Node] = []
+
+    def parse(self, raw: bytes) -> tuple[dict[str, Any], Lines]:
+        """Raises ``_Unusable``."""
+        node = self._compose(self._text(raw))
+        if node is None or node.tag == f"{_TAG}null":
+            raise self.stop("the file is empty", None, "empty-file")
+        if not isinstance(node, yaml.MappingNode):
+            found = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
+            raise self.stop(f"the file must have keys with values at its top, not {found}", _line(node), "wrong-type")
+        self._table[()] = _line(node)
+        value = self._mapping(node, ())
+        if self._findings:
+            raise _Unusable(self._findings)
+        return value, Lines(self._table)
+
+    def _text(self, raw: bytes) -> str:
+        if len(raw) > BYTES_MAX:
+            raise self.stop(f"the file is larger than {BYTES_MAX // 1024} KiB", None, "too-large")
+        try:
+            return raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise self.stop("the file is not UTF-8 text", line, "not-text") from None
+
+    def _compose(self, text: str) -> yaml.Node | None:
+        try:
+            return _SafeLoader(text).get_single_node()
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            raise self.stop("the file has a control character", line, "not-text") from None
+        except yaml.MarkedYAMLError as error:
+            key = next((start for start in _SENTENCES if (error.problem or "").startswith(start)), "")
+            sentence, hint = _SENTENCES.get(key, ("this is not YAML", "put a text with unusual characters in quotes"))
+            marks = [error.problem_mark, error.context_mark]
+            mark = next(filter(None, reversed(marks) if key in _TOLD_FROM_THE_START else marks), None)
+            raise self.stop(sentence, None if mark is None else mark.line + 1, "yaml", hint) from None
+        except (ValueError, OverflowError):  # PyYAML lets them out
+            raise self.stop("a number in an escape or a directive is too large", None, "yaml") from None
+
+    def _value(self, node: yaml.Node, path: KeyPath) -> Any:
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            raise self.stop(
+                f"the file has more than {NODES_MAX} values when its aliases are followed", 1, "too-large"
+            )
+        if any(node is ancestor for ancestor in self._ancestors):
+            raise self.stop("an alias refers to something that contains it", self._table[path], "yaml")
+        if len(self._ancestors) >= DEPTH_MAX:
+            raise self.stop(_TOO_DEEP, self._table[path], "yaml")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return self._sequence(node, path)
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
+        self._expect_tag(node, "map")
+        self._ancestors.append(node)
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._key(key_node)
+            if key is None:
+                continue
+            here = (*path, key)
+            if key in values:
+                name = "a key" if may_be_secret(path) else f"the key {quoted(key)}"
+                self._note(
+                    f"{name} is given twice, first on line {self._table[here]}", _line(key_node), "duplicate-key"
+                )
+                continue
+            self._table[here] = _line(key_node)
+            values[key] = self._value(value_node, here)
+        self._ancestors.pop()
+        return values
+
+    def _key(self, node: yaml.Node) -> str | None:
+        if node.tag != f"{_TAG}str":
+            self._note("a key must be a text", _line(node), "wrong-type", "put a number, true or null in quotes")
+            return None
+        if isinstance(node, yaml.ScalarNode) and node.value == "<<" and node.style is None:
+            self._note("merge keys (<<) are not part of YAML 1.2", _line(node), "yaml", "write the keys out")
+            return None
+        return str(self._scalar(node))
+
+    def _sequence(self, node: yaml.SequenceNode, path: KeyPath) -> list[Any]:
+        self._expect_tag(node, "seq")
+        self._ancestors.append(node)
+        values: list[Any] = []
+        for index, item in enumerate(node.value):
+            self._table[(*path, index)] = _line(item)
+            values.append(self._value(item, (*path, index)))
+        self._ancestors.pop()
+        return values
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        text, kind = str(node.value), node.tag.removeprefix(_TAG)
+        if kind == "str":
+            if has_steering(text) or _HALF.search(text):
+                sentence = "a text has a control character, one that hides or turns the text, or half of a character"
+                self._note(sentence, _line(node), "not-text", "type it anew instead of pasting it")
+        elif kind not in _WORDS:
+            self._expect_tag(node, "")
+        elif not _WORDS[kind][0].match(text):
+            self._note(f"this is not what its tag says, {kind}", _line(node), "wrong-type")
+        elif kind == "null":
+            return None
+        elif kind == "bool":
+            return text.lower() == "true"
+        else:
+            return self._number(node, text, kind)
+        return text
+
+    def _number(self, node: yaml.Node, text: str, kind: str) -> int | float:
+        number: int | float = math.inf
+        if kind == "int" and len(text) <= _INT_DIGITS_MAX:
+            number = int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        elif kind == "float" and text[-1] in "0123456789.":
+            number = float(text)
+        if not math.isfinite(number):
+            self._note("this is no number that can be used", _line(node), "wrong-value", "put a text in quotes")
+        return number
+
+    def _expect_tag(self, node: yaml.Node, kind: str) -> None:
+        if node.tag != _TAG + kind:
+            self._note("this tag (!) is not allowed", _line(node), "yaml", "put a text that begins with ! in quotes")
+
+    def _note(self, message: str, line: int | None, code: str, hint: str = "") -> None:
+        self._findings.append(
+            Finding(level=Level.ERROR, code=code, message=message, hint=hint, file=self.file, line=line)
+        )
+
+    def stop(self, message: str, line: int | None, code: str, hint: str = "") -> _Unusable:
+        """The exception to raise for a mistake after which nothing more can be read."""
+        self._note(message, line, code, hint)
+        return _Unusable(self._findings)
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1

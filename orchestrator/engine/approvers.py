@@ -1,0 +1,119 @@
+"""The approval policy of this machine, and whose signed words count by it.
+
+The policy is a file that belongs to root and that nobody else can write or replace: who asks for a run, and who leads
+it, can pick an inventory and write the journal, and must not be able to say who has to agree. Its place is not a
+setting: no variable and no option names another one.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.documents.loader import load_runbook, read_document, shipped_runbooks
+from orchestrator.errors import DefinitionError
+from orchestrator.journal.signing import Verifier, approval_statement, key_name, read_public
+from orchestrator.model import events as ev
+from orchestrator.model.approval_policy import ApprovalDemand, Approver, MachinePolicy, command_of, makes_safe
+from orchestrator.model.runbook import Runbook
+
+POLICY_FILE = Path("/etc/failover/policy.yaml")
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Approvers:
+    """Who may approve here. ``policy`` None: this machine has none, and no word counts as signed."""
+
+    def __init__(self, policy: MachinePolicy | None = None) -> None:
+        self.policy = policy
+        listed = [(one.account, read_public(one.key, f"the key of {one.account}")) for one in _listed(policy)]
+        self._accounts: Mapping[str, str] = {key_name(key): account for account, key in listed}
+        self._verifier = Verifier(key for _, key in listed)
+
+    def signer_of(self, statement: bytes, signed: ev.Signed | None) -> str:
+        """The account of the approver who signed ``statement``; empty for anybody else."""
+        if signed is None or not self._verifier.has_signed(statement, signed.key, signed.signature):
+            return ""
+        return self._accounts[signed.key]
+
+    def account_of(self, key: str) -> str:
+        """The account of the approver with the key of this name, or empty."""
+        return self._accounts.get(key, "")
+
+    def demands_on(self, plan: ev.Plan) -> list[ApprovalDemand]:
+        """The rules that hold for a run of ``plan``."""
+        if self.policy is None:
+            return []
+        shipped = shipped_like(plan.runbook)
+        if makes_safe(plan.runbook, shipped):
+            return []
+        return self.policy.demands(plan.services, _hosts(plan), command_of(plan.runbook, shipped))
+
+    def has_agreed(self, run: str, given: ev.ApprovalGiven) -> bool:
+        """Is this record of an approval signed by the approver that it names?"""
+        if given.signed is None:
+            return False
+        statement = approval_statement(run, given.plan, "approve", given.signed.at)
+        return self.signer_of(statement, given.signed) == given.by
+
+
+def shipped_like(runbook: Runbook) -> Runbook | None:
+    """The shipped runbook of the same name, or None."""
+    return load_runbook(runbook.runbook) if runbook.runbook in shipped_runbooks() else None
+
+
+def load_policy(path: Path = POLICY_FILE, *, owner: int = 0) -> MachinePolicy | None:
+    """The policy of this machine; None where there is no such file. ``owner`` is whom it has to belong to.
+
+    Raises ``DefinitionError`` for a file that cannot be read, or that others could have written: a policy is never done
+    without because something is wrong with it.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:  # it may be there
+        raise _unreadable(path, error) from error
+    for part in dict.fromkeys([path, *path.parents, path.resolve(), *path.resolve().parents]):
+        if not _is_safe(part, owner):
+            raise DefinitionError(
+                f"the approval policy {path} does not count: others than root can write {part}",
+                hint=f"chown root {part} && chmod go-w {part}, after a look at what it says",
+            )
+    policy = read_document(path, MachinePolicy).result()
+    names = [key_name(read_public(one.key, f"the key of {one.account} in {path}")) for one in policy.approvers]
+    if len(set(names)) != len(names):
+        raise DefinitionError(f"{path} lists a key twice: two people never have the same one")
+    return policy
+
+
+def _unreadable(path: Path, error: OSError) -> DefinitionError:
+    return DefinitionError(
+        f"the approval policy {path} cannot be read: {error.strerror}",
+        hint="every account that asks for runs has to be able to read it: chmod a+rX",
+    )
+
+
+def _is_safe(path: Path, owner: int) -> bool:
+    """Does it belong to ``owner`` or root, and can nobody else write it? A directory in which all may write is safe
+    with the sticky bit: what is in it cannot be replaced by others."""
+    try:
+        found = path.lstat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if found.st_uid not in (0, owner):
+        return False
+    is_shared = bool(found.st_mode & _WRITABLE) and not stat.S_ISLNK(found.st_mode)
+    return not is_shared or (stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_ISVTX))
+
+
+def _listed(policy: MachinePolicy | None) -> tuple[Approver, ...]:
+    return () if policy is None else policy.approvers
+
+
+def _hosts(plan: ev.Plan) -> frozenset[str]:
+    """Every name and address by which the plan's devices are spoken to."""
+    sites = [plan.inventory.sites[name] for name in (plan.source, plan.target)]
+    devices = [device for site in sites for part in site.parts for device in part.devices]
+    return frozenset(name.lower() for device in devices for name in (device.name, device.address) if name)

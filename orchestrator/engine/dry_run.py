@@ -1,0 +1,363 @@
+"""A look ahead that changes nothing: what holds now, and every command that would be sent, per device and in order.
+
+Two walls keep it harmless: the adapters it uses are made ``read_only``, so that their sessions have no way to send a
+changing command, and ``ReadOnly`` hands on the reading half of an adapter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from orchestrator.clock import Clock
+from orchestrator.core.comparisons import RULES, compared_by
+from orchestrator.core.decide.evaluate import Verdict, judge_one, what_is_wrong
+from orchestrator.core.decide.for_each import listed
+from orchestrator.core.decide.foresee import foreseen, guard_broken_now, unanswered
+from orchestrator.core.run import Lane
+from orchestrator.core.serving import is_suspended, lets_clients_in, role_in
+from orchestrator.engine.dry_run_lines import CommandAhead, Lines, Phase, ReadOnly
+from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import amount
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Bounds, Item, Where, describe, items_of, matches
+from orchestrator.model.readings import Role, item_argument
+from orchestrator.model.runbook import Approval, Check, GuardBreak, Side, Stall, Step, format_duration
+
+Told = TypeVar("Told")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNow:
+    """A check as it stands. ``holds`` None: unknown now; ``later``: it speaks of a state the run has yet to make."""
+
+    site: str
+    text: str
+    holds: bool | None
+    later: bool
+    phase: Phase = "before"
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreview:
+    """One step of one service: its checks, and the commands it would send, in order; a wait repeats its readings.
+
+    ``gauge``: what has to fall to 0 while it waits, as it stands now; None for other steps, and where it is unknown.
+    """
+
+    id: str
+    title: str
+    checks: tuple[CheckNow, ...]
+    commands: tuple[CommandAhead, ...]
+    notes: tuple[str, ...] = ()
+    point_of_no_return: bool = False
+    gauge: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LanePreview:
+    """What a run would do for one service, judged now. What its sites were seen to be is by site, as far as is read:
+    ``roles``, ``lets_clients_in``, and whether replication is ``suspended``."""
+
+    service: str
+    steps: tuple[StepPreview, ...]
+    roles: Mapping[str, Role]
+    lets_clients_in: Mapping[str, bool]
+    suspended: Mapping[str, bool]
+    unanswered: str = ""  # a question that is certain to come, and nobody could answer
+    would_stop: str = ""  # at which question, as was asked for
+    would_ask: str = ""
+
+    @property
+    def would_refuse(self) -> str:
+        """Why a run started now would refuse, or empty."""
+        for step in self.steps:
+            for check in step.checks:
+                if not check.later and check.holds is not True:
+                    return check.text
+        return self.unanswered
+
+    @property
+    def is_refused(self) -> bool:
+        """Is something read as it must not be? What could not be read may yet be."""
+        return any(check.holds is False and not check.later for step in self.steps for check in step.checks)
+
+
+def preview(
+    plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock, *, attended: bool = False
+) -> list[LanePreview]:
+    """Read once what can be read, and lay the runbook out for every service of ``plan``. ``attended``: an operator could
+    be asked."""
+    seen = _read(plan, adapters, clock)
+    devices = {side: _device(plan, side, adapter) for side, adapter in adapters.items()}
+    return [
+        _with_questions(
+            plan,
+            _Layout(
+                plan,
+                Lines(plan, adapters, devices),
+                replace(Lane(service), seen=tuple(seen[service]), seen_mark=0),
+            ),
+            attended,
+        )
+        for service in plan.services
+    ]
+
+
+def _with_questions(plan: ev.Plan, layout: _Layout, attended: bool) -> LanePreview:
+    """The preview of a service, with the questions that are known now and what they would come to."""
+    broken = guard_broken_now(plan, layout.service)
+    known = {"refuses": "" if attended else unanswered(plan) or broken, "stops": "", "asks": broken * attended}
+    for step in plan.runbook.steps:
+        if step.foresee is not None:
+            items = layout.foreseen(step.foresee)
+            what, why = (
+                ("refuses", items) if isinstance(items, str) else foreseen(plan, step.foresee, items, attended)
+            )
+            known[what] = known.get(what) or why
+    return replace(layout.lane(), unanswered=known["refuses"], would_stop=known["stops"], would_ask=known["asks"])
+
+
+def _read(plan: ev.Plan, adapters: Mapping[Side, ReadOnly], clock: Clock) -> dict[str, list[ev.Seen]]:
+    wanted = dict.fromkeys(ask for step in plan.runbook.steps for ask in (*_before(step), *_meanwhile(step)))
+    seen: dict[str, list[ev.Seen]] = {service: [] for service in plan.services}
+    for on, reading in wanted:
+        asked_at = clock.now()
+        answers = adapters[on].probe(reading, plan.services)
+        for service in plan.services:
+            found = answers[service]
+            seen[service].append(
+                ev.Seen(on=on, reading=reading, asked_at=asked_at, failure=found)
+                if isinstance(found, Failure)
+                else ev.Seen(on=on, reading=reading, asked_at=asked_at, value=found)
+            )
+    return seen
+
+
+def _before(step: Step) -> list[tuple[Side, str]]:
+    """What the step reads before it does anything."""
+    return list(dict.fromkeys((check.on, check.reading) for check in (*step.only_if, *step.require, *step.reconfirm)))
+
+
+def _meanwhile(step: Step) -> list[tuple[Side, str]]:
+    """What it reads while it waits, or to list its items."""
+    asks: list[tuple[Side, str]] = [(check.on, check.reading) for check in (*step.until, *step.guard, *step.never)]
+    asks += compared_by(step.compare)
+    asks += [(one.on, one.reading) for one in (step.progress, step.for_each) if one is not None]
+    return list(dict.fromkeys(asks))
+
+
+def _device(plan: ev.Plan, side: Side, adapter: ReadOnly) -> str:
+    """The device that the commands of ``side`` go to: the only one, or the node of the pair that serves now."""
+    site = plan.inventory.sites[plan.site_name(side)]
+    if len(site.devices) == 1:
+        return site.devices[0].name
+    if "health" not in adapter.readings:
+        return f"an instance of {site.name}"
+    found = adapter.probe("health", plan.services[:1]).get(plan.services[0])
+    node = None if found is None or isinstance(found, Failure) else found.facet(Facet.NODE)
+    if node:
+        return str(node)
+    return f"the serving node of {site.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Lays out the steps for one service. ``lane`` holds what was read."""
+
+    plan: ev.Plan
+    lines: Lines
+    service: Lane
+
+    def lane(self) -> LanePreview:
+        steps, changed = [], False
+        for step in self.plan.runbook.steps:
+            steps.append(self._step(step, changed))
+            changed = changed or step.changes
+        told = self._told(role_in), self._told(lets_clients_in), self._told(is_suspended)
+        return LanePreview(self.service.service, tuple(steps), *told)
+
+    def _told(self, look: Callable[[ev.Seen], Told | None]) -> dict[str, Told]:
+        """What readings tell of each site; the last word counts."""
+        found = ((self.plan.site_name(seen.on), look(seen)) for seen in self.service.seen)
+        return {site: told for site, told in found if told is not None}
+
+    def _step(self, step: Step, changed: bool) -> StepPreview:
+        if not changed and any(judge_one(self.plan, self.service, check).holds is False for check in step.only_if):
+            note = f"left out as things are: only if {self._conditions(step)}"
+            return StepPreview(step.id, step.title, (), tuple(self.lines.reads(_before(step), "before")), (note,))
+        commands = [*self.lines.reads(_before(step), "before"), *self.lines.reads(_meanwhile(step), "work")]
+        if step.foresee is not None:
+            each = self.plan.runbook.steps[self.plan.runbook.index_of(step.foresee)].for_each
+            commands += self.lines.reads([] if each is None else [(each.on, each.reading)], "work")
+        if step.for_each is not None:
+            sent = list(self._on_items(step))
+            commands += sent
+            # The items are listed again: an item that is no longer listed is the proof.
+            again = [(step.for_each.on, step.for_each.reading)]
+            commands += self.lines.reads(again, "proof", is_sure=bool(sent))
+        elif step.do is not None:
+            commands += self.lines.sends(self.service.service, step.do, step.do.args)
+            proof = dict.fromkeys((one.on, one.reading) for one in (*step.expect, *step.report))
+            commands += self.lines.reads(proof, "proof")
+        checks = [self._ahead(check, "before") if changed else self._now(check) for check in step.require]
+        checks += [] if changed else self._broken_now(step)
+        checks += [self._ahead(check, "before") for check in step.reconfirm]
+        checks += [self._ahead(check, "work") for check in (*step.until, *step.guard)]
+        checks += [self._ahead(check, "proof") for check in step.expect]
+        return StepPreview(
+            step.id,
+            step.title,
+            tuple(checks),
+            tuple(commands),
+            tuple(self._notes(step)),
+            step.point_of_no_return,
+            self._gauge(step),
+        )
+
+    def foreseen(self, name: str) -> list[Item] | str:
+        """What step ``name`` would need decisions on, were it now; why that is not known, if it is not."""
+        each = self.plan.runbook.steps[self.plan.runbook.index_of(name)].for_each
+        assert each is not None  # by lint
+        found = listed(self.plan, self.service, each)
+        return found.why if isinstance(found, Verdict) else found
+
+    def _gauge(self, step: Step) -> int | None:
+        """How much of the backlog a wait would have to see leave, were it now."""
+        if step.progress is None:
+            return None
+        seen = self.service.reading(step.progress.on, step.progress.reading)
+        return None if seen is None or seen.value is None else seen.value.number(Facet.BACKLOG)
+
+    def _now(self, check: Check) -> CheckNow:
+        verdict = judge_one(self.plan, self.service, check)
+        site = self.plan.site_name(check.on)
+        return CheckNow(site, verdict.why or f"{site}: {in_words(check.where)}", verdict.holds, later=False)
+
+    def _broken_now(self, step: Step) -> Iterator[CheckNow]:
+        """What must never be and is: the wait of ``step`` would end with it, in the words that the run has for it."""
+        for check in step.never:
+            if judge_one(self.plan, self.service, check).holds:
+                why = what_is_wrong(self.plan, self.service, check)
+                yield CheckNow(self.plan.site_name(check.on), why, holds=False, later=False, phase="work")
+
+    def _ahead(self, check: Check, phase: Phase) -> CheckNow:
+        site = self.plan.site_name(check.on)
+        return CheckNow(site, f"{site}: {in_words(check.where)}", None, later=True, phase=phase)
+
+    def _on_items(self, step: Step) -> Iterator[CommandAhead]:
+        """For the items that are listed now: what their decision leads to, or each of the possible ones."""
+        assert step.do is not None  # by the runbook's model
+        name = Item.argument if step.for_each is None else item_argument(step.for_each.reading)
+        for item in self._items_now(step):
+            args = {**step.do.args, name: item}
+            ruling = self.plan.policy.transactions.get(item)
+            if step.decide is None:
+                yield from self.lines.sends(self.service.service, step.do, args, "" if ruling else "decided")
+            elif ruling is not None:
+                yield from self.lines.sends(self.service.service, step.do, {**args, "outcome": str(ruling.choice)})
+            else:
+                for choice in step.decide.choices:
+                    yield from self.lines.sends(self.service.service, step.do, {**args, "outcome": choice}, choice)
+
+    def _listing(self, step: Step) -> Check:
+        """What lists the items of the step; for one that follows up on decisions, those to be decided."""
+        assert step.for_each is not None
+        each = step.for_each
+        if each.decided_in is not None:
+            return self._listing(self.plan.runbook.steps[self.plan.runbook.index_of(each.decided_in)])
+        return Check(on=each.on, reading=each.reading, where=each.where)
+
+    def _listed(self, listing: Check) -> Sequence[Item] | None:
+        """What is listed now, of whatever kind; None where that is unknown."""
+        seen = self.service.reading(listing.on, listing.reading)
+        return None if seen is None else items_of(seen.value)
+
+    def _items_now(self, step: Step) -> list[str]:
+        """Items of the step as they are listed now."""
+        listing = self._listing(step)
+        return [item.key for item in self._listed(listing) or () if matches(item, listing.where)]
+
+    def _conditions(self, step: Step) -> str:
+        return "; ".join(f"{self.plan.site_name(check.on)}: {in_words(check.where)}" for check in step.only_if)
+
+    def _notes(self, step: Step) -> Iterator[str]:
+        if step.only_if:
+            yield f"only if {self._conditions(step)}"
+        for check in step.never:
+            yield f"ends in failure if {self.plan.site_name(check.on)}: {in_words(check.where)}"
+        if step.hold:
+            yield f"must hold for {format_duration(step.hold)}"
+        if step.ask is not None:
+            yield self._asks(step.ask)
+        if step.compare is not None:
+            yield f"compared at both sites: {step.compare}"
+            rule = RULES[step.compare]
+            yield f"if that does not show it: {self._answers(rule.gate, rule.choices, 'stop')}"
+        if step.for_each is not None:
+            yield from self._notes_on_items(step)
+        waiting = self._gauge(step)
+        if waiting is not None:
+            yield f"{amount(waiting, self.plan.runbook.family)} in the queue now"
+        if step.when_guard_breaks is not None:
+            yield self._on_gate("the guard is broken", step.when_guard_breaks.grace, step.when_guard_breaks)
+        if step.when_stalled is not None:
+            yield self._on_gate("nothing moves", step.when_stalled.after, step.when_stalled)
+
+    def _asks(self, ask: Approval) -> str:
+        return f"asked: {ask.text.removesuffix('.')}: {self._answers(ask.gate, ask.choices, ask.unattended)}"
+
+    def _answers(self, gate: str, choices: Sequence[str], unattended: str) -> str:
+        """What a question can be answered with, or has been."""
+        policy = self.plan.policy
+        if gate not in policy.on_gate:
+            return f"{' / '.join(choices)}; unattended: {unattended}"
+        why = policy.why(gate)
+        return f"{policy.on_gate[gate]}, decided beforehand" + (f" ({why})" if why else "")
+
+    def _on_gate(self, what: str, after: float, rule: GuardBreak | Stall) -> str:
+        decided = self.plan.policy.on_gate.get(rule.gate)
+        choices = self._answers(rule.gate, rule.choices, rule.unattended)
+        if decided == "wait":
+            bound = format_duration(rule.wait_at_most)
+            then = "stop" if rule.unattended == "wait" else rule.unattended
+            choices = f"wait, decided beforehand, for {bound} at most; then, unattended: {then}"
+        return f"if {what} for {format_duration(after)}: {choices}"
+
+    def _notes_on_items(self, step: Step) -> Iterator[str]:
+        listing, items = self._listing(step), self._items_now(step)
+        listed = self._listed(listing)
+        if listed is None:
+            yield judge_one(self.plan, self.service, listing).why
+            return
+        unclear = [item for item in listed if matches(item, listing.where) is None]
+        for item in unclear:
+            words = describe(item, list(listing.where))
+            yield f"unknown at the moment: {self.plan.site_name(listing.on)}: {item.key}: {words}"
+        undecided = [item for item in items if item not in self.plan.policy.transactions]
+        if step.decide is not None and undecided:
+            yield f"prepared now, decision needed: {', '.join(undecided)}"
+        elif not items and not unclear:
+            yield "none at the moment"
+        if step.delay and items:
+            yield f"only those that are still listed after {format_duration(self.plan.delay_of(step))}"
+
+
+def in_words(where: Where) -> str:
+    """``role standby, bridge bound``: the values that readings must have, for people."""
+    return ", ".join(f"{name.replace('_', ' ')} {_wanted(value)}" for name, value in where.items())
+
+
+def _wanted(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Bounds():
+            ends = (("at least", value.at_least), ("at most", value.at_most))
+            return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+        case tuple():
+            return " or ".join(_wanted(one) for one in value)
+        case _:
+            return str(value)

@@ -1,0 +1,400 @@
+"""The loop: decide, record, perform, record. The only place where decisions, the journal and devices meet.
+
+Order inside one turn is the safety argument. What happened since the last turn and everything decided upon it is
+folded into a draft (*legality*: the lifecycle table may refuse), written in one commit together with all intents, in
+which the lease is checked (*durability*), then believed (*memory*), then shown (*observers*), and only then carried
+out. A process killed between any two of these can be resumed: what is not on disk was not sent.
+"""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from orchestrator.clock import Clock
+from orchestrator.core.approvals import is_request
+from orchestrator.core.decide import Ask, ClaimSite, Observe, Request, decide
+from orchestrator.core.rollout import to_begin
+from orchestrator.core.run import Lane, Run, worst
+from orchestrator.engine.approvers import Approvers
+from orchestrator.engine.dispatch import Act, Answer, Completion, Ended, Fleet, Observation
+from orchestrator.engine.in_flight import Acting
+from orchestrator.engine.observers import Observer, Observers
+from orchestrator.engine.signed_words import Hearing
+from orchestrator.engine.turn import Draft, ended
+from orchestrator.errors import FailoverError
+from orchestrator.journal.journal import Journal, Writer
+from orchestrator.journal.lease import Lease, service_key
+from orchestrator.journal.site_claims import Sites
+from orchestrator.model import events as ev
+from orchestrator.model.outcome import Effect
+
+# How often the inbox is looked at while nothing else happens, seconds.
+INBOX_EVERY = 1.0
+# A lane that decides more than this in one turn decides in a circle.
+_DECISIONS_MAX = 200
+# A device takes less than this to answer, or not to, seconds; else this machine slept meanwhile.
+_SLOWEST_S = 120.0
+# Python searches for unreachable objects after so many new ones (by default 700). With a thousand lanes each search is
+# long, and no lane advances during it.
+_NEW_OBJECTS = 100_000
+
+
+class Engine:
+    """Leads one run from where its record stands to its end, or to where it must stop.
+
+    ``approvers``: whose signed words count. ``approval``: what this machine's policy asks of the run, where that is not
+    what its plan has.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        lease: Lease,
+        writer: Writer,
+        run: Run,
+        fleet: Fleet,
+        clock: Clock,
+        *,
+        by: str,
+        account: str = "",
+        uid: int | None = None,
+        attended: bool = False,
+        observers: Sequence[Observer] = (),
+        approvers: Approvers | None = None,
+        approval: ev.ApprovalRule | None = None,
+    ) -> None:
+        self.run_state = run
+        self._journal = journal
+        self._lease = lease
+        self._writer = writer
+        self._fleet = fleet
+        self._clock = clock
+        # A machine whose clock is behind the one that wrote the record must neither make it run backwards nor stand
+        # still until it has caught up. Whole seconds: they are added and taken away without rounding.
+        self._ahead = max(0, math.ceil(run.last_at - clock.now()))
+        self._who = ev.Who(by, account, uid)
+        self._hearing = Hearing(
+            writer.run, self._who, approvers or Approvers(), lambda: journal.records(writer.run), terms=approval
+        )
+        self._attended = attended
+        self._observers = Observers(observers)
+        self._sites = Sites(journal, writer.run, run)
+        self._claimed: list[Completion] = []  # answers to claims, not taken in yet
+        self._observing: dict[str, int] = {}
+        self._acting = Acting(fleet)
+        self._asking: set[tuple[str, str, str | None]] = set()
+        self._wakes: list[tuple[float, str]] = []
+        self._inbox_at = 0.0
+        self._pause = ""
+        self._forgiven = frozenset(service for service, lane in run.lanes.items() if lane.ended)
+
+    def pause(self, reason: str) -> None:
+        """Stop at the next safe point: begin nothing new, await what is under way. Safe in a signal handler."""
+        self._pause = reason
+        self._fleet.interrupt()
+
+    def run(self, *, abort: ev.AbortAsked | None = None, policy: ev.Policy | None = None) -> Run:
+        """Lead the run until every lane has ended or a pause was asked for.
+
+        Raises ``LeaseLost`` when another process took over and ``JournalUnavailable`` when nothing can be recorded;
+        nothing is sent after either.
+        """
+        try:
+            with _few_collections():
+                self._lead(abort, policy)
+        finally:
+            # Whatever ended this: what still waits in the fleet must not leave any more.
+            self._lease.revoke()
+            self._fleet.close()
+        return self.run_state
+
+    def _lead(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> None:
+        self._sites.tidy()
+        self._turn(self._opening(abort, policy), self.run_state.lanes)
+        while self.run_state.is_open and not self._pause:
+            self._round()
+        if self.run_state.is_open:
+            self._stop_safely()
+        else:
+            self._finish()
+
+    def _opening(self, abort: ev.AbortAsked | None, policy: ev.Policy | None) -> Draft:
+        """The first events of this process: who leads, what is in doubt, which lanes go on."""
+        draft = self._draft()
+        if self.run_state.status == "finished":
+            # Whatever was asked for then came too late, and must not come as a surprise now.
+            draft.taken.extend(number for number, _ in self._journal.requests(self._writer.run))
+        who = self._who._asdict()
+        draft.add_own(ev.RunStarted(epoch=self._writer.epoch, attended=self._attended, **who))
+        self._hearing.agree(draft, policy)
+        for service, lane in self.run_state.lanes.items():
+            for intent in lane.outstanding:
+                lost = "the process that sent it ended before the outcome was recorded"
+                draft.add(service, ev.ActionEnded(intent=intent.number, effect=Effect.DOUBTFUL, detail=lost))
+            if lane.status != "ready" and not lane.settled:
+                draft.add(service, ev.LaneResumed(**who))
+            if abort is not None and not draft.lane(service).ended:
+                draft.add(service, abort)
+        return draft
+
+    def _draft(self) -> Draft:
+        return Draft(self.run_state, self._clock.now() + self._ahead, self._ahead)
+
+    # --- one round ------------------------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        completions = self._fleet.collect(self._next_moment())
+        answers, self._claimed = self._claimed, []
+        # First: whoever was away for longer than its lease must not decide on what was read before.
+        was_away = self._keep_lease()
+        draft = self._draft()
+        touched = dict.fromkeys(self._read_anew(draft, completions) if was_away else ())
+        touched.update(dict.fromkeys(self._take_in(draft, [*completions, *answers])))
+        touched.update(dict.fromkeys(self._due(draft.at)))
+        touched.update(dict.fromkeys(self._read_inbox(draft)))
+        touched.update(dict.fromkeys(self._acting.let_in()))
+        if touched or draft.events or draft.taken:
+            self._turn(draft, touched)
+
+    def _keep_lease(self) -> bool:
+        """Renew the lease when it is time. Returns whether it had run out; nobody took it, or this raises."""
+        now = self._clock.now()
+        had_run_out = now > self._lease.expires_at
+        if now >= self._lease.renew_at:
+            self._lease.renew()
+        return had_run_out
+
+    def _read_anew(self, draft: Draft, completions: Iterable[Completion]) -> Iterator[str]:
+        """Every lane that has read something reads it again: it may be hours old. What comes in now tells its own age."""
+        news = [done for done in completions if isinstance(done, Observation) and done.seen]
+        coming = {one.lane for one in news if self._clock.now() - min(s.asked_at for s in one.seen) < _SLOWEST_S}
+        for service, lane in self.run_state.lanes.items():
+            if lane.seen_mark == lane.mark and service not in coming and not lane.ended and not lane.outstanding:
+                draft.add(service, ev.ReadingsExpired(step=""))
+                yield service
+
+    def _next_moment(self) -> float:
+        if self._claimed:
+            return self._clock.now()
+        soonest = min(self._inbox_at, self._wakes[0][0]) if self._wakes else self._inbox_at
+        return min(self._lease.renew_at, soonest - self._ahead)
+
+    def _due(self, now: float) -> list[str]:
+        due = []
+        while self._wakes and self._wakes[0][0] <= now:
+            due.append(heapq.heappop(self._wakes)[1])
+        return due
+
+    def _take_in(self, draft: Draft, completions: Iterable[Completion]) -> list[str]:
+        """Record what came back; the lanes it concerns."""
+        touched = []
+        for done in completions:
+            lane = draft.lane(done.lane)
+            match done:
+                case Observation():
+                    if self._observing.get(done.lane) == done.mark:
+                        del self._observing[done.lane]
+                    draft.add(done.lane, ev.Observed(mark=done.mark, seen=self._dated(done.seen), gauge=done.gauge))
+                case Ended():
+                    self._acting.end(done.lane, done.intent)
+                    draft.add(done.lane, ended(done))
+                case Answer():
+                    self._asking.discard((done.lane, done.gate.gate, done.gate.item))
+                    self._take_answer(draft, lane, done)
+            touched.append(done.lane)
+        return touched
+
+    def _dated(self, seen: tuple[ev.Seen, ...]) -> tuple[ev.Seen, ...]:
+        """The readings in the record's time."""
+        if not self._ahead:
+            return seen
+        return tuple(one.model_copy(update={"asked_at": one.asked_at + self._ahead}) for one in seen)
+
+    def _take_answer(self, draft: Draft, lane: Lane, answer: Answer) -> None:
+        gate = lane.open_gate(answer.gate.gate, answer.gate.item)
+        if gate != answer.gate or lane.ended:
+            return  # the question answered itself meanwhile, or is another one by now
+        if answer.ruling is None or answer.ruling.choice not in answer.gate.choices:
+            self._attended = False  # nobody is there after all
+            return
+        for event in self._hearing.answer(draft, lane, answer.gate, answer.ruling):
+            draft.add(lane.service, event)
+
+    def _read_inbox(self, draft: Draft) -> list[str]:
+        """What other processes ask of this run: calling it off, or answers to its gates."""
+        if draft.at < self._inbox_at:
+            return []
+        self._inbox_at = draft.at + INBOX_EVERY
+        touched = []
+        for number, request in self._journal.requests(self._writer.run):
+            draft.taken.append(number)
+            if not is_request(request):
+                continue
+            if request["kind"] == "approval":
+                self._hearing.about_plan(draft, request)
+                continue
+            for service in self._concerned(request):
+                lane = draft.lane(service)
+                if lane.ended:
+                    continue
+                for event in self._hearing.requested(draft, lane, request):
+                    draft.add(service, event)
+                touched.append(service)
+        return touched
+
+    def _concerned(self, request: Mapping[str, str]) -> list[str]:
+        lane = request.get("lane")
+        return [service for service in self.run_state.lanes if lane is None or service == lane]
+
+    # --- one turn -------------------------------------------------------------------------------------------------
+
+    def _turn(self, draft: Draft, touched: Iterable[str]) -> None:
+        requests: list[Request] = []
+        for service in self.run_state.lanes if self._seek_approval(draft) else touched:
+            if not self._must_wait(draft, service):
+                requests.extend(self._advance(draft, service))
+        requests.extend(self._begin_wave(draft))
+        requests.extend(self._fail_fast(draft))
+        self._record(draft)
+        self._perform(draft.acts, requests)
+
+    def _seek_approval(self, draft: Draft) -> bool:
+        """Ask people about the plan, and take in what they said. Returns whether the lanes may begin from now on.
+
+        Nothing but the inbox and the time is looked at meanwhile. Denied, or too late, every lane is refused.
+        """
+        self._hearing.seek(draft)
+        sought = draft.approvals.sought
+        if sought is not None and sought.expires_at not in (wake for wake, _ in self._wakes):
+            heapq.heappush(self._wakes, (sought.expires_at, self.run_state.plan.services[0]))
+        if draft.approvals.is_denied:
+            self._pause = self._pause or self._hearing.refuse(draft)
+        return draft.approvals.is_granted and not self.run_state.approvals.is_granted
+
+    def _must_wait(self, draft: Draft, service: str) -> bool:
+        """Is it a lane whose wave has not come, or one of a plan that people have to agree to?"""
+        lane = draft.lane(service)
+        if self._hearing.holds(draft, lane):
+            return True
+        return self.run_state.plan.waves is not None and lane.status == "ready" and lane.abort is None
+
+    def _begin_wave(self, draft: Draft) -> list[Request]:
+        """Let the lanes of the present wave begin; with nothing under way and nothing allowed to begin, pause."""
+        waves = self.run_state.plan.waves
+        if waves is None or (self.run_state.plan.approval is not None and not draft.approvals.is_granted):
+            return []
+        lanes = {service: draft.lane(service) for service in self.run_state.lanes}
+        requests: list[Request] = []
+        for service in to_begin(waves, lanes, forgiven=self._forgiven):
+            requests.extend(self._advance(draft, service))
+        still_open = [lane for service in lanes if not (lane := draft.lane(service)).ended]
+        if still_open and all(lane.status == "ready" for lane in still_open):
+            self._pause = self._pause or f"the waves stopped, as services failed; not started: {len(still_open)}"
+        return requests
+
+    def _advance(self, draft: Draft, service: str) -> Sequence[Request]:
+        """Decide until the lane has to wait for something; what it wants read or asked."""
+        for _ in range(_DECISIONS_MAX):
+            lane = draft.lane(service)
+            move = decide(self.run_state.plan, lane, draft.at, attended=self._attended)
+            if not move.events:
+                if move.wake is not None:
+                    heapq.heappush(self._wakes, (move.wake, service))
+                return move.requests
+            if not self._acting.admit(service, move.events):
+                return ()
+            for event in move.events:
+                draft.add(service, event)
+        raise FailoverError(f"{service}: decisions go in a circle at step {draft.lane(service).step}")
+
+    def _fail_fast(self, draft: Draft) -> list[Request]:
+        """One lane that did not get there calls off those that still can turn back."""
+        failed = next((lane for lane in draft.lanes.values() if lane.outcome not in (None, ev.Outcome.DONE)), None)
+        if failed is None or not self.run_state.plan.policy.fail_fast:
+            return []
+        requests: list[Request] = []
+        for service in self.run_state.lanes:
+            lane = draft.lane(service)
+            if lane.status in ("ready", "running") and lane.abort is None:
+                draft.add(service, ev.AbortAsked(by="--fail-fast", reason=f"{failed.service} ended {failed.outcome}"))
+                requests.extend(self._advance(draft, service))
+        return requests
+
+    def _record(self, draft: Draft) -> None:
+        # First: they happened before, and a record that ends with the run's end must go on doing so.
+        draft.events[:0] = [(None, failure) for failure in self._observers.failures()]
+        if not draft.events and not draft.taken:
+            return
+        run, first, at = self._writer.run, self._writer.seq + 1, draft.at
+        records = [ev.Record(run, seq, at, lane, event) for seq, (lane, event) in enumerate(draft.events, first)]
+        self._writer = self._journal.append(self._writer, draft.at, draft.events, taken=draft.taken)
+        self.run_state.lanes.update(draft.lanes)
+        for record in records:
+            if record.lane is None:
+                self.run_state.fold(record)
+        self.run_state.seq, self.run_state.last_at = self._writer.seq, draft.at
+        self._sites.settle(draft.events, draft.at)
+        self._observers.show(records, self.run_state)
+
+    def _perform(self, acts: Sequence[Act], requests: Iterable[Request]) -> None:
+        fresh: list[Observe | Ask | Act] = list(acts)
+        for request in requests:
+            if isinstance(request, ClaimSite):
+                self._claimed.append(self._claim(request))
+                continue
+            if isinstance(request, Observe):
+                if self._observing.get(request.lane) == request.mark:
+                    continue
+                self._observing[request.lane] = request.mark
+            else:
+                key = (request.lane, request.gate.gate, request.gate.item)
+                if key in self._asking:
+                    continue
+                self._asking.add(key)
+            fresh.append(request)
+        if fresh:
+            self._fleet.submit(fresh)
+
+    def _claim(self, request: ClaimSite) -> Observation:
+        """What the journal says to a claim, as the reading that the lane waits for."""
+        now = self._clock.now()
+        found = self._sites.claim(request, self._writer.epoch, now + self._ahead)
+        seen = ev.Seen(on=request.on, reading=found.kind, asked_at=now, value=found)
+        return Observation(request.lane, request.mark, (seen,), None)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def _stop_safely(self) -> None:
+        """Await what was sent, record it, decide nothing more."""
+        while self._acting:
+            draft = self._draft()
+            done = self._fleet.collect(self._lease.renew_at)
+            self._take_in(draft, [one for one in done if isinstance(one, Ended)])
+            self._record(draft)
+            self._keep_lease()
+        draft = self._draft()
+        draft.add_own(ev.RunPaused(reason=self._pause))
+        self._record(draft)
+        self._lease.release()
+
+    def _finish(self) -> None:
+        lanes = self.run_state.lanes.values()
+        draft = self._draft()
+        draft.add_own(ev.RunFinished(outcome=worst(lane.outcome for lane in lanes if lane.outcome is not None)))
+        self._record(draft)
+        self._sites.finish(draft.at)
+        self._lease.release([service_key(self.run_state.plan, lane.service) for lane in lanes if lane.settled])
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

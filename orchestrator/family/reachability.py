@@ -1,0 +1,82 @@
+"""Taking a reading from an adapter so that a failure is data, and the one reading that no adapter has to offer.
+
+``reachability`` is made here, from the reading that its family names for it (``Reading.reaches``): that a site does not
+answer is an answer too, and the first thing to know about one that is said to be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from orchestrator.errors import AdapterError
+from orchestrator.family.contract import NOT_OFFERED, ReadingSpec
+from orchestrator.model.facets import Facet
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Reachability, Role, known_readings
+
+REACHABILITY = "reachability"
+# How a site that is gone looks; every other failure came from something that answered.
+_SILENCE = frozenset({"Unreachable", "ConnectionLost", "CommandTimedOut"})
+
+
+class Probed(Protocol):
+    """The reading half of an adapter."""
+
+    @property
+    def readings(self) -> Mapping[str, ReadingSpec]: ...
+
+    def probe(self, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]: ...
+
+
+def probe(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+    """One answer for each of ``services``, whatever happens to the request."""
+    if reading == REACHABILITY:
+        source = _source_of(site.readings) or REACHABILITY
+        return {service: _reach(found) for service, found in _ask(site, source, services).items()}
+    return _ask(site, reading, services)
+
+
+def with_reachability(readings: Mapping[str, ReadingSpec]) -> Mapping[str, ReadingSpec]:
+    """What a runbook may read of an adapter that declares ``readings``."""
+    source = _source_of(readings)
+    if source is None:
+        return readings
+    spec = ReadingSpec(REACHABILITY, "does the site answer, and as what", readings[source].commands)
+    return {**readings, REACHABILITY: spec}
+
+
+def _source_of(readings: Mapping[str, ReadingSpec]) -> str | None:
+    """The one that is made for it; else one that reports who serves, else the first there is."""
+    models = {name: model for name, spec in readings.items() if (model := model_of(spec)) is not None}
+    reaching = [name for name, model in models.items() if model.reaches]
+    serving = [name for name, model in models.items() if Facet.SERVES in model.facets]
+    return next(iter([*reaching, *serving, *models]), None)
+
+
+def model_of(spec: ReadingSpec) -> type[Reading] | None:
+    """The model of a reading that an adapter declares: the one it names, or that of an installed family."""
+    return spec.model or known_readings().get(spec.name)
+
+
+def _ask(site: Probed, reading: str, services: Sequence[str]) -> Mapping[str, Reading | Failure]:
+    if reading not in site.readings:
+        text = f"the adapter does not offer the reading {reading}"
+        return dict.fromkeys(services, Failure(kind=NOT_OFFERED, text=text))
+    try:
+        answers = site.probe(reading, services)
+    except AdapterError as error:
+        return dict.fromkeys(services, Failure.of(error))
+    return {service: answers.get(service) or _no_answer(service) for service in services}
+
+
+def _no_answer(service: str) -> Failure:
+    return Failure(kind="UnreadableReply", text=f"the adapter said nothing about {service}")
+
+
+def _reach(found: Reading | Failure) -> Reachability:
+    if isinstance(found, Failure):
+        return Reachability(answers=found.kind not in _SILENCE, why=found.text)
+    serves = found.flag(Facet.SERVES) if found.exclusive else None
+    return Reachability(answers=True, role=None if serves is None else Role.ACTIVE if serves else Role.STANDBY)

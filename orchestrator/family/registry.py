@@ -1,0 +1,141 @@
+"""The adapters that are installed, by name. Built-ins and third parties come through the same door.
+
+A distribution names its adapters in the entry point group ``failover.adapters``; the name is what an inventory
+writes under ``adapter``. An adapter is imported when it is asked for, and not before. One that cannot be imported is
+reported, and is in nobody else's way.
+
+Must never choose between two adapters of one name, and never keep state outside its instance.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+
+from orchestrator.errors import DefinitionError
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import Adapter, Setting, family_named
+from orchestrator.model.findings import Finding, Level
+from orchestrator.model.inventory import Site
+from orchestrator.suggestions import suggest
+
+GROUP = "failover.adapters"
+
+_METHODS = ("open", "probe", "apply", "close")
+_DECLARATIONS: Mapping[str, type] = {"readings": Mapping, "actions": Mapping, "simulated": bool}
+
+
+class Registry:
+    """Finds adapters. ``offered`` are entry points to use instead of those installed."""
+
+    def __init__(self, offered: Iterable[EntryPoint] | None = None) -> None:
+        self._offered = None if offered is None else tuple(offered)
+        self._loaded: dict[str, type[Adapter]] = {}
+
+    def names(self) -> list[str]:
+        """All names that are offered, sorted; nothing is imported, so some may turn out not to work."""
+        return sorted(self._entries)
+
+    def get(self, name: str) -> type[Adapter]:
+        """The adapter of this name. Raises ``DefinitionError``: unknown, offered twice, or broken."""
+        if name not in self._loaded:
+            self._loaded[name] = _load(self._entry(name))
+        return self._loaded[name]
+
+    def declarations(self, site: Site) -> type[Adapter]:
+        """The class that speaks for ``site``: its ``readings`` and ``actions`` are what a runbook may use there.
+
+        Raises ``DefinitionError`` as ``get`` does, and for options that tell of no declarations.
+        """
+        return compose([_fitted(self.get(part.adapter), part) for part in site.parts])
+
+    def of_family(self, family: str) -> list[str]:
+        """The names of the adapters that speak for ``family``, those of real devices first. Imports all of them."""
+        found = []
+        for name in self.names():
+            with suppress(DefinitionError):  # a broken one is in no other one's way
+                kind = self.get(name)
+                if family_named(kind) == family:
+                    found.append((kind.simulated, name))
+        return [name for _, name in sorted(found)]
+
+    def shared(self, site: Site, services: Sequence[str]) -> str:
+        """Why ``services`` cannot be moved apart at ``site``, as one of its adapters knows; empty: they can."""
+        for part in site.parts:
+            says: Callable[[Site, Sequence[str]], str] | None = getattr(self.get(part.adapter), "shared", None)
+            found = "" if says is None else says(part, services)
+            if found:
+                return found
+        return ""
+
+    def is_simulated(self, site: Site) -> bool:
+        """Is nothing of ``site`` real? A lab's site says so itself. Raises ``DefinitionError`` as ``get`` does."""
+        return site.simulated or all(self.get(part.adapter).simulated for part in site.parts)
+
+    def adapter_for(self, site: Site, setting: Setting) -> Adapter:
+        """A new adapter, not yet open, that speaks for ``site``. Raises ``DefinitionError`` as ``get`` does."""
+        return self.declarations(site)(site, setting)
+
+    def findings(self) -> list[Finding]:
+        """What is wrong with the adapters that are offered. Imports all of them, so not for every start."""
+        return list(self._problems())
+
+    def _problems(self) -> Iterator[Finding]:
+        for name in self.names():
+            try:
+                self.get(name)
+            except DefinitionError as error:
+                code = "adapter-twice" if len(self._entries[name]) > 1 else "adapter-broken"
+                yield Finding(level=Level.ERROR, code=code, message=str(error), hint=error.hint)
+
+    @cached_property
+    def _entries(self) -> Mapping[str, tuple[EntryPoint, ...]]:
+        """The entry points of each name. More than one is a conflict, which concerns that name only."""
+        offered = entry_points(group=GROUP) if self._offered is None else self._offered
+        entries: dict[str, dict[tuple[str, str], EntryPoint]] = defaultdict(dict)
+        for entry in offered:
+            # One distribution found at two places of the path offers the same thing twice: no conflict.
+            entries[entry.name].setdefault((entry.value, _distribution(entry)), entry)
+        return {name: tuple(found.values()) for name, found in entries.items()}
+
+    def _entry(self, name: str) -> EntryPoint:
+        found = self._entries.get(name, ())
+        if not found:
+            raise DefinitionError(
+                f"no adapter is called {name!r}", hint=suggest(name, self.names(), label="installed")
+            )
+        if len(found) > 1:
+            owners = " and ".join(sorted(f"{_distribution(entry)} ({entry.value})" for entry in found))
+            raise DefinitionError(f"the adapter {name} is offered by {owners}", hint="uninstall one of them")
+        return found[0]
+
+
+def _fitted(kind: type[Adapter], site: Site) -> type[Adapter]:
+    """``kind`` with the declarations that it has for ``site``; most have the same for all."""
+    fitted: Callable[[Site], type[Adapter]] | None = getattr(kind, "fitted", None)
+    return kind if fitted is None else fitted(site)
+
+
+def _load(entry: EntryPoint) -> type[Adapter]:
+    """Import one adapter and see that it is one."""
+    owner = _distribution(entry)
+    try:
+        loaded = entry.load()
+    except Exception as error:  # importing runs code of others, which may raise anything
+        sentence = f"the adapter {entry.name} of {owner} cannot be imported: {type(error).__name__}: {error}"
+        raise DefinitionError(sentence, hint="install what it needs, or uninstall it") from error
+    lacking = [name for name in _METHODS if not callable(getattr(loaded, name, None))]
+    lacking += [name for name, kind in _DECLARATIONS.items() if not isinstance(getattr(loaded, name, None), kind)]
+    if not isinstance(loaded, type) or lacking:
+        what = f"it has no {', '.join(lacking)}" if lacking else "it is no class"
+        raise DefinitionError(f"the adapter {entry.name} of {owner} does not fit the contract: {what}")
+    adapter: type[Adapter] = loaded
+    return adapter
+
+
+def _distribution(entry: EntryPoint) -> str:
+    """Who offers it; where it lies, if that is all there is to know."""
+    return entry.value if entry.dist is None else entry.dist.name

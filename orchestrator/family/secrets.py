@@ -1,0 +1,314 @@
+"""Secrets: where they come from, and how they are kept out of everything that is written.
+
+``SecretStore`` resolves the references of an inventory. Whatever it hands out, its ``Redactor`` replaces from then
+on, also where a protocol has encoded it: percent-encoding, base64 (at any offset, as in a Basic header), XML, JSON,
+Python and shell quoting; and what is left of it where a long text was cut.
+
+Must never print, log or raise with a secret, and never write one anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+import shlex
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape, quoteattr
+
+from orchestrator.errors import DefinitionError
+from orchestrator.model.inventory import SecretRef
+
+MARK = "[redacted]"
+FILE_BYTES_MAX = 64 * 1024
+# A shorter secret is replaced only where it stands alone: the letter "a" in every word would help nobody.
+_STANDS_ALONE_BELOW = 4
+# What devices say is cut, never below so many characters, and then ends here or goes on after an ellipsis.
+_CUT_FROM = 180
+_HALF_MIN = 4
+# A run of blanks is looked at from its beginning only: from each of its blanks, many would take for ever.
+_BEFORE_A_CUT, _BEHIND_A_CUT = re.compile(r"(?<!\s)\s*(?:\[?…|\Z)"), re.compile(r"…\]?\s*")
+
+# What is left as it is by percent-encoding: nothing, Python's default, and the sets of RFC 3986 and of browsers.
+_UNQUOTED = ("", "/", "!$&'()*+,;=:@", "!$&'()*+,;=:@/?", "!'()*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Redactor:
+    """Replaces every secret it has learned by ``[redacted]``. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._secrets: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._halves = _Halves(())
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._secrets)} secrets)"
+
+    def learn(self, secret: str) -> None:
+        """From now on ``secret`` and its encoded forms are replaced. The empty text is not a secret."""
+        with self._lock:
+            if secret and secret not in self._secrets:
+                self._secrets = {*self._secrets, secret}
+                self._pattern = _pattern(self._secrets)
+                self._halves = _Halves({form for one in self._secrets for form in _forms(one)})
+
+    def scrub(self, text: str) -> str:
+        """``text`` without secrets. Where two overlap, one mark stands for both, and no rest of either is left."""
+        pattern = self._pattern
+        if pattern is None:
+            return text
+        spans = [found.span(1) for found in pattern.finditer(text)]
+        if len(text) >= _CUT_FROM:
+            spans = sorted([*spans, *self._halves.spans(text)])
+        done, parts = 0, []
+        for start, end in _joined(spans):
+            parts += [text[done:start], MARK]
+            done = end
+        return "".join([*parts, text[done:]])
+
+    def scrub_data(self, data: object) -> object:
+        """The same for JSON-like data: texts, keys included, in mappings, lists and tuples at any depth.
+
+        Numbers are left as they are. Tuples become lists, as they would in JSON.
+        """
+        if isinstance(data, str):
+            return self.scrub(data)
+        if isinstance(data, Mapping):
+            return {
+                self.scrub(key) if isinstance(key, str) else key: self.scrub_data(value)
+                for key, value in data.items()
+            }
+        if isinstance(data, list | tuple):
+            return [self.scrub_data(item) for item in data]
+        return data
+
+
+class SecretStore:
+    """Resolves ``SecretRef``; the ``Secrets`` of the contract. Each reference is resolved once.
+
+    ``ask`` puts a question on the terminal without echo and returns the answer; None means that there is no terminal.
+    ``environment`` defaults to the process's. A relative ``file`` is relative to ``folder``, by default the working
+    directory; ``~`` is the home directory.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], str] | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
+        self.redactor = redactor or Redactor()
+        self._ask = ask
+        self._environment = os.environ if environment is None else environment
+        self._folder = folder or Path()
+        self._known: dict[tuple[SecretRef, str], str] = {}
+        # Held while asking too: two threads must not put two questions on one terminal.
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"SecretStore({len(self._known)} known)"
+
+    def reveal(self, reference: object, *, what: str) -> str:
+        """The secret behind ``reference``. ``what`` names it in a prompt or error: ``password of admin at ny``.
+
+        One prompt serves all who ask for the same ``what``; two accounts are two questions. Raises
+        ``DefinitionError`` when the secret is not to be had.
+        """
+        if not isinstance(reference, SecretRef):
+            raise TypeError(f"a secret is referred to by a SecretRef, not by {type(reference).__name__}")
+        key = (reference, what if reference.prompt else "")
+        with self._lock:
+            if key not in self._known:
+                secret = self._resolve(reference, what)
+                self.redactor.learn(secret)
+                self._known[key] = secret
+            return self._known[key]
+
+    def _resolve(self, reference: SecretRef, what: str) -> str:
+        if reference.env is not None:
+            return self._from_environment(reference.env, what)
+        if reference.file is not None:
+            return _from_file(self._folder / Path(reference.file).expanduser(), what)
+        if reference.inline is not None:
+            secret = reference.inline.get_secret_value()
+            if not secret:
+                raise DefinitionError(f"the {what} is empty", hint="an empty secret is refused")
+            return secret
+        return self._from_person(what)
+
+    def _from_environment(self, name: str, what: str) -> str:
+        if not _VARIABLE.fullmatch(name):
+            # It may be the secret itself, written in the wrong place: do not repeat it.
+            hint = "env takes the name of an environment variable, such as NY_PASSWORD"
+            raise DefinitionError(f"env of the {what} is not the name of a variable", hint=hint)
+        secret = self._environment.get(name)
+        if not secret:
+            state = "is not set" if secret is None else "is empty"
+            raise DefinitionError(f"the {what} is expected in the environment variable {name}, which {state}")
+        return secret
+
+    def _from_person(self, what: str) -> str:
+        if self._ask is None:
+            hint = "use {env: NAME} or {file: PATH} for a run without a person"
+            raise DefinitionError(f"the {what} must be asked for, and there is no terminal", hint=hint)
+        secret = self._ask(what)
+        if not secret:
+            raise DefinitionError(f"nothing was typed for the {what}")
+        return secret
+
+
+def _from_file(path: Path, what: str) -> str:
+    """The content without one newline at its end. Checked once it is open, so that the file cannot be swapped."""
+    try:
+        # Without O_NONBLOCK a named pipe would be waited for, for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        raise DefinitionError(f"the file of the {what} cannot be read: {reason}", file=path) from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise DefinitionError(f"the {what} is expected in a regular file, and this is none", file=path)
+        if mode & 0o077:
+            hint = f"chmod 600 {shlex.quote(str(path))}"
+            raise DefinitionError(f"the file of the {what} is open to other accounts", hint=hint, file=path)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            raw = stream.read(FILE_BYTES_MAX + 1)
+    finally:
+        os.close(descriptor)
+    return _text(raw, path, what)
+
+
+def _text(raw: bytes, path: Path, what: str) -> str:
+    if len(raw) > FILE_BYTES_MAX:
+        raise DefinitionError(f"the file of the {what} is larger than {FILE_BYTES_MAX // 1024} KiB", file=path)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DefinitionError(f"the file of the {what} is not UTF-8 text", file=path) from None
+    secret = text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+    if not secret:
+        raise DefinitionError(f"the file of the {what} is empty", file=path)
+    return secret
+
+
+# --- the forms a secret takes ----------------------------------------------------------------------------
+
+
+def _pattern(secrets: set[str]) -> re.Pattern[str]:
+    """Finds, at each place of a text, the longest form of a secret that begins there; group 1 is the form.
+
+    It looks ahead and consumes nothing, so that overlapping forms are all found. The mark is a form too, so that a
+    secret such as "redacted" does not eat into it.
+    """
+    forms = {MARK: re.escape(MARK)}
+    for secret in secrets:
+        for form in _forms(secret):
+            if len(secret) < _STANDS_ALONE_BELOW:
+                forms.setdefault(form, rf"(?<!\w){re.escape(form)}(?!\w)")
+            else:
+                forms[form] = re.escape(form)
+    longest_first = sorted(forms, key=lambda form: (-len(form), form))
+    return re.compile(f"(?=({'|'.join(forms[form] for form in longest_first)}))")
+
+
+class _Halves:
+    """The beginnings and ends of forms, by the characters next to a cut: a place where no form could have been cut is
+    left after one look, however many forms there are, so that a text full of cuts is read in one pass."""
+
+    def __init__(self, forms: Iterable[str]) -> None:
+        # What a beginning ends with, and an end begins with; the longest first, since it covers the others.
+        self._before: dict[str, list[tuple[int, str]]] = {}
+        self._behind: dict[str, list[tuple[int, str]]] = {}
+        for form in forms:
+            for size in range(len(form) - 1, _HALF_MIN - 1, -1):
+                self._before.setdefault(form[size - _HALF_MIN : size], []).append((size, form))
+                start = len(form) - size
+                self._behind.setdefault(form[start : start + _HALF_MIN], []).append((size, form))
+        for listed in (*self._before.values(), *self._behind.values()):
+            listed.sort(key=itemgetter(0), reverse=True)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where ``text`` was cut in the middle of a form: the beginning of it before the cut, the end of it behind."""
+        for cut in _BEFORE_A_CUT.finditer(text):
+            end = cut.start()
+            for size, form in self._before.get(text[max(0, end - _HALF_MIN) : end], ()):
+                if size <= end and text.startswith(form[:size], end - size):
+                    yield end - size, end
+                    break
+        for cut in _BEHIND_A_CUT.finditer(text):
+            start = cut.end()
+            for size, form in self._behind.get(text[start : start + _HALF_MIN], ()):
+                if text.startswith(form[-size:], start):
+                    yield start, start + size
+                    break
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans in the order of their starts, with those that overlap made one."""
+    start, end = 0, 0
+    for next_start, next_end in spans:
+        if next_start >= end:
+            if end:
+                yield start, end
+            start, end = next_start, next_end
+        else:
+            end = max(end, next_end)
+    if end:
+        yield start, end
+
+
+def _forms(secret: str) -> set[str]:
+    """``secret`` as the protocols and texts of this product would write it. Never the empty text."""
+    percent = {quote(secret, safe=safe) for safe in _UNQUOTED} | {quote_plus(secret)}
+    escaped = escape(secret)
+    return (
+        {
+            secret,
+            " ".join(secret.split()),  # on one line, as errors are
+            *percent,
+            *(re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), form) for form in percent),
+            escaped,
+            escape(secret, {'"': "&quot;", "'": "&apos;"}),
+            escape(secret, {'"': "&quot;"}),
+            html.escape(secret),
+            html.escape(secret).replace("&#x27;", "&#39;"),
+            quoteattr(secret)[1:-1],
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            repr(secret)[1:-1],
+            shlex.quote(secret).removeprefix("'").removesuffix("'"),
+            re.sub(r"([^\w@%+=:,./-])", r"\\\1", secret),
+            *_base64_forms(secret),
+        }
+        - {""}
+    )
+
+
+def _base64_forms(secret: str) -> Iterator[str]:
+    """Base64 of the secret alone, and what remains of it inside the base64 of a longer text, at each of the offsets.
+
+    A character of base64 holds 6 bits, so a neighbour reaches into at most one character at either end; those are
+    left out. Secrets too short for that to be telling are known by their whole form only.
+    """
+    raw = secret.encode("utf-8", "surrogatepass")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(raw).decode()
+        yield whole
+        yield whole.rstrip("=")
+        for offset in range(3):
+            first = -(-offset * 8 // 6)
+            last = (offset + len(raw)) * 8 // 6
+            if last - first >= _STANDS_ALONE_BELOW and len(secret) >= _STANDS_ALONE_BELOW:
+                yield encode(bytes(offset) + raw).decode()[first:last]

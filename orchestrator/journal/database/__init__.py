@@ -1,0 +1,1 @@
+"""The database itself: its tables, statements, connections, and the files of the embedded one."""

@@ -1,0 +1,70 @@
+"""What can go wrong with the journal, each as one sentence with its remedy; and the database's own errors as ours."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import sqlalchemy as sa
+
+from orchestrator.errors import JournalCorrupt, JournalLost, JournalUnavailable, LeaseLost, NoSuchRun
+from orchestrator.journal.heads import Noted
+
+# What SQLite calls a file whose content is not a database's, or not a whole one's (sqlite.org/rescode.html).
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class mapped_errors:
+    """Turn the database's errors into ``JournalUnavailable``, or ``JournalCorrupt`` for a file that is damaged;
+    ``doing`` completes 'the journal could not …'."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
+        if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
+            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+            sentence = f"the journal could not {self._doing}: {' '.join(str(cause).split())}"
+            if getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise JournalCorrupt(sentence) from error
+            raise JournalUnavailable(
+                sentence,
+                hint="nothing was sent without a record; fix the cause (disk full? read-only? server away?) and resume",
+            ) from error
+        if isinstance(error, sa.exc.SQLAlchemyError):
+            raise JournalUnavailable(f"the journal could not {self._doing}: {error}") from error
+
+
+def stretch(first: int, last: int) -> str:
+    """``record 8 was``, ``records 8 to 9 were``."""
+    return f"record {first} was" if first == last else f"records {first} to {last} were"
+
+
+def no_such_run(run: str) -> NoSuchRun:
+    """The database has no such run, and nothing is noted of one."""
+    return NoSuchRun(f"there is no run {run}", hint="`failover runs list` shows them all")
+
+
+def taken_over(run: str) -> LeaseLost:
+    """Somebody else leads the run under a higher epoch."""
+    return LeaseLost(
+        f"run {run} is led by another process now", hint=f"this one stopped; see `failover runs show {run}`"
+    )
+
+
+def gone(run: str, noted: Noted) -> JournalCorrupt:
+    """The error for a run that is noted, and is not in the database."""
+    return JournalCorrupt(
+        f"run {run}: it was recorded here up to record {noted.seq}, and its record is gone",
+        hint=f"compare both sites with `failover status`; once that is settled, or if the journal was removed on purpose:"
+        f" rm {noted.path}",
+    )
+
+
+def lost(run: str) -> JournalLost:
+    """The database does not have what this process wrote to it."""
+    return JournalLost(f"what was recorded of run {run} is not in the journal any more")

@@ -1,0 +1,123 @@
+"""The chain of a run's records: what each hash is of, and whether records as they are stored follow one another.
+
+Pure of any database: the journal's rows and the lines of an exported file are checked by the same few lines. This
+is the hot path of ``failover runs verify``, so records pass through it as plain tuples.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from orchestrator.errors import JournalCorrupt
+from orchestrator.model import events as ev
+
+GENESIS = "0" * 64
+# The events that the record of a run ends with while nobody leads it.
+RESTING = frozenset({"run.finished", "run.paused"})
+
+
+class Link(NamedTuple):
+    """A stored record of a run, as it is in the database: ``event`` is its JSON text, ``at`` seconds since the epoch."""
+
+    seq: int
+    at: float
+    lane: str | None
+    event: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Over the head ``seq`` of a run. ``key`` names the public key, ``value`` is the signature in Base64."""
+
+    seq: int
+    key: str
+    value: str
+
+
+def link_hash(before: str, run: str, seq: int, at: float, lane: str | None, event: str) -> str:
+    """The hash of one record: SHA-256 over the hash before it and every stored field.
+
+    No field can hold a line feed (an event is JSON, which escapes it; names are checked), so the borders are clear.
+    """
+    return sha256(f"{before}\n{run}\n{seq}\n{at!r}\n{lane or ''}\n{event}".encode()).hexdigest()
+
+
+def follow(rows: Iterable[tuple[Any, ...]], run: str, *, after: int = 0, before: str = GENESIS) -> Iterator[Link]:
+    """``rows`` (fields as in ``Link``) as links, each checked against the one before it; the first is ``after`` + 1.
+
+    Raises ``JournalCorrupt`` at the first that does not follow.
+    """
+    seq = after
+    for row in rows:
+        seq += 1
+        link = Link(*row)
+        if link.seq != seq:
+            raise JournalCorrupt(f"run {run}: record {seq} is missing or out of order; found {link.seq}")
+        before = link_hash(before, run, seq, link.at, link.lane, link.event)
+        if before != link.hash:
+            raise JournalCorrupt(f"run {run}: record {seq} is not what was written")
+        yield link
+
+
+def read_event(run: str, link: Link) -> ev.Event:
+    """The event of a link. Raises ``JournalCorrupt`` for one that no version of the product wrote."""
+    try:
+        return _first_event(link.event) if link.seq == 1 else ev.event_from_json(link.event)
+    except ValidationError as error:
+        raise JournalCorrupt(f"run {run}: record {link.seq} cannot be read: {error.errors()[0]['msg']}") from error
+
+
+# The first event of a run holds its whole plan, which takes longer to read than all others together; whoever follows a
+# run reads it again and again.
+_first_event = lru_cache(maxsize=16)(ev.event_from_json)
+
+
+def record_of(run: str, link: Link) -> ev.Record:
+    """A link as a record. Raises ``JournalCorrupt``."""
+    return ev.Record(run, link.seq, link.at, link.lane, read_event(run, link))
+
+
+def parse_line(line: Mapping[str, Any]) -> ev.Record:
+    """A stored line, with its fields by name, as a record. Raises ``JournalCorrupt``."""
+    return record_of(line["run"], _link(line))
+
+
+def follow_exported(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Link]]:
+    """Exported records of one run, from its first on, with its name, each checked against the one before it.
+
+    A file that was cut off at its end is noticed by its last record: a run that nobody leads says so in it. Raises
+    ``JournalCorrupt``, or ``KeyError`` for a line that is no record.
+    """
+    stream = iter(lines)
+    first = next(stream, None)
+    if first is None:
+        raise JournalCorrupt("there is no record at all")
+    run, last = str(first["run"]), _link(first)
+    for last in follow(_rows(run, first, stream), run):
+        yield run, last
+    if json.loads(last.event)["kind"] not in RESTING:
+        raise JournalCorrupt(f"run {run}: record {last.seq} is not an end; the export was made early, or is cut off")
+
+
+def _rows(run: str, first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> Iterator[Link]:
+    yield _link(first)
+    for number, line in enumerate(rest, 2):
+        if line["run"] != run:
+            raise JournalCorrupt(f"run {run}: record {number} belongs to run {line['run']}")
+        yield _link(line)
+
+
+def _link(line: Mapping[str, Any]) -> Link:
+    """The stored fields of a line. Raises ``TypeError`` for a value that only counts, or hashes, like one of a record."""
+    seq, lane = line["seq"], line["lane"]
+    if type(seq) is not int or (lane is not None and (not isinstance(lane, str) or not lane)):
+        raise TypeError(f"record {seq!r} of lane {lane!r} is none")
+    return Link(seq, line["at"], lane, line["event"], line["hash"])

@@ -1,0 +1,111 @@
+"""A caller's own keys: which run each of them began, and what was asked with it.
+
+Of all calls with one key at most one begins a run. A key stands for one request, so all that was asked is kept with it,
+part by part as hashes: a reused key with another request is refused with what differs. What a plan holds besides (notes,
+what was found in older records, who asks, who is told of the run) was not asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.errors import KeyUsed
+from orchestrator.journal.database import statements as sql
+from orchestrator.journal.database.database import Database, Transaction
+from orchestrator.journal.errors import mapped_errors
+from orchestrator.journal.journal import Journal
+from orchestrator.model import events as ev
+
+# Of the fields of a plan, what is no part of what was asked.
+NOT_ASKED = frozenset({"notes", "outage", "read_before"})
+# Of a decision, who made it and where it was written down.
+_WHO = ("by", "account", "uid", "file", "signed")
+# What stands in words of its own; every other field of a plan, and every option that no field holds, is an option.
+_OPTIONS = "other options"
+
+
+@dataclass(frozen=True, slots=True)
+class UsedKey:
+    """The run that a key began, and what was asked with it, as ``stored`` wrote it; None for a key of version 0.1.0."""
+
+    run: str
+    asked: str | None
+
+
+def parts(plan: ev.Plan, options: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """What was asked, by part, each as a hash. ``plan`` has no secrets in it; ``options``: what no field of it holds."""
+    # Without what is as it always is: a later version knows of more, and the same request must stay the same.
+    plain = plan.model_dump(mode="json", exclude_defaults=True)
+    for name in NOT_ASKED:
+        plain.pop(name, None)
+    policy, approval, services = plain.pop("policy", {}), plain.pop("approval", None), plain.pop("services")
+    rulings = policy.pop("transactions", {})
+    asked = {
+        "the runbook": plain.pop("runbook"),
+        "the direction": [plain.pop("pair"), plain.pop("source"), plain.pop("target")],
+        "the services": services if "waves" in plain else sorted(services),
+        "the inventory": _without(plain.pop("inventory"), "hooks"),
+        "the answers given in advance": policy,
+        "the decisions on transactions": {xid: _without(ruling, *_WHO) for xid, ruling in rulings.items()},
+        "the approvals": _without(approval, "requester"),
+        _OPTIONS: [plain, {name: value for name, value in (options or {}).items() if value}],
+    }
+    return {name: _hash(value) for name, value in asked.items()}
+
+
+def stored(asked: Mapping[str, str]) -> str:
+    """The parts as they are kept with a key."""
+    return json.dumps(asked, sort_keys=True)
+
+
+def differences(asked: Mapping[str, str], key: UsedKey, first: ev.Plan) -> Sequence[str]:
+    """The parts in which a request is another than the one that used the key; ``first`` is that one's plan.
+
+    Version 0.1.0 kept the plan alone, so options that are not in it cannot be compared.
+    """
+    if key.asked is None:
+        before = parts(first)
+        return [name for name, value in asked.items() if name != _OPTIONS and before.get(name) != value]
+    before = json.loads(key.asked)
+    return [name for name, value in asked.items() if before.get(name) != value]
+
+
+def _without(value: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any] | None:
+    return None if value is None else {key: inner for key, inner in value.items() if key not in names}
+
+
+def _hash(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+# --- in the journal ---------------------------------------------------------------------------------------------------
+
+
+def run_of_key(journal: Journal, key: str) -> UsedKey | None:
+    """What ``key`` was used for, if it was."""
+    with mapped_errors("be read"):
+        return _find(journal.database, key)
+
+
+def use_up(journal: Journal, commit: Transaction, key: str, run: str, asked: str | None) -> None:
+    """Note that ``key`` begins ``run``, in the transaction that records it. Raises ``KeyUsed``."""
+    first = _find(commit, key)
+    if first is None:
+        try:
+            commit.run(sql.ADD_KEY, [{"key": key, "run": run, "request": asked}])
+            return
+        except sa.exc.IntegrityError:  # only where writers do not wait for each other: PostgreSQL
+            first = run_of_key(journal, key)
+    name = first.run if first is not None else ""
+    raise KeyUsed(f"the key {key!r} has begun run {name}", run=name, hint="see `failover runs show`")
+
+
+def _find(read: Transaction | Database, key: str) -> UsedKey | None:
+    found = read.ask(sql.RUN_OF_KEY, {"b_key": key})
+    return UsedKey(*found[0]) if found else None

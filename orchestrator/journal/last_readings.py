@@ -1,0 +1,72 @@
+"""The newest reading of each service at each site that any command took outside of a run, kept beside the record.
+
+A note for people, not evidence: nothing that decides reads it. When a site is lost, it may be the last that is known of
+what that site holds. One row a service, site and reading, so that it never grows beyond the inventory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator.journal.database.schema import LAST_READ
+from orchestrator.journal.errors import mapped_errors
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.lease import service_place
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import AnyReading
+
+# What says how much a site that is lost may hold that its mate lacks.
+KEPT = ("replication", "replication_queue", "links")
+_READING: TypeAdapter[Reading] = TypeAdapter(AnyReading)
+
+Answers = Mapping[str, Mapping[str, Reading | Failure]]
+
+
+def store_read(journal: Journal, site: Site, services: Sequence[str], answers: Answers, at: float) -> None:
+    """Keep what was read at ``at``, seconds since the epoch; a failure leaves what is known. All or none.
+
+    Raises ``JournalUnavailable``.
+    """
+    rows = list(_rows(site, services, answers, at))
+    with mapped_errors("be written"), journal.engine.begin() as connection:
+        for row in rows:
+            same = (LAST_READ.c.service == row["service"]) & (LAST_READ.c.reading == row["reading"])
+            known = connection.execute(sa.select(LAST_READ.c.at).where(same)).scalar()
+            if known is None:
+                _insert(connection, row)
+            elif known <= at:
+                connection.execute(sa.update(LAST_READ).where(same).values(at=at, value=row["value"]))
+
+
+def _rows(site: Site, services: Sequence[str], answers: Answers, at: float) -> Iterator[Mapping[str, object]]:
+    for reading in KEPT:
+        for service in services:
+            found = answers.get(reading, {}).get(service)
+            if found is not None and not isinstance(found, Failure):
+                key = service_place(service, [site])
+                yield {"service": key, "reading": reading, "at": at, "value": found.model_dump_json()}
+
+
+def _insert(connection: sa.Connection, row: Mapping[str, object]) -> None:
+    try:
+        with connection.begin_nested():
+            connection.execute(sa.insert(LAST_READ).values(row))
+    except sa.exc.IntegrityError:  # another process read it for the first time at the same moment
+        return
+
+
+def last_read(journal: Journal, site: Site, service: str) -> Iterable[tuple[float, Reading]]:
+    """What is kept of this service at this site, each with its moment. Raises ``JournalUnavailable``."""
+    wanted = sa.select(LAST_READ).where(LAST_READ.c.service == service_place(service, [site]))
+    with mapped_errors("be read"), journal.reader.connect() as connection:
+        rows = connection.execute(wanted).all()
+    for row in rows:
+        try:
+            yield row.at, _READING.validate_json(row.value)
+        except ValidationError:  # of another version of this program: a note that cannot be read is none
+            continue

@@ -1,0 +1,260 @@
+"""Who may act: claims on services, and the lease of a run with its epoch.
+
+A *claim* ties a service to one unfinished run, so that two runs never move the same service. A *lease* says which
+process leads a run. Taking it raises the epoch; the journal refuses every append under a lower one, and the permit
+stops a command at the last moment before it leaves. A process that slept through its lease can therefore change
+nothing: its permit has run out by its own clock, the journal tells it of the higher epoch even where clocks differ,
+and its intents no longer get on disk.
+
+When a lease has ended is judged by one clock: that of the database's server where there is one, else the machine's, by
+which nobody can have got a lease that ends later than a whole one from now. A bastion whose clock is ahead keeps
+nobody out for longer than that; if it still leads, the higher epoch stops it.
+
+What this cannot do: take back a command that has left. A process that is stopped between the answer of its permit and
+the write to its socket sends that one command when it goes on; no device knows of epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+
+import sqlalchemy as sa
+
+from orchestrator.clock import Clock
+from orchestrator.errors import Forbidden, JournalError, JournalLost, LeaseHeld, LeaseLost
+from orchestrator.journal.database import statements as sql
+from orchestrator.journal.database.database import Database, Transaction
+from orchestrator.journal.errors import lost, mapped_errors, taken_over
+from orchestrator.journal.idempotency_keys import use_up
+from orchestrator.journal.journal import Journal, RunRow, Writer, head_if_any, head_of
+from orchestrator.journal.process_identity import holder_is_dead, holder_name
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Device, Site, is_this_machine
+
+LEASE_SECONDS = 15.0
+# How far apart the clocks of two bastions may be, seconds. A lease that ends later than one that begins now, and this,
+# was written by a clock that is wrong.
+CLOCKS_APART = 15.0
+# A command must not leave so late that its effect could come after somebody else may act.
+_MARGIN = 2.0
+# What each claim begins with. Version 0.1.0 had the family of the runbook here, so that runbooks of two families could
+# move one service.
+_CLAIM = "service/"
+# Characters of a place that are kept as they are: with a service's name it fits into the column of a server.
+_PLACE_MAX = 300
+
+
+def service_key(plan: ev.Plan, service: str) -> str:
+    """The same for every inventory that names the same service on the same devices, and for every runbook."""
+    sites = [site for site in plan.inventory.sites.values() if site.name in (plan.source, plan.target)]
+    return _CLAIM + service_place(service, sites)
+
+
+def service_place(service: str, sites: Iterable[Site]) -> str:
+    """Which service this is, whatever the inventory calls the sites it is at, and however it speaks to them.
+
+    What it cannot know: that a host's name and its address are the same device.
+    """
+    devices = sorted(_place(device) + str(site.options.get("world", "")) for site in sites for device in site.devices)
+    place = ",".join(devices)
+    if len(place) > _PLACE_MAX:
+        place = f"sha256:{sha256(place.encode()).hexdigest()}"
+    return f"{service}@{place}"
+
+
+def _place(device: Device) -> str:
+    """A device is the same over every port; but on this machine, where labs and tunnels have one address for all."""
+    host = (device.address or device.name).lower()
+    return f"{host}:{device.port}" if is_this_machine(host) else host
+
+
+class Lease:
+    """The right to lead one run, held by this process until ``expires_at``. Made by ``create_run`` and ``take``."""
+
+    def __init__(self, journal: Journal, clock: Clock, run: str, epoch: int, expires_at: float) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.run = run
+        self.epoch = epoch
+        self.expires_at = expires_at
+
+    def check(self) -> None:
+        """Permit: return if a command may leave now. Raises ``Forbidden``.
+
+        By the journal, which must still have what was recorded last: whoever took over may have done so by a clock that
+        is ahead of ours. And by this process's own clock, which is asked last, since the journal may take its time to
+        answer: one that is away is asked again while this lease lasts. Any thread may ask.
+        """
+        see = f"see who leads it: `failover runs show {self.run}`"
+        try:
+            self._journal.insist(lambda: self._journal.confirm(self.run, self.epoch), lambda: self._last_moment)
+        except LeaseLost as error:
+            raise Forbidden(f"{error}, so the command was not sent", hint=see) from error
+        except JournalLost as error:
+            raise Forbidden(f"{error}, so the command was not sent", hint=error.hint) from error
+        except JournalError as error:
+            raise Forbidden(
+                f"whether run {self.run} is still ours is not known, so the command was not sent: {error}"
+            ) from error
+        if self._clock.now() > self._last_moment:
+            raise Forbidden(f"the lease on run {self.run} has run out, so the command was not sent", hint=see)
+
+    @property
+    def _last_moment(self) -> float:
+        """Until when a command may leave, by this process's clock."""
+        return self.expires_at - _MARGIN
+
+    def revoke(self) -> None:
+        """From now on nothing may leave, whatever is still waiting to be sent."""
+        self.expires_at = 0.0
+
+    @property
+    def renew_at(self) -> float:
+        """When to renew, with two thirds of the time still left."""
+        return self.expires_at - LEASE_SECONDS * 2 / 3
+
+    def renew(self) -> None:
+        """Hold on for another ``LEASE_SECONDS``. Raises ``LeaseLost`` if somebody took over."""
+        self.expires_at = self._journal.insist(self._renewed)
+
+    def _renewed(self) -> float:
+        """When the lease ends now. By our own clock it begins before the journal is asked, and so ends no later."""
+        now = self._clock.now()
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            change = {"b_run": self.run, "b_epoch": self.epoch, "b_now": now, "b_seconds": LEASE_SECONDS}
+            if commit.run(sql.RENEW, [change]) != 1:
+                found = head_if_any(commit, self.run)
+                raise lost(self.run) if found is None or found.epoch < self.epoch else taken_over(self.run)
+        return now + LEASE_SECONDS
+
+    def release(self, settled: Sequence[str] = ()) -> None:
+        """Let go at once, so that nobody has to wait for the expiry. Losing it meanwhile is no error.
+
+        ``settled``: the keys of services whose lanes ended for good; they are free for other runs.
+        """
+        self._journal.insist(lambda: self._released(settled))
+
+    def _released(self, settled: Sequence[str]) -> None:
+        with mapped_errors("be written"), self._journal.database.writing() as commit:
+            commit.run(sql.LET_GO, [{"b_run": self.run, "b_epoch": self.epoch}])
+            if settled:
+                commit.run(sql.RELEASE_CLAIM, [{"b_run": self.run, "b_service": key} for key in settled])
+            left = commit.ask(sql.CLAIMS_OF, {"b_run": self.run})
+        if not left:
+            self._journal.let_go(self.run)
+
+
+def create_run(
+    journal: Journal,
+    clock: Clock,
+    run: str,
+    created: ev.RunCreated,
+    *,
+    key: str | None = None,
+    asked: str | None = None,
+) -> tuple[Lease, Writer]:
+    """Record a new run, claim its services, owe its hooks everything, and lead it: one transaction.
+
+    ``key`` is the caller's own name for this request, ``asked`` what was asked with it (``idempotency_keys.stored``);
+    of all calls with the same key, at most one begins a run. Raises ``KeyUsed`` for the others, ``LeaseHeld``.
+    """
+    now = clock.now()
+    keys = {service_key(created.plan, service): service for service in created.plan.services}
+    journal.prepare(run)
+    with mapped_errors("be written"), journal.database.writing() as commit:
+        if key is not None:
+            use_up(journal, commit, key, run, asked)
+        _claim(commit, run, keys, now)
+        writer = journal.create(commit, run, created, now, holder=holder_name(), lease_s=LEASE_SECONDS)
+        hooks = [{"run": run, "hook": hook.name, "seq": 0, "failed": ""} for hook in created.plan.inventory.hooks]
+        if hooks:
+            commit.run(sql.ADD_DELIVERIES, hooks)
+    return Lease(journal, clock, run, writer.epoch, now + LEASE_SECONDS), journal.led(writer)
+
+
+def take(journal: Journal, clock: Clock, run: str, services: Mapping[str, str]) -> tuple[Lease, Writer]:
+    """Lead an existing run from now on, under a higher epoch; ``services`` is what it still moves, by service key.
+
+    Raises ``LeaseHeld`` while another process leads it, or if another run has claimed one of the services.
+    """
+    now = clock.now()
+    journal.prepare(run)
+    with mapped_errors("be written"), journal.database.writing() as commit:
+        row = head_of(commit, run)
+        if is_led(row, now):
+            raise LeaseHeld(
+                f"run {run} is led by {leader(row, now)}",
+                hint=f"see what it waits for with `failover runs show {run}`; if that process is gone, its lease ends by"
+                f" itself in {lease_left(row, now):.0f}s",
+            )
+        held = {key for (key,) in commit.ask(sql.CLAIMS_OF, {"b_run": run})}
+        earlier = [key for key in held if not key.startswith(_CLAIM)]
+        if earlier:
+            commit.run(sql.RELEASE_CLAIM, [{"b_run": run, "b_service": key} for key in earlier])
+        missing = {key: name for key, name in services.items() if key not in held}
+        _claim(commit, run, missing, now)
+        heir = {"new_epoch": row.epoch + 1, "new_holder": holder_name(), "b_now": now, "b_seconds": LEASE_SECONDS}
+        if commit.run(sql.TAKE_LEASE, [{"b_run": run, "b_epoch": row.epoch, **heir}]) != 1:
+            raise LeaseHeld(f"another process took run {run} at the same moment")
+        journal.database.guard_files()
+        writer = Writer(run, row.epoch + 1, row.seq, row.head)
+    return Lease(journal, clock, run, writer.epoch, now + LEASE_SECONDS), journal.led(writer)
+
+
+def is_led(row: RunRow | sql.Head, now: float) -> bool:
+    """Does a process lead this run, as far as its lease tells? ``now``: by our clock, where there is no better one."""
+    return 0 < lease_left(row, now) <= LEASE_SECONDS + CLOCKS_APART and not holder_is_dead(row.holder)
+
+
+def lease_left(row: RunRow | sql.Head, now: float) -> float:
+    """For how many seconds the lease still lasts, if it is not renewed, by the clock that leases go by."""
+    return row.expires_at - (now if row.read_at is None else row.read_at)
+
+
+def leader(row: RunRow | sql.Head, now: float) -> str:
+    """Who leads this run, and when its lease was last renewed: a process on another machine may be gone since."""
+    return f"{row.holder.split()[0]}, last heard of {max(0.0, LEASE_SECONDS - lease_left(row, now)):.0f}s ago"
+
+
+def claims(journal: Journal) -> dict[str, str]:
+    """Which run has claimed which service, by ``service_key``: what the runs hold that are not at their end."""
+    with mapped_errors("be read"):
+        return dict(_claimed(journal.database))
+
+
+def _claimed(read: Transaction | Database) -> list[tuple[str, str]]:
+    """Every claim: the key of a service, and its run."""
+    return [(_CLAIM + key.partition("/")[2], run) for key, run in read.ask(sql.CLAIMED, {})]
+
+
+def _claim(commit: Transaction, run: str, keys: Mapping[str, str], now: float) -> None:
+    _refuse_claimed(commit, keys, now)
+    if not keys:
+        return
+    try:
+        commit.run(sql.ADD_CLAIMS, [{"service": key, "run": run} for key in keys])
+    except sa.exc.IntegrityError as error:  # only where writers do not wait for each other: PostgreSQL
+        names = ", ".join(keys.values())
+        raise LeaseHeld(
+            f"another run has just claimed one of these: {names}", hint="see `failover runs list`"
+        ) from error
+
+
+def _refuse_claimed(commit: Transaction, keys: Mapping[str, str], now: float) -> None:
+    if not keys:
+        return
+    # One by one would be a thousand queries for a thousand services; the table holds only unfinished runs.
+    claimed = {key: run for key, run in _claimed(commit) if key in keys}
+    if not claimed:
+        return
+    key, run = next(iter(claimed.items()))
+    found = [sql.Head(*row) for row in commit.ask(sql.HEAD, {"b_run": run})]
+    led = [row for row in found if is_led(row, now)]
+    if led:
+        state = f"which {led[0].holder.split()[0]} leads"
+        hint = f"wait for its end (`failover runs show {run}`), or ask it to turn back: `failover abort {run}`"
+    else:
+        state = "unfinished, and led by nobody"
+        hint = f"go on with it: `failover resume {run}`; or call it off: `failover abort {run}`"
+    raise LeaseHeld(f"{keys[key]} belongs to run {run}, {state}", hint=hint)

@@ -1,0 +1,198 @@
+"""Looks that are kept: what ``failover watch`` and ``failover check`` read, one file a look, for who follows them later.
+
+A look is one round of readings of one site. Its file appears whole, by a rename, and is never changed afterwards: a
+killed process leaves at most a hidden file, which no reader sees. The files are JSON Lines, one line for each service,
+so that nothing but Python's library is needed to write them; ``failover pipeline watch`` is their reader.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError, model_validator
+
+from orchestrator.clock import iso
+from orchestrator.errors import DefinitionError, OutputLost
+from orchestrator.files import write_private
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_amps import Clients, Links, Queues, TransactionLog, Transports
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+
+By = Literal["watch", "check"]
+
+# The readings whose course over time says something, and for AMPS those that say how it stands besides; of what `check`
+# reads, the others are verdicts of one moment.
+OF_AMPS = ("links", "queues", "transaction_log", "transports", "clients")
+KEPT = ("replication_queue", "replication", *OF_AMPS)
+# How long a look is kept, and how often it is looked for older ones, seconds.
+KEPT_S = 7 * 86_400.0
+_PRUNED_EVERY_S = 3_600.0
+_NAME = re.compile(r"\.?(\d{8}T\d{6}\.\d{3}Z)-(?:watch|check)-[0-9a-f]{8}\.jsonl(?:\.unfinished)?")
+
+
+def _moment(value: object) -> float:
+    """Seconds since the epoch of ``2026-11-20T03:00:00.123Z``."""
+    if not isinstance(value, str):
+        raise ValueError("a moment is a text: 2026-11-20T03:00:00.123Z")
+    parsed = datetime.fromisoformat(value)
+    if parsed.tzinfo is None:
+        raise ValueError("a moment needs a time zone: 2026-11-20T03:00:00.123Z")
+    return parsed.timestamp()
+
+
+class LookLine(BaseModel):
+    """What one look found of one service at one site.
+
+    ``at``: when it was asked for, by this machine's clock. ``mate``: the other site of its pair. A reading that is not
+    there was not asked for, or is in ``failures`` with the reason why it was not had; ``null`` inside of a reading is
+    unknown, and never 0.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    look: str
+    by: By
+    at: Annotated[float, BeforeValidator(_moment), PlainSerializer(iso, return_type=str)]
+    simulated: bool
+    site: str
+    service: str
+    mate: str | None = None
+    replication_queue: QueueDepth | None = None
+    replication: ReplicationStatus | None = None
+    links: Links | None = None
+    queues: Queues | None = None
+    transaction_log: TransactionLog | None = None
+    transports: Transports | None = None
+    clients: Clients | None = None
+    failures: Mapping[str, str] = {}
+
+    @model_validator(mode="after")
+    def _only_numbers(self) -> Self:
+        queue = self.replication_queue
+        if queue is not None and not all(math.isfinite(one or 0.0) for one in (queue.usage_mb, queue.quota_mb)):
+            raise ValueError("replication_queue: usage and quota are numbers")
+        for reading in (self.links, self.transaction_log):
+            if reading is not None and not _is_finite(reading.model_dump()):
+                raise ValueError(f"{reading.kind}: seconds and moments are numbers")
+        return self
+
+    def encoded(self) -> bytes:
+        """The line, with its end."""
+        absent = {name for name in ("mate", *KEPT) if getattr(self, name) is None}
+        return self.model_dump_json(exclude=absent).encode() + b"\n"
+
+
+def _is_finite(value: object) -> bool:
+    match value:
+        case dict():
+            return all(_is_finite(one) for one in value.values())
+        case list() | tuple():
+            return all(_is_finite(one) for one in value)
+        case float():
+            return math.isfinite(value)
+        case _:
+            return True
+
+
+def decode_line(text: str | bytes) -> LookLine:
+    """The line of a kept look. Raises ``DefinitionError`` that says what is wrong with it."""
+    try:
+        return LookLine.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DefinitionError(f"{place}: {first['msg']}" if place else str(first["msg"])) from error
+
+
+def lines_of_look(
+    look: str,
+    by: By,
+    at: float,
+    site: str,
+    answers: Mapping[str, Mapping[str, Reading | Failure]],
+    services: Sequence[str],
+    *,
+    simulated: bool,
+    mate: str | None = None,
+) -> list[LookLine]:
+    """One line for each of ``services``. ``answers``: by reading and service, also of readings that are not kept."""
+    heads = [
+        LookLine(look=look, by=by, at=iso(at), simulated=simulated, site=site, service=service, mate=mate)
+        for service in services
+    ]
+    return [_line_of(head, answers) for head in heads]
+
+
+def _line_of(head: LookLine, answers: Mapping[str, Mapping[str, Reading | Failure]]) -> LookLine:
+    found = {name: answers[name][head.service] for name in KEPT if name in answers}
+    # A device may say anything, also what is no text; UTF-8 must be able to hold it.
+    failures = {
+        name: one.text.encode("utf-8", "backslashreplace").decode()
+        for name, one in found.items()
+        if isinstance(one, Failure)
+    }
+    had = {name: one for name, one in found.items() if not isinstance(one, Failure)}
+    return head.model_copy(update={**had, "failures": failures})
+
+
+@dataclass(slots=True)
+class LookFolder:
+    """A directory of kept looks. ``scrub`` replaces secrets in what devices said."""
+
+    path: Path
+    by: By
+    scrub: Callable[[object], object]
+    _pruned_at: float | None = None
+
+    def keep(
+        self,
+        site: str,
+        answers: Mapping[str, Mapping[str, Reading | Failure]],
+        services: Sequence[str],
+        at: float,
+        *,
+        simulated: bool,
+        mate: str | None = None,
+    ) -> Path:
+        """Write one look, all of it or nothing; now and then remove those that are old. Raises ``OutputLost``."""
+        look = f"{_compact(at)}-{self.by}-{secrets.token_hex(4)}"
+        lines = lines_of_look(look, self.by, at, site, answers, services, simulated=simulated, mate=mate)
+        scrubbed = [line.model_copy(update={"failures": self.scrub(line.failures)}) for line in lines]
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            written = write_private(self.path, f"{look}.jsonl", b"".join(line.encoded() for line in scrubbed))
+            if self._pruned_at is None or at - self._pruned_at >= _PRUNED_EVERY_S:
+                self._pruned_at = at
+                _prune(self.path, _compact(at - KEPT_S))
+        except OSError as error:
+            raise OutputLost(
+                f"readings are not kept: {self.path} cannot be written: {error.strerror}",
+                hint="mend the cause, or name another directory with --readings; what is read is shown all the same",
+            ) from error
+        return written
+
+
+def _compact(at: float) -> str:
+    """``20261120T030000.123Z``: in the order of time, and a name on every file system. Before 1970 is 1970."""
+    return iso(max(0.0, at)).replace("-", "").replace(":", "")
+
+
+def _prune(folder: Path, oldest: str) -> None:
+    """Remove looks from before ``oldest``, and what killed processes left of such; files of any other name stay."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found = _NAME.fullmatch(entry.name)
+            if found is not None and found[1] < oldest:
+                with suppress(FileNotFoundError):  # another watcher was faster
+                    Path(entry.path).unlink()

@@ -1,0 +1,117 @@
+"""What a family says of itself: the one door through which a kind of replicated system comes into the program.
+
+A distribution names its families in the entry point group ``failover.families``; each is an object of ``Family``, or of a
+subclass that offers more. What it does not offer, every command says in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import cast
+
+from orchestrator.counting import counted
+from orchestrator.errors import DefinitionError
+from orchestrator.model.facets import Facet
+from orchestrator.model.installed import installed
+from orchestrator.model.reading import Reading
+
+# The folder beside this package, in a checkout as in an installed wheel. Not whatever ``runbooks`` the import path finds
+# first: a folder of that name in the working directory must not replace a shipped procedure.
+SHIPPED = Path(str(resources.files("orchestrator"))).parent / "runbooks"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What people call its things. ``service``: what fails over on its own. ``backlog``: what is queued for the mate, in
+    the singular (``message``, ``byte``); empty: not known. ``none_serves``: that no site serves; ``outage``: the same as
+    what was so for some time. ``keeps``: what a lost site takes with it.
+    """
+
+    service: str = "service"
+    services: str = "services"
+    backlog: str = ""
+    none_serves: str = "NO SITE IS ACTIVE"
+    outage: str = "no active site"
+    keeps: str = "what it holds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One kind of replicated system.
+
+    ``runbooks``: the folder that holds its procedures as ``<kind>.yaml``, or None. ``makes``: by action and argument, for
+    each value of the argument, whether a site serves once it has obeyed.
+    """
+
+    name: str
+    words: Words
+    readings: Mapping[str, type[Reading]]
+    runbooks: Path | None
+    makes: Mapping[tuple[str, str], Mapping[str, bool]] = field(default_factory=dict)
+
+    @property
+    def surveyed(self) -> Sequence[str]:
+        """The readings that show how a pair is: those with facets."""
+        return [name for name, model in self.readings.items() if model.facets]
+
+    def offers(self, facet: Facet) -> bool:
+        """Has any of its readings this facet?"""
+        return any(facet in model.facets for model in self.readings.values())
+
+    def unit_of(self, facet: Facet) -> str:
+        """What the number with ``facet`` counts, in the singular; empty: unknown."""
+        return next((model.unit for model in self.readings.values() if facet in model.facets), "")
+
+
+def family_called(name: str) -> Family | None:
+    """The installed family of this name, or None."""
+    # ``installed`` has seen that it has the parts of one; a plug-in need not inherit.
+    return cast("Family | None", installed().families.get(name))
+
+
+def known_families() -> Sequence[str]:
+    """The names of those that are installed and can be used, sorted."""
+    return sorted(installed().families)
+
+
+def needed_family(name: str) -> Family:
+    """The installed family of this name. Raises ``DefinitionError`` that says why there is none."""
+    family = family_called(name)
+    if family is None:
+        why = installed().problems.get(name, "no distribution offers it")
+        raise DefinitionError(
+            f"the family {name!r} is not installed: {why}", hint=f"installed: {', '.join(known_families())}"
+        )
+    return family
+
+
+def serves_after(family: str, action: str, args: Mapping[str, str]) -> bool | None:
+    """Does a site serve once it has obeyed this action? None: the action changes nothing of that, or is not known.
+
+    A runbook of the operator's own has no family of its name; then any family that knows the action answers.
+    """
+    named = family_called(family)
+    asked = [named] if named is not None else [family_called(one) for one in known_families()]
+    for one in asked:
+        for name, value in args.items():
+            made = {} if one is None else one.makes.get((action, name), {})
+            if value in made:
+                return made[value]
+    return None
+
+
+def words_of(family: str) -> Words:
+    """How the things of a family are called; of one that is not installed, in general words."""
+    found = family_called(family)
+    return Words() if found is None else found.words
+
+
+def amount(number: int | None, family: str) -> str:
+    """``1,200 messages``, or the number alone where it is not known what is counted; ``family``: of the runbook."""
+    unit = words_of(family).backlog
+    if not unit:
+        return "an unknown number" if number is None else f"{number:,}"
+    return f"an unknown number of {unit}s" if number is None else counted(number, unit)

@@ -1,0 +1,382 @@
+"""The inventory: sites, their devices, the pairs between which services move, and who is told of a run's events.
+
+A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day (seed 003,
+uncontrolled, step 2).
+
+Secrets are never in here, only references to them (environment variable, file, prompt). An inline password is
+accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from orchestrator.model.runbook import Duration
+
+# A name becomes part of a device command: control characters, quotes, ';' and the like never get that far.
+SERVICE_NAME = r"^[^\s\"'`;?*<>&|\\\x00-\x1f\x7f][^\"'`;?*<>&|\\\x00-\x1f\x7f]{0,31}$"
+
+ServiceName = Annotated[str, StringConstraints(pattern=SERVICE_NAME)]
+SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+
+# Longer than an hour nobody waits for one answer; and no socket can be told of more than 24 days.
+Patience = Annotated[float, Field(gt=0, le=3600)]
+
+# Plain http to this very machine only; no account or password, since a URL is recorded with each run.
+WEBHOOK_URL = (
+    r"^(?:https://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]))"
+    r"(?::[0-9]{1,5})?(?:[/?][\x21\x22\x24-\x7e]*)?$"
+)
+# What a hook may be told of: the kinds of orchestrator/model/events.py, ``gate.asked`` for gate.opened, and ``*`` for
+# all.
+HookEvent = Literal[
+    "*",
+    "run.created",
+    "run.started",
+    "run.paused",
+    "run.finished",
+    "policy.changed",
+    "observer.failed",
+    "lane.started",
+    "lane.resumed",
+    "lane.escalated",
+    "lane.ended",
+    "abort.asked",
+    "abort.declined",
+    "step.started",
+    "step.ready",
+    "step.applies",
+    "step.skipped",
+    "step.waived",
+    "step.done",
+    "step.failed",
+    "step.retried",
+    "goal.reached",
+    "goal.lost",
+    "observed",
+    "readings.expired",
+    "step.waiting",
+    "site.claimed",
+    "action.intended",
+    "action.ended",
+    "doubt.resolved",
+    "point-of-no-return",
+    "guard.broke",
+    "guard.healed",
+    "drain.stalled",
+    "gate.asked",
+    "gate.opened",
+    "gate.decided",
+    "gate.withdrawn",
+    "revert.started",
+    "undo.done",
+    "approval.given",
+    "approval.refused",
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SecretRef(_Strict):
+    """Where a secret is: exactly one of ``env``, ``file``, ``prompt``, ``inline``."""
+
+    env: str | None = None
+    file: str | None = None
+    prompt: Literal[True] | None = None
+    inline: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> SecretRef:
+        if sum(value is not None for value in (self.env, self.file, self.prompt, self.inline)) != 1:
+            raise ValueError("give exactly one of env, file, prompt, inline")
+        return self
+
+
+class Login(_Strict):
+    """How to log in. With ``key_file`` the password, if any, is the key's passphrase."""
+
+    username: str
+    password: SecretRef | None = None
+    key_file: str | None = None
+
+
+class Device(_Strict):
+    """One node of a site. ``host_key`` pins ``<type> <base64>``; without it known_hosts decides."""
+
+    name: str
+    address: str = ""
+    port: int = Field(default=22, ge=1, le=65535)
+    host_key: str | None = None
+    router_name: str | None = None
+
+
+class Also(_Strict):
+    """One more adapter of the same site. What is left out is as the site has it, but for ``options``."""
+
+    adapter: str
+    devices: tuple[Device, ...] | None = Field(default=None, min_length=1)
+    login: Login | None = None
+    known_hosts: str | None = None
+    command_timeout: Patience | None = None
+    connect_timeout: Patience | None = None
+    options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+
+    @field_validator("devices")
+    @classmethod
+    def _distinct(cls, devices: tuple[Device, ...] | None) -> tuple[Device, ...] | None:
+        return devices and _distinct_names(devices)
+
+
+FenceKind = Literal["backbone", "interface", "command", "attest"]
+INTERFACE = r"^[0-9]+/[0-9]+/[A-Za-z0-9]+$"
+
+
+class FenceOption(_Strict):
+    """One way to keep clients off a failed site: exactly one of ``backbone``, ``interface``, ``command``, ``attest``.
+
+    ``backbone``: the message backbone of every node is shut, which needs their management. ``interface``: that of the
+    network blade is, on every node (``1/1/lag1``), where the nodes are appliances. ``command``: a command of
+    the site's adapter ``local``; its own check proves it. ``attest``: what a person has to do, and then attests.
+    A message VPN's ``enabled`` and its services are no option: config-sync copies them to the other site.
+    """
+
+    backbone: Literal[True] | None = None
+    interface: Annotated[str, StringConstraints(pattern=INTERFACE)] | None = None
+    command: SiteName | None = None
+    attest: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> FenceOption:
+        if sum(value is not None for value in (self.backbone, self.interface, self.command, self.attest)) != 1:
+            raise ValueError("give exactly one of backbone, interface, command, attest")
+        return self
+
+    @property
+    def kind(self) -> FenceKind:
+        """Which of the four it is."""
+        if self.backbone:
+            return "backbone"
+        return "interface" if self.interface else "command" if self.command is not None else "attest"
+
+
+class Site(_Strict):
+    """A data centre's side. Two ``devices`` are an HA pair: the one that serves is found anew for each step.
+
+    ``also`` are further adapters of the same site: each reading and action goes to the first that has it. ``fence`` is
+    the site's fence plan, the preferred way first.
+    """
+
+    name: SiteName = ""
+    title: str = ""
+    adapter: str
+    devices: tuple[Device, ...] = Field(min_length=1)
+    login: Login | None = None
+    known_hosts: str | None = None
+    simulated: bool = Field(default=False, description="a lab's site; every output then says so")
+    command_timeout: Patience = Field(default=15.0, description="seconds for one command's whole answer")
+    connect_timeout: Patience = Field(default=10.0, description="seconds for one connection attempt")
+    options: Mapping[str, Any] = Field(default_factory=dict, description="what this adapter alone understands")
+    also: tuple[Also, ...] = ()
+    fence: tuple[FenceOption, ...] = ()
+
+    @field_validator("devices")
+    @classmethod
+    def _distinct(cls, devices: tuple[Device, ...]) -> tuple[Device, ...]:
+        return _distinct_names(devices)
+
+    @field_validator("fence")
+    @classmethod
+    def _each_kind_once(cls, fence: tuple[FenceOption, ...]) -> tuple[FenceOption, ...]:
+        if len({option.kind for option in fence}) != len(fence):
+            raise ValueError("a fence plan has each kind once; a command may try several things itself")
+        return fence
+
+    @model_validator(mode="after")
+    def _distinct_adapters(self) -> Site:
+        names = [self.adapter, *(one.adapter for one in self.also)]
+        if len(set(names)) != len(names):
+            raise ValueError("the same adapter twice for one site")
+        return self
+
+    @property
+    def parts(self) -> tuple[Site, ...]:
+        """The site as each of its adapters sees it, in the order in which they are asked."""
+        own = self.model_copy(update={"also": ()})
+        return (own, *(_part(own, one) for one in self.also))
+
+    @property
+    def shut_interface(self) -> str | None:
+        """The interface that is shut in place of the message backbone, where the fence plan prefers it."""
+        doors = [option for option in self.fence if option.kind in ("backbone", "interface")]
+        return doors[0].interface if doors else None
+
+    def fenced_by(self, kind: FenceKind) -> FenceOption | None:
+        """The option of that kind in the fence plan, or None."""
+        return next((option for option in self.fence if option.kind == kind), None)
+
+
+def _distinct_names(devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    names = [device.name for device in devices]
+    if len(set(names)) != len(names):
+        raise ValueError("two devices of one site have the same name")
+    return devices
+
+
+def _part(own: Site, also: Also) -> Site:
+    given = {name: value for name in Also.model_fields if (value := getattr(also, name)) is not None}
+    return own.model_copy(update=given)
+
+
+ApprovedCommand = Literal["controlled", "uncontrolled", "restore", "failback", "repair"]
+_ALL_COMMANDS: tuple[ApprovedCommand, ...] = ("controlled", "uncontrolled", "restore", "failback", "repair")
+
+
+class ApprovalPolicy(_Strict):
+    """Four eyes: so many other people have to agree to a run of these commands before it begins."""
+
+    needed: int = Field(ge=1, le=10)
+    within: Duration = 3600.0
+    commands: tuple[ApprovedCommand, ...] = Field(default=_ALL_COMMANDS, min_length=1)
+    break_glass: bool = Field(default=True, description="one person may begin alone, by name and with a reason")
+
+    @field_validator("within")
+    @classmethod
+    def _some_time(cls, within: float) -> float:
+        if within <= 0:
+            raise ValueError("nobody can approve in no time")
+        return within
+
+
+class Pair(_Strict):
+    """Two sites that replicate to each other. The first is the home site: a planned move starts from it.
+
+    ``services`` lists what ``--all`` means; a name that is not listed is refused, so that a slip of the keyboard
+    cannot move a stranger. ``transaction_wait``: how long transaction managers get for transactions that were
+    completed heuristically, before these are deleted (seed 003, controlled, step 6); None: the runbook's ``delay``.
+    """
+
+    name: SiteName
+    sites: tuple[SiteName, SiteName]
+    services: tuple[ServiceName, ...] = Field(min_length=1)
+    approval: ApprovalPolicy | None = None
+    transaction_wait: Duration | None = None
+
+    @field_validator("sites")
+    @classmethod
+    def _two_sites(cls, sites: tuple[str, str]) -> tuple[str, str]:
+        if sites[0] == sites[1]:
+            raise ValueError(f"the same site twice: {sites[0]}")
+        return sites
+
+    def mate_of(self, site: str) -> str:
+        """The other one of the two sites."""
+        return self.sites[1] if site == self.sites[0] else self.sites[0]
+
+
+class HookSecret(_Strict):
+    """Where the secret of a webhook is: ``env`` or ``file``. Nobody is asked for it while a run goes on, and it is
+    never recorded, so ``prompt`` and ``inline`` are not offered."""
+
+    env: str | None = None
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> HookSecret:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("give exactly one of env, file")
+        return self
+
+    @property
+    def reference(self) -> SecretRef:
+        """The same as any other reference."""
+        return SecretRef(env=self.env, file=self.file)
+
+
+class Webhook(_Strict):
+    """Where events are posted. ``ca_file``: PEM file of the only CA to trust; without it, those of the system."""
+
+    url: Annotated[str, StringConstraints(pattern=WEBHOOK_URL)]
+    secret: HookSecret
+    ca_file: str | None = None
+
+
+class Hook(_Strict):
+    """Who is told of which events: a ``command`` (an argument list, never a shell's line) or a ``webhook``."""
+
+    name: SiteName
+    on: tuple[HookEvent, ...] = Field(min_length=1)
+    command: tuple[str, ...] | None = Field(default=None, min_length=1)
+    webhook: Webhook | None = None
+    timeout: Duration = 10.0
+
+    @field_validator("timeout")
+    @classmethod
+    def _some_time(cls, timeout: float) -> float:
+        if timeout <= 0:
+            raise ValueError("a time-out of nothing is none")
+        return timeout
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Hook:
+        if (self.command is None) == (self.webhook is None):
+            raise ValueError("give exactly one of command, webhook")
+        return self
+
+
+class Inventory(_Strict):
+    """All that can be moved, where to, and who is told of it."""
+
+    sites: Mapping[SiteName, Site]
+    pairs: tuple[Pair, ...] = Field(min_length=1)
+    hooks: tuple[Hook, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Inventory:
+        for name, given in self.sites.items():
+            if given.name not in ("", name):
+                raise ValueError(f"site {name} is called {given.name!r}: its key is its name, so leave `name` out")
+        named = {name: site.model_copy(update={"name": name}) for name, site in self.sites.items()}
+        object.__setattr__(self, "sites", named)
+        seen: dict[str, str] = {}
+        for pair in self.pairs:
+            for site in pair.sites:
+                if site not in self.sites:
+                    raise ValueError(f"pair {pair.name} names site {site}, which is not listed under sites")
+            for service in pair.services:
+                if service in seen:
+                    raise ValueError(f"{service} is listed by pair {seen[service]} and by pair {pair.name}")
+                seen[service] = pair.name
+        names = [hook.name for hook in self.hooks]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two hooks are called {name}")
+        return self
+
+
+@lru_cache(
+    maxsize=256
+)  # asked for every device of every service of a run, and an address takes long to tell from a name
+def is_this_machine(host: str) -> bool:
+    """Does ``host``, a name or an address, stay on this machine?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,143 @@
+"""The readings that belong to no family, and the door to those that do.
+
+A reading never changes a device. Every value may be ``None``, which means *unknown*: the device did not say, or what
+it said applies to the other side only. Absent is not false. Families bring their own (``installed``); one that was
+recorded by a family that is not here now stays as it is, and is understood by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, SerializeAsAny
+
+from orchestrator.model.facets import Facet
+from orchestrator.model.installed import installed
+from orchestrator.model.reading import Item, OpaqueReading, Reading, item_model
+
+
+class Role(StrEnum):
+    """Who serves clients: at most one site of a pair may be active."""
+
+    ACTIVE = "active"
+    STANDBY = "standby"
+
+
+class ExternalFence(Reading):
+    """``external_fence``: are clients kept off this site by a means outside of its devices? The word of the check that
+    belongs to the command of the site's fence plan; ``output`` is what it said besides, cut and without secrets."""
+
+    kind: Literal["external_fence"] = "external_fence"
+    closed: bool | None = None
+    output: str = ""
+
+
+class Reachability(Reading):
+    """``reachability``: does the site's management answer at all, and if so with which role? Always had: that nobody
+    answers is an answer. Made by the fleet from a reading that every site of its family has."""
+
+    facets: ClassVar[Mapping[Facet, str]] = {Facet.SERVES: "_serves"}
+
+    kind: Literal["reachability"] = "reachability"
+    answers: bool
+    role: Role | None = None
+    why: str = ""
+
+    @property
+    def role_known(self) -> bool:
+        """Did the site say which role it has?"""
+        return self.role is not None
+
+    @property
+    def _serves(self) -> bool | None:
+        return None if self.role is None else self.role is Role.ACTIVE
+
+
+class SiteClaims(Reading):
+    """``site_claims``: who else relies on something that belongs to a whole site, or is changing it. The journal
+    answers, not a device, so no runbook names it.
+
+    ``granted``: the claim that was wished for is recorded. Otherwise ``others`` are the services that stand in the way,
+    each with its run, and ``is_waiting`` says that they are still under way, so that asking again may help.
+    """
+
+    kind: Literal["site_claims"] = "site_claims"
+    thing: str
+    wish: Literal["hold", "release", "leave"]
+    granted: bool
+    others: tuple[str, ...] = ()
+    is_waiting: bool = False
+
+
+_COMMON: tuple[type[Reading], ...] = (ExternalFence, Reachability)
+
+
+@cache
+def known_readings() -> Mapping[str, type[Reading]]:
+    """By ``kind``, every reading that a runbook may name: the common ones, and those of the installed families.
+
+    A kind that two families claim belongs to neither (``clashes``): a record could not say whose it is.
+    """
+    claimed = _claimed()
+    return {kind: models[0] for kind, models in claimed.items() if len(set(models)) == 1}
+
+
+def clashes() -> Mapping[str, list[type[Reading]]]:
+    """The kinds that more than one model claims."""
+    return {kind: models for kind, models in _claimed().items() if len(set(models)) > 1}
+
+
+def _claimed() -> dict[str, list[type[Reading]]]:
+    claimed: dict[str, list[type[Reading]]] = {}
+    for model in (*_COMMON, *_of_families()):
+        claimed.setdefault(kind_of(model), []).append(model)
+    return claimed
+
+
+def _of_families() -> Iterable[type[Reading]]:
+    for family in installed().families.values():
+        readings = getattr(family, "readings", {})
+        yield from (one for one in readings.values() if isinstance(one, type) and issubclass(one, Reading))
+
+
+def is_backlog(reading: str, field: str) -> bool:
+    """Is it what a site still holds for its mate, and not clients, seconds or anything else that a wait may follow?"""
+    model = known_readings().get(reading)
+    return model is not None and model.facets.get(Facet.BACKLOG) == field
+
+
+def counts_at_risk(reading: str, field: str) -> bool:
+    """Is so much lost, at most, by whoever does not wait until it is 0?"""
+    model = known_readings().get(reading)
+    said = None if model is None else model.left.get(field)
+    return is_backlog(reading, field) or (said is not None and said.at_risk)
+
+
+def item_argument(reading: str) -> str:
+    """What an action calls the item of ``reading`` that it works on."""
+    model = known_readings().get(reading)
+    item = None if model is None else item_model(model)
+    return Item.argument if item is None else item.argument
+
+
+def kind_of(model: type[Reading]) -> str:
+    """What its records are told by."""
+    return str(model.model_fields["kind"].default)
+
+
+_DECODED: Mapping[str, type[Reading]] = {"site_claims": SiteClaims}  # the journal's own: no runbook names it
+
+
+def decoded(value: object) -> object:
+    """A recorded reading as the model of its kind. Raises ``ValidationError`` for one that does not fit its model."""
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get("kind")
+    model = _DECODED.get(str(kind)) or known_readings().get(str(kind))
+    return OpaqueReading.model_validate(value) if model is None else model.model_validate(value)
+
+
+AnyReading = Annotated[SerializeAsAny[Reading], BeforeValidator(decoded)]

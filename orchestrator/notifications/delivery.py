@@ -1,0 +1,138 @@
+"""One hook of one run: brings it what it is owed, one event after the other, and tries again later when that fails.
+
+An event that cannot be delivered holds back those behind it, so that a receiver sees them in order; none is ever
+given up. Steps are taken by whoever calls; nothing here waits, but for the receiver. Must never raise because of a
+receiver or of the journal: what went wrong is kept, and said once for each cause.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from orchestrator.clock import Clock
+from orchestrator.errors import FailoverError, HookFailed, JournalError
+from orchestrator.journal.outbox import BATCH, Outbox
+from orchestrator.model.inventory import Hook
+from orchestrator.notifications.message import Message, ScrubData, kind_of, message_of, wants
+
+Sender = Callable[[Message], None]
+FailureListener = Callable[[HookFailed], None]
+
+BACK_OFF_FIRST = 1.0
+BACK_OFF_MAX = 60.0
+_DOUBLINGS_MAX = 10
+
+
+def back_off(failures: int, chance: random.Random) -> float:
+    """Seconds to wait after so many failures in a row: a second, doubled each time, up to a minute.
+
+    Up to half of it is left out by chance, so that all who wait for one receiver do not come back at once.
+    """
+    longest = min(BACK_OFF_MAX, BACK_OFF_FIRST * 2.0 ** min(failures - 1, _DOUBLINGS_MAX))
+    return longest * chance.uniform(0.5, 1.0)
+
+
+class Courier:
+    """Delivers the records of ``run`` to ``hook``. ``due`` is when to try again, seconds since the epoch."""
+
+    def __init__(
+        self,
+        run: str,
+        hook: Hook,
+        outbox: Outbox,
+        send: Sender,
+        *,
+        simulated: bool,
+        scrub: ScrubData,
+        clock: Clock,
+        chance: random.Random,
+        on_failure: FailureListener = lambda failure: None,
+    ) -> None:
+        self.run = run
+        self.hook = hook
+        self.due = 0.0
+        self.delivered = 0
+        self.failure: HookFailed | None = None  # what keeps it from going on; None when nothing does
+        self._outbox = outbox
+        self._send = send
+        self._simulated = simulated
+        self._scrub = scrub
+        self._clock = clock
+        self._chance = chance
+        self._on_failure = on_failure
+        self._failures = 0
+        self._causes_told: set[str] = set()
+        self._noted = ""  # the failure that the outbox has on record
+        self._position: int | None = None  # the last record that is done with, as this process knows
+        self._saved = 0
+        self._is_owed = False  # a delivery is not saved yet
+
+    def work(self, may_go_on: Callable[[], bool]) -> bool:
+        """Deliver what is due until nothing is left, something fails, or ``may_go_on`` says no.
+
+        Returns whether everything recorded so far is done with.
+        """
+        if self._clock.now() < self.due:
+            return False
+        try:
+            return self._work(may_go_on)
+        except HookFailed as failure:
+            self._failed(failure)
+        except FailoverError as error:  # the journal: away, locked, or no longer what was written
+            self._failed(HookFailed(str(error), cause=type(error).__name__, hint=error.hint))
+        return False
+
+    def settle(self) -> None:
+        """Save how far it came past records that do not concern the hook; without it they are read once more."""
+        try:
+            self._save()
+        except JournalError as error:
+            self._failed(HookFailed(str(error), cause=type(error).__name__, hint=error.hint))
+
+    def _work(self, may_go_on: Callable[[], bool]) -> bool:
+        if self._position is None:
+            self._position = self._saved = self._outbox.cursor(self.run, self.hook.name)
+        if self._is_owed:
+            self._save()
+        while lines := self._outbox.after(self.run, self._position):
+            for line in lines:
+                if not may_go_on():
+                    return False
+                self._bring(line)
+            if self._position - self._saved >= BATCH:
+                self._save()
+        self._failures, self.failure = 0, None
+        return True
+
+    def _bring(self, line: Mapping[str, Any]) -> None:
+        if wants(self.hook, kind_of(line)):
+            self._send(message_of(line, simulated=self._simulated, scrub=self._scrub))
+            # From here on this process does not send it again, even if it cannot be saved now.
+            self._position, self._is_owed = line["seq"], True
+            self.delivered += 1
+            self._failures, self.failure = 0, None
+            self._save()
+        else:
+            self._position = line["seq"]
+
+    def _save(self) -> None:
+        """After the delivery: what is taken and not saved is delivered again, never the other way round."""
+        if self._position is not None and self._position > self._saved:
+            self._noted = "" if self.failure is None else str(self.failure)
+            self._outbox.done_with(self.run, self.hook.name, self._position, failed=self._noted)
+            self._saved, self._is_owed = self._position, False
+
+    def _failed(self, failure: HookFailed) -> None:
+        self._failures += 1
+        self.failure = failure
+        self.due = self._clock.now() + back_off(self._failures, self._chance)
+        if failure.cause not in self._causes_told:
+            self._causes_told.add(failure.cause)
+            self._on_failure(failure)
+        if str(failure) != self._noted:
+            with suppress(JournalError):  # whoever cannot be told now meets it again
+                self._outbox.note_failure(self.run, self.hook.name, str(failure))
+                self._noted = str(failure)

@@ -1,0 +1,126 @@
+"""Which family a pair is of, and which family's runbook a command means: that of the adapters which speak for its sites.
+
+An adapter names its family. What speaks the words of another one is not taken for it, and a pair of a family that this
+program does not know is refused or shown as unknown (DESIGN, promise 18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from orchestrator.documents.loader import shipped_runbooks
+from orchestrator.errors import DefinitionError
+from orchestrator.family.contract import family_named
+from orchestrator.model.families import family_called, known_families
+from orchestrator.model.inventory import Inventory, Site
+from orchestrator.operations.runtime import Tools
+
+AMPS, SOLACE = "amps", "solace"
+# What only an adapter of AMPS offers.
+_OF_AMPS = "set_client_transports"
+
+Choose = Callable[[Site], str]
+
+
+def family_of(tools: Tools, site: Site) -> str:
+    """The name of the installed family, or empty for one that is not installed. Raises ``DefinitionError`` for an adapter
+    that cannot be had."""
+    named = family_named(tools.registry.declarations(site))
+    return named if family_called(named) is not None else ""
+
+
+def unknown_family(site: Site) -> str:
+    """Why nothing is known of a site, in a sentence."""
+    adapters = ", ".join(part.adapter for part in site.parts)
+    return f"this program does not know what kind of service {site.name} is (adapter: {adapters})"
+
+
+def known_family(tools: Tools, site: Site) -> str:
+    """The family of ``site``. Raises ``DefinitionError`` for one that this program does not know."""
+    family = family_of(tools, site)
+    if not family:
+        raise DefinitionError(
+            unknown_family(site),
+            hint=f"installed families: {', '.join(known_families())}; a procedure of your own for another one: "
+            "`failover controlled --runbook FILE`",
+        )
+    return family
+
+
+def family_of_services(tools: Tools, inventory: Inventory, services: Sequence[str], pair: str | None) -> str:
+    """The family of the pair that is meant; ``solace`` when which pair is not clear, which planning then says.
+
+    Raises ``DefinitionError`` for a family that this program does not know."""
+    fitting = [
+        one
+        for one in inventory.pairs
+        if pair in (None, one.name) and (not services or any(service in one.services for service in services))
+    ]
+    return known_family(tools, inventory.sites[fitting[0].sites[0]]) if len(fitting) == 1 else SOLACE
+
+
+def fitting(tools: Tools, kind: str, solace: str | Choose | None = None) -> Choose:
+    """The runbook of ``kind`` for the family of the source; across async links, AMPS has one of its own for some.
+
+    ``solace``: what decides there, if not the kind alone.
+    """
+
+    def choose(site: Site) -> str:
+        family = known_family(tools, site)
+        if family == AMPS:
+            return f"amps/{kind}-async" if kind in _APART and not has_sync_link(tools, site) else f"amps/{kind}"
+        if family == SOLACE and solace is not None:
+            return solace if isinstance(solace, str) else solace(site)
+        return shipped_by(family, kind)
+
+    return choose
+
+
+def shipped_by(family: str, kind: str) -> str:
+    """The name of a family's runbook. Raises ``DefinitionError`` where it ships none of this kind."""
+    own = [name for name in shipped_runbooks() if name.startswith(f"{family}/")]
+    if f"{family}/{kind}" not in own:
+        raise DefinitionError(
+            f"the family {family} ships no runbook {kind!r}", hint=f"it ships: {', '.join(own) or 'none'}"
+        )
+    return f"{family}/{kind}"
+
+
+def see_offered(family: str, what: str, offering: Sequence[str] = (SOLACE, AMPS)) -> None:
+    """Raise ``DefinitionError`` where ``family`` does not offer ``what``, such as ``guard``."""
+    if family not in offering:
+        raise DefinitionError(
+            f"the family {family} does not offer {what}", hint=f"families that do: {', '.join(sorted(offering))}"
+        )
+
+
+_APART = frozenset({"controlled", "uncontrolled", "failback"})
+
+
+def has_sync_link(tools: Tools, site: Site) -> bool:
+    """Does the inventory say that the site's link to its mate is sync? Without a word it is not: then somebody is
+    asked before messages are given up."""
+    return amps_part(tools, site).options.get("link") == "sync"
+
+
+def amps_part(tools: Tools, site: Site) -> Site:
+    """The site as its adapter of AMPS sees it."""
+    return next(one for one in site.parts if _OF_AMPS in tools.registry.get(one.adapter).actions)
+
+
+def see_roles(family: str) -> None:
+    """Raise ``DefinitionError`` where a service has no role, so that none can be repaired."""
+    see_offered(family, "repair")
+    if family == AMPS:
+        raise DefinitionError(
+            "AMPS instances have no roles, so there are none to repair",
+            hint="`failover status` shows which instances let clients in; `failover restore` closes one, `failover "
+            "failback` opens it",
+        )
+
+
+def only_for(family: str, wanted: str, option: str) -> None:
+    """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
+    if family != wanted:
+        names = {AMPS: "AMPS", SOLACE: "message VPNs"}
+        raise DefinitionError(f"{option} is an option of {names[wanted]} only", hint="leave it out")

@@ -1,0 +1,74 @@
+"""Which run a person means: by its name, a beginning of it, ``last``, or the only one that fits."""
+
+from __future__ import annotations
+
+from orchestrator.core.lifecycle import RESUMABLE_ENDS
+from orchestrator.core.run import fold
+from orchestrator.errors import DefinitionError, FailoverError, NoSuchRun
+from orchestrator.journal.errors import gone
+from orchestrator.journal.journal import Journal, RunRow
+from orchestrator.journal.lease import claims
+
+
+def find_run(journal: Journal, name: str | None) -> str:
+    """The run called ``name``, by a beginning of it, or ``last``; the newest one without a name."""
+    rows = journal.runs()
+    if name is None or name == "last":
+        if not rows:
+            _see_vanished(journal, None)
+            raise NoSuchRun("there are no runs yet")
+        return rows[0].run
+    if not any(row.run.startswith(name) for row in rows):
+        _see_vanished(journal, name)
+    return _named(rows, name)
+
+
+def find_open_run(journal: Journal, name: str | None, to_do: str) -> str:
+    """The same among the runs that are not at their end; without a name the only one. ``to_do`` completes a sentence.
+
+    A run that is not at its end has claimed its services, so the claims tell which ones these are, however long the
+    list of runs is. One that was killed while it let go of its claims is among them, and is done with by going on.
+    """
+    open_runs = set(claims(journal).values())
+    if name is not None:
+        run = find_run(journal, name)
+        if run not in open_runs and _is_over(journal, run):
+            outcome = fold(journal.records(run)).outcome
+            raise DefinitionError(
+                f"run {run} has ended ({outcome}): there is nothing to {to_do}",
+                hint=f"see `failover runs show {run}`",
+            )
+        return run
+    found = [row.run for row in journal.runs() if row.run in open_runs]
+    if not found:
+        _see_vanished(journal, None)
+    if len(found) != 1:
+        raise _ambiguous(
+            "several runs are unfinished" if found else f"no run is unfinished, so nothing to {to_do}", found
+        )
+    return found[0]
+
+
+def _is_over(journal: Journal, run: str) -> bool:
+    state = fold(journal.records(run))
+    return state.outcome is not None and not any(lane.status in RESUMABLE_ENDS for lane in state.lanes.values())
+
+
+def _see_vanished(journal: Journal, name: str | None) -> None:
+    """Raise ``JournalCorrupt`` for a run called ``name``, or one that had not ended, that was recorded and is gone."""
+    for run, noted in journal.vanished().items():
+        if run.startswith(name) if name else not noted.is_over:
+            raise gone(run, noted)
+
+
+def _named(rows: list[RunRow], name: str) -> str:
+    fits = [row.run for row in rows if row.run == name] or [row.run for row in rows if row.run.startswith(name)]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise _ambiguous(f"{name!r} fits several runs", fits)
+    raise NoSuchRun(f"there is no run {name!r}", hint="`failover runs list` shows them all")
+
+
+def _ambiguous(sentence: str, runs: list[str]) -> FailoverError:
+    return NoSuchRun(sentence, hint=f"name one: {', '.join(runs[:5])}" if runs else "see `failover runs list`")

@@ -1,0 +1,52 @@
+"""Adds to a plan on the screen how long earlier runs took, from the forecast that ``failover pipeline history`` keeps.
+
+A range says of how many runs it is; where too little is known, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator.counting import counted
+from orchestrator.engine.dry_run import LanePreview, StepPreview
+from orchestrator.model import events as ev
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.forecast import NAME, Forecast, Range, read_forecast
+
+
+def with_forecast(tools: Tools, plan: ev.Plan, lanes: Sequence[LanePreview]) -> list[LanePreview]:
+    """``lanes`` with a note on each step of which earlier runs tell. Raises ``DefinitionError`` for a bad forecast."""
+    forecast = None if tools.is_rehearsal else read_forecast(tools.state / NAME)
+    if forecast is None:
+        return list(lanes)
+    return [
+        replace(lane, steps=tuple(_told(forecast, plan, lane.service, step) for step in lane.steps)) for lane in lanes
+    ]
+
+
+def _told(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> StepPreview:
+    note = _drain(forecast, plan, service, step) or _took(forecast, plan, service, step)
+    return replace(step, notes=(*step.notes, note)) if note else step
+
+
+def _drain(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
+    """What is in the queue now, at the rates seen before. Slow first: the range is one of times."""
+    rate = forecast.drain_rate(service, simulated=plan.simulated)
+    if not step.gauge or rate is None or rate.p05 <= 0:
+        return ""
+    times = Range(n=rate.n, p05=step.gauge / rate.p95, p50=step.gauge / rate.p50, p95=step.gauge / rate.p05)
+    before = f"in {counted(rate.n, 'wait')} before (at {rate.p50:,.0f} messages a second)"
+    return f"{_in_words(times)}, if it drains as {before}"
+
+
+def _took(forecast: Forecast, plan: ev.Plan, service: str, step: StepPreview) -> str:
+    seconds = forecast.seconds(plan.runbook.runbook, step.id, service, simulated=plan.simulated)
+    if seconds is None:
+        return ""
+    low, high = f"{seconds.p05:.1f}".removesuffix(".0"), f"{seconds.p95:.1f}".removesuffix(".0")
+    return f"takes {low if low == high else f'{low} to {high}'} s, {counted(seconds.n, 'run')}"
+
+
+def _in_words(times: Range) -> str:
+    return f"about {times.p50:.1f}s ({times.p05:.1f}s to {times.p95:.1f}s)"

@@ -1,0 +1,129 @@
+"""Where ``FAILOVER_JOURNAL`` says that the journal is: checked before anything is kept there or read from there.
+
+A file gets the checks of the state directory's own journal, and a server has to prove who it is. Must never repeat a
+password that a URL has.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
+
+from orchestrator.errors import DefinitionError, JournalUnavailable
+from orchestrator.journal.database.embedded_files import refuse_network
+from orchestrator.model.inventory import is_this_machine
+
+JOURNAL_VARIABLE = "FAILOVER_JOURNAL"
+PROVE_IT = (
+    "the server of the journal has to prove who it is: name its CA in the URL, sslrootcert=FILE, or sslrootcert=system; "
+    "another sslmode in the URL says otherwise"
+)
+# Who names one of these has decided by himself how the server is checked.
+_DECIDED_BY = ("sslmode", "service", "requiressl")
+_DECIDED_OUTSIDE = ("PGSSLMODE", "PGSERVICE", "PGREQUIRESSL")
+
+
+def passwords_of(url: str) -> list[str]:
+    """The passwords in a database's URL: it may also stand among its parameters. Raises ``DefinitionError`` for a URL
+    that would be taken apart within a password, a piece of which would then be in some error."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.netloc.count("@") <= 1 and (parts.port is None or parts.port >= 0)
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise DefinitionError(
+            f"{JOURNAL_VARIABLE} is not the URL of a database",
+            hint="postgresql+psycopg://user:password@host:port/database, where a password has %40 for @ and %3A for :",
+        )
+    return [unquote(parts.password or ""), *parse_qs(parts.query).get("password", [])]
+
+
+def safe_url(url: str, environment: Mapping[str, str]) -> str:
+    """``url``, of which ``passwords_of`` has found nothing wrong, as it is opened. A file of SQLite is checked here; a
+    server on another machine is asked for its certificate unless the URL, or libpq's environment, says otherwise.
+
+    Raises ``DefinitionError`` or ``JournalUnavailable``.
+    """
+    parts = urlsplit(url)
+    if parts.scheme.partition("+")[0] == "sqlite":
+        _check_file(url)
+        return url
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    names = {name for name, _ in query}
+    is_decided = names.intersection(_DECIDED_BY) or any(environment.get(name) for name in _DECIDED_OUTSIDE)
+    if parts.scheme.partition("+")[0] != "postgresql" or is_decided or not any(_is_remote(parts.hostname, query)):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}sslmode=verify-full"
+
+
+def _is_remote(host: str | None, query: list[tuple[str, str]]) -> Iterator[bool]:
+    """For each host that may be connected to: is it another machine? A path is a socket of this one."""
+    named = [host] if host else []
+    named += [one for name, value in query if name == "host" for one in value.split(",")]
+    for one in named:
+        yield not one.startswith(("/", "@")) and not is_this_machine(one)
+
+
+def _check_file(url: str) -> None:
+    """The file of an embedded journal, as its URL names it: ours alone, in a place where nobody can put another one."""
+    parts = urlsplit(url)
+    name = unquote(url.partition("://")[2].partition("?")[0].removeprefix("/"))
+    if parts.netloc or not name.removeprefix("file:") or name.startswith(":"):
+        raise DefinitionError(f"{JOURNAL_VARIABLE} names no file", hint="sqlite:////var/lib/failover/journal.sqlite")
+    path = Path(name.removeprefix("file:"))
+    try:
+        is_ours = is_ours_alone(path.parent)
+    except OSError as error:
+        raise JournalUnavailable(
+            f"the journal {path} cannot be opened: {error.strerror}",
+            hint="see that its directory is there, and yours",
+        ) from error
+    if not is_ours:
+        raise DefinitionError(
+            f"the journal {path} is in a directory that others can write, so its record proves nothing",
+            hint=f"make it yours alone: chmod 700 {path.parent}; several accounts share a journal on PostgreSQL",
+        )
+    refuse_network(path)
+    make_private(path, may_make="mode=ro" not in parts.query)
+
+
+def is_ours_alone(path: Path) -> bool:
+    """Can nobody else write into this directory, or put another in its place? Raises ``OSError``."""
+    real = path.resolve()
+    found = real.stat()
+    is_owned = {path.lstat().st_uid, found.st_uid} == {os.getuid()}
+    above = (folder.stat().st_mode for folder in {*path.absolute().parents, *real.parents})
+    is_in_place = all(not mode & stat.S_IWOTH or mode & stat.S_ISVTX for mode in above)
+    return is_owned and is_in_place and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def make_private(path: Path, *, may_make: bool = True) -> None:
+    """Create the file readable by its owner only, before a library creates it readable by all.
+
+    The library follows links, also those in place of the files that it keeps beside it: none is let through. A file
+    that is there is never opened here: closing it would drop every lock that this process has on it (fcntl(2)), and
+    another process would then remove the log that a run is recorded in.
+    """
+    try:
+        if may_make:
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        for end in ("-wal", "-shm", "-journal"):
+            if path.with_name(path.name + end).is_symlink():
+                raise OSError(errno.ELOOP, f"{path.name}{end} is a link")
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+            raise OSError(errno.EPERM, "it is no file that only we can write")
+    except OSError as error:
+        raise JournalUnavailable(
+            f"the journal {path} cannot be opened: {error.strerror}",
+            hint="mend the cause (disk full? read-only? a link?); nothing was sent",
+        ) from error

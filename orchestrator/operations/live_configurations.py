@@ -1,0 +1,123 @@
+"""The configurations that AMPS instances serve of themselves, fetched through sessions that can only look, and validated.
+
+Nothing of what an instance serves is taken for a file of this machine: a configuration that includes one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Protocol, runtime_checkable
+
+from adapters.amps.config.model import Instance
+from adapters.amps.config.settings import Assumptions, ValidateOptions
+from adapters.amps.served import read_served
+from orchestrator.errors import AdapterError, DefinitionError
+from orchestrator.family.contract import Setting
+from orchestrator.model.inventory import Inventory, Pair, Site
+from orchestrator.operations.families import AMPS, family_of
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.readiness import Validated
+from validator.report import Level, ValidationFinding
+from validator.validate import validate
+
+# Instance of a service at a site, or why it could not be had.
+Fetched = Mapping[tuple[str, str], Instance | str]
+
+
+@runtime_checkable
+class ServesConfiguration(Protocol):
+    """An adapter that can have an instance's own configuration."""
+
+    def configuration(self, service: str) -> str:
+        """The text. Raises ``AdapterError``."""
+        ...
+
+
+def fetch(
+    tools: Tools,
+    inventory: Inventory,
+    pairs: Iterable[Pair],
+    variables: Mapping[str, str] | None = None,
+    assumptions: Assumptions | None = None,
+) -> Fetched:
+    """The instances of all services of ``pairs``, by site and service; a sentence where one could not be had."""
+    wanted = [(inventory.sites[name], tuple(pair.services)) for pair in pairs for name in pair.sites]
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda one: configurations_of(tools, one[0], one[1], variables, assumptions), wanted)
+        return {key: value for one in found for key, value in one.items()}
+
+
+def configurations_of(
+    tools: Tools,
+    site: Site,
+    services: tuple[str, ...],
+    variables: Mapping[str, str] | None = None,
+    assumptions: Assumptions | None = None,
+) -> dict[tuple[str, str], Instance | str]:
+    """The same of one site."""
+    part = next((one for one in site.parts if _serves(tools, one)), None)
+    if part is None:
+        return {(site.name, service): f"no adapter of {site.name} can fetch it" for service in services}
+    adapter = tools.registry.get(part.adapter)(part, Setting(tools.clock, tools.secrets, read_only=True))
+    assert isinstance(adapter, ServesConfiguration)  # by _serves
+    found: dict[tuple[str, str], Instance | str] = {}
+    read: dict[str, Instance] = {}
+    with closing(adapter):
+        for service in services:
+            try:
+                text = adapter.configuration(service)
+                if text not in read:
+                    read[text] = read_served(text, f"{site.name}, {service}", variables, assumptions).instance
+                found[(site.name, service)] = read[text]
+            except (AdapterError, DefinitionError) as error:
+                found[(site.name, service)] = str(error)
+    return found
+
+
+def _serves(tools: Tools, site: Site) -> bool:
+    return callable(getattr(tools.registry.get(site.adapter), "configuration", None))
+
+
+def instances_of(
+    tools: Tools, inventory: Inventory, variables: Mapping[str, str], assumptions: Assumptions
+) -> tuple[Instance, ...]:
+    """Every AMPS instance of the inventory, each once. Raises ``DefinitionError`` when there is none, or one is
+    missing: a fabric with a hole is not validated as if it were whole."""
+    pairs = [pair for pair in inventory.pairs if family_of(tools, inventory.sites[pair.sites[0]]) == AMPS]
+    if not pairs:
+        raise DefinitionError("the inventory has no AMPS instance to fetch a configuration from")
+    found = fetch(tools, inventory, pairs, variables, assumptions)
+    missing = [f"{site}, {service}: {one}" for (site, service), one in found.items() if isinstance(one, str)]
+    if missing:
+        raise DefinitionError(
+            f"the configuration of {len(missing)} of {len(found)} instances could not be had: {'; '.join(missing[:3])}",
+            hint="validate files instead, or mend the cause; an instance that is away is not left out silently",
+        )
+    # Services that share an instance share the object.
+    return tuple({id(one): one for one in found.values() if isinstance(one, Instance)}.values())
+
+
+def validated_pair(tools: Tools, inventory: Inventory, pair: Pair) -> dict[str, Validated]:
+    """For each service, what the validation of its pair's live configurations found of its two instances."""
+    found = fetch(tools, inventory, [pair])
+    instances = {id(one): one for one in found.values() if isinstance(one, Instance)}
+    report = validate(instances.values(), ValidateOptions()) if instances else None
+    judged: dict[str, Validated] = {}
+    for service in pair.services:
+        ends = [found[(site, service)] for site in pair.sites]
+        missing = [f"{site}: {one}" for site, one in zip(pair.sites, ends, strict=True) if isinstance(one, str)]
+        if missing or report is None:
+            judged[service] = Validated(why="; ".join(missing))
+            continue
+        names = {one.name for one in ends if isinstance(one, Instance)}
+        judged[service] = _validated([one for one in report.findings if {one.source, one.destination} & names])
+    return judged
+
+
+def _validated(findings: Iterable[ValidationFinding]) -> Validated:
+    texts: dict[Level, list[str]] = {level: [] for level in Level}
+    for one in findings:
+        texts[one.level].append(f"{one.check}: {one.message}")
+    return Validated(errors=texts[Level.ERROR], risks=texts[Level.RISK], undecided=texts[Level.UNDECIDED])

@@ -1,0 +1,1 @@
+"""Drills, and what is learnt of a pair for a simulated copy of it."""

@@ -1,0 +1,171 @@
+"""What can be learnt of AMPS instances for a simulated copy of them: from the inventory, and from the instances
+themselves through sessions that can only look. An instance that cannot be looked at is no error: less is known of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from adapters.amps.config.model import Instance as Configured
+from adapters.amps.config.patterns import has_metacharacters, is_dotted_name
+from orchestrator.errors import DefinitionError
+from orchestrator.family.contract import Setting
+from orchestrator.family.reachability import probe
+from orchestrator.model.inventory import Site
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings_amps import Instance, Links, Queues, Transports
+from orchestrator.model.runbook import parse_duration
+from orchestrator.operations.families import amps_part
+from orchestrator.operations.live_configurations import configurations_of
+from orchestrator.operations.runtime import Tools
+from orchestrator.operations.secret_references import asks_somebody
+from simulator.amps.copies import Known
+from simulator.amps.layout import QueueLayout, TopicLayout
+
+Read = TypeVar("Read")
+_READINGS = ("instance", "transports", "links", "queues")
+Answers = Mapping[str, Mapping[str, Reading | Failure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One site: what is ``known`` of each service's instance, whether the inventory ``says_sync`` of its link,
+    ``is_open`` (does it let clients in now?), ``oddities`` of this moment that no copy begins with, and ``unread``: why
+    it was not looked at, or not at all of it."""
+
+    site: str
+    known: Mapping[str, Known]
+    says_sync: bool
+    is_open: Mapping[str, bool | None] = field(default_factory=dict)
+    oddities: Sequence[str] = ()
+    unread: str = ""
+
+
+def look_at(tools: Tools, site: Site, services: Sequence[str], *, offline: bool) -> Looked:
+    """Everything that can be known of a site. Raises ``DefinitionError`` for what the inventory has wrong."""
+    part = amps_part(tools, site)
+    written = {service: _written(part, service) for service in services}
+    nothing = Looked(site.name, written, part.options.get("link") == "sync")
+    if offline:
+        return replace(nothing, unread="--offline")
+    if asks_somebody(site):
+        return replace(nothing, unread="its password would have to be typed")
+    setting = Setting(tools.clock, tools.secrets, read_only=True)
+    with closing(tools.registry.adapter_for(site, setting)) as adapter:
+        first = probe(adapter, _READINGS[0], services)
+        silent = [one.text for one in first.values() if isinstance(one, Failure)]
+        if len(silent) == len(services):
+            return replace(nothing, unread=silent[0])
+        answers = {_READINGS[0]: first, **{name: probe(adapter, name, services) for name in _READINGS[1:]}}
+    configured = configurations_of(tools, site, tuple(services))
+    known = {
+        service: _with_configuration(
+            _with_readings(written[service], answers, service), configured[(site.name, service)]
+        )
+        for service in services
+    }
+    doors = {service: _of(answers, "transports", service, Transports) for service in services}
+    return replace(
+        nothing,
+        known=known,
+        is_open={service: None if found is None else found.open for service, found in doors.items()},
+        oddities=[odd for service in services for odd in _oddities(service, answers)],
+        unread=silent[0] if silent else "",
+    )
+
+
+def _written(site: Site, service: str) -> Known:
+    """What the inventory says."""
+    options = site.options
+    interval = options.get("interval")
+    return Known(
+        _device_of(site, service),
+        site.name,
+        sync=options.get("link") == "sync",
+        interval_s=parse_duration(interval) if isinstance(interval, str) else None,
+    )
+
+
+def _device_of(site: Site, service: str) -> str:
+    """The instance of a service, as adapters of AMPS find it."""
+    own = (site.options.get("services") or {}).get(service)
+    named = own.get("device") if isinstance(own, Mapping) else own
+    names = [device.name for device in site.devices]
+    found = named or (service if service in names else names[0] if len(names) == 1 else None)
+    if not isinstance(found, str):
+        hint = "name its device in the site's options: services: {NAME: {device: …}}"
+        raise DefinitionError(f"no instance of {site.name} is that of {service!r}", hint=hint)
+    return found
+
+
+def _with_readings(known: Known, answers: Answers, service: str) -> Known:
+    instance = _of(answers, "instance", service, Instance)
+    links = _of(answers, "links", service, Links)
+    queues = _of(answers, "queues", service, Queues)
+    if instance is not None:
+        known = replace(known, group=instance.group, version=instance.version)
+    if links is not None:
+        configured = links.configured_sync
+        sync = known.sync if configured is None else configured
+        known = replace(known, interval_s=links.interval_s or known.interval_s, sync=sync)
+    if queues is not None and queues.items is not None:
+        items = tuple(QueueLayout(name=one.name, message_type=one.message_type or "json") for one in queues.items)
+        known = replace(known, queues=items)
+    return known
+
+
+def _with_configuration(known: Known, found: Configured | str) -> Known:
+    """What the configuration that it serves adds; expressions are no topics that anybody could publish to."""
+    if isinstance(found, str):
+        return known
+    states = {one.is_enabled for one in found.client_transports}
+    topics = [
+        TopicLayout(name=one.name, message_type=one.message_type, keys=one.keys)
+        for one in found.sow
+        if one.pattern is None and not _is_expression(one.name)
+    ]
+    topics += [
+        TopicLayout(name=one.name, message_type=one.message_type)
+        for one in (found.log.topics if found.log else ())
+        if not _is_expression(one.name) and one.name not in {topic.name for topic in topics}
+    ]
+    queues = [
+        QueueLayout(
+            name=one.name,
+            message_type=one.message_type,
+            kind="LocalQueue" if one.kind == "LocalQueue" else "Queue",
+            underlying="" if _is_expression(one.underlying) else one.underlying,
+        )
+        for one in found.queues
+    ]
+    names = {one.name for one in queues}
+    return replace(
+        known,
+        starts_open=states.pop() if len(states) == 1 else None,
+        topics=tuple(one for one in topics if one.name not in names) or None,
+        queues=tuple(queues),
+    )
+
+
+def _oddities(service: str, answers: Answers) -> Iterator[str]:
+    links = _of(answers, "links", service, Links)
+    queues = _of(answers, "queues", service, Queues)
+    if links is not None and links.connected is False:
+        yield f"the link of {service} is connected; now it is not"
+    if links is not None and links.downgraded:
+        yield f"the link of {service} is not downgraded; now it is"
+    if queues is not None and queues.unproxied is False:
+        yield f"proxied transfer of {service} is off; now it is on"
+
+
+def _is_expression(name: str) -> bool:
+    return has_metacharacters(name) and not is_dotted_name(name)
+
+
+def _of(answers: Answers, reading: str, service: str, kind: type[Read]) -> Read | None:
+    found = answers[reading].get(service)
+    return found if isinstance(found, kind) else None

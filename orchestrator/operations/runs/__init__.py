@@ -1,0 +1,1 @@
+"""Plans of runs, and what people are asked to agree to."""

@@ -1,0 +1,81 @@
+"""What the fence plan of a failed site means for the plan of a run: which runbook, which question, who answers it.
+
+The plan is the operator's, written before the day (seed 003, uncontrolled, step 2); nothing here thinks of another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchestrator.errors import DefinitionError
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Site
+from orchestrator.model.runbook import Step
+
+_UNFENCED = "unfenced"
+
+
+def when_dark(policy: ev.Policy) -> Callable[[Site], str]:
+    """The runbook for a failed site that does not answer: its backbone is out of reach, so what comes next counts.
+
+    A command of the plan is run and proven first. It is not when somebody has answered for the fence already.
+    """
+
+    def choose(site: Site) -> str:
+        reachable = [option for option in site.fence if option.kind in ("command", "attest")]
+        is_commanded = bool(reachable) and reachable[0].kind == "command" and _UNFENCED not in policy.on_gate
+        return "solace/uncontrolled-commanded" if is_commanded else "solace/uncontrolled"
+
+    return choose
+
+
+def when_restored(site: Site) -> str:
+    """The runbook that brings ``site`` back: a fence that a command closed is opened by its undo."""
+    return "solace/restore" if site.fenced_by("command") is None else "solace/restore-commanded"
+
+
+def with_instructions(plan: ev.Plan) -> ev.Plan:
+    """The plan with what the fence plan wants a person to do, in the question whether the failed site is fenced."""
+    site = plan.inventory.sites[plan.source]
+    option = site.fenced_by("attest")
+    if option is None:
+        return plan
+    steps = tuple(_with(step, f"The fence plan of {site.name}: {option.attest}") for step in plan.runbook.steps)
+    return plan.model_copy(update={"runbook": plan.runbook.model_copy(update={"steps": steps})})
+
+
+def _with(step: Step, more: str) -> Step:
+    if step.ask is None or step.ask.gate != _UNFENCED:
+        return step
+    return step.model_copy(update={"ask": step.ask.model_copy(update={"text": f"{step.ask.text} {more}"})})
+
+
+def see_answered(plan: ev.Plan) -> None:
+    """Raise ``DefinitionError`` when the runbook asks something that nobody has answered beforehand."""
+    gates = [step.ask.gate for step in plan.runbook.steps if step.ask is not None]
+    for gate in gates:
+        if gate not in plan.policy.on_gate and gate in _UNANSWERED:
+            sentence, hint = _UNANSWERED[gate]
+            raise DefinitionError(sentence, hint=hint)
+
+
+# What is wrong when nobody answers a gate beforehand, and how it is answered.
+_UNANSWERED = {
+    "data-loss": (
+        "nobody accepts that messages are missing at the target: the link is asynchronous, so its recovery point is "
+        "not zero",
+        "add --accept-loss 'who decided it, and why'",
+    ),
+    _UNFENCED: (
+        "nobody answers for keeping clients away from the failed site",
+        "add --attest 'how it is fenced, who did it', or --reason 'why to go on without a fence'",
+    ),
+    "leave-behind": (
+        "nobody accepts that what is still queued at the failed site stays there",
+        "add --reason 'why'",
+    ),
+    "bootstrap": (
+        "nobody answers for the instance being empty and set to bootstrap",
+        "add --attest 'what was done with its files, who did it'",
+    ),
+}

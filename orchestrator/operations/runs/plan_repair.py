@@ -1,0 +1,161 @@
+"""The plan of a repair: which of the two runbooks, for which services, by what both sites report now.
+
+The program does not decide which site keeps activity: the operator names it. What each site holds for its mate is read,
+and shown for that choice. Only message VPNs have roles that can be repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.clock import iso
+from orchestrator.errors import DefinitionError, NotStarted
+from orchestrator.model import events as ev
+from orchestrator.model.families import amount
+from orchestrator.model.inventory import Pair
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
+from orchestrator.model.runbook import Choice, Side
+from orchestrator.operations.families import family_of_services, see_roles
+from orchestrator.operations.runs.plan import Wish as PlanWish
+from orchestrator.operations.runs.plan import make_plan, services_of
+from orchestrator.operations.runs.plan_recovery import accepting, with_readings
+from orchestrator.operations.runtime import Tools
+from orchestrator.reports.next_steps import named
+
+NONE_ACTIVE, BOTH_ACTIVE = "solace/repair-standby", "solace/repair-active"
+
+_SIDES: tuple[Side, Side] = ("source", "target")
+_RUNBOOKS: Mapping[tuple[Role | None, ...], str] = {
+    (Role.STANDBY, Role.STANDBY): NONE_ACTIVE,
+    (Role.ACTIVE, Role.ACTIVE): BOTH_ACTIVE,
+}
+# The gates of each, and what --accept-loss answers.
+_ACCEPTED: Mapping[str, Mapping[str, Choice]] = {
+    NONE_ACTIVE: {"suspended": "escalate", "undrained": "escalate"},
+    BOTH_ACTIVE: {"leave-behind": "accept"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an operator typed. ``to``: the site that is to be active; ``accept_loss``: why messages may stay at the
+    other."""
+
+    inventory: Path | None
+    services: Sequence[str]
+    everything: bool
+    pair: str | None
+    to: str
+    accept_loss: str | None
+    fail_fast: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """One site of a service, as read now; None is unknown."""
+
+    site: str
+    role: Role | None = None
+    queue: QueueDepth | None = None
+
+    @property
+    def words(self) -> str:
+        """``ny is standby, 12 messages in its replication queue``."""
+        if self.role is None:
+            return f"{self.site} does not report its role"
+        held = amount(None if self.queue is None else self.queue.messages, "solace")
+        return f"{self.site} is {self.role}, {held} in its replication queue"
+
+
+def repair_plan(tools: Tools, wish: Wish) -> ev.Plan:
+    """The plan that leaves only ``wish.to`` active. Raises ``NotStarted`` when no service needs a repair, or two services
+    need different ones; ``DefinitionError`` for an option that does not fit."""
+    inventory = tools.inventory(wish.inventory)
+    see_roles(family_of_services(tools, inventory, wish.services, wish.pair))
+    _, pair = services_of(
+        inventory, PlanWish("", wish.inventory, wish.services, wish.everything, wish.pair, None, ev.Policy())
+    )
+    other = _other(pair, wish.to)
+    began = tools.clock.now()
+    seen = with_readings(tools, _plan(tools, wish, other, NONE_ACTIVE))
+    ends = {service: _ends_of(seen, service, began) for service in seen.services}
+    runbook, services = _to_repair(ends, everything=wish.everything)
+    plan = _plan(tools, wish, other, runbook)
+    notes = tuple(_notes(ends, services, began))
+    return plan.model_copy(
+        update={"services": services, "notes": (*seen.notes, *notes), "read_before": seen.read_before}
+    )
+
+
+def _other(pair: Pair, to: str) -> str:
+    one, two = pair.sites
+    if to not in (one, two):
+        raise DefinitionError(f"{to!r} is not a site of the pair {pair.name}", hint=f"--to {one} or {two}")
+    return two if to == one else one
+
+
+def _plan(tools: Tools, wish: Wish, other: str, runbook: str) -> ev.Plan:
+    policy = ev.Policy(fail_fast=wish.fail_fast)
+    if wish.accept_loss is not None:
+        policy = accepting(policy, _ACCEPTED[runbook], wish.accept_loss)
+    return make_plan(
+        tools, PlanWish(runbook, wish.inventory, wish.services, wish.everything, wish.pair, other, policy)
+    )
+
+
+def _ends_of(plan: ev.Plan, service: str, began: float) -> tuple[_End, _End]:
+    """Both ends of ``service``, by the readings since ``began``, in seconds since the epoch."""
+    source, target = (_end_of(plan, service, side, began) for side in _SIDES)
+    return source, target
+
+
+def _end_of(plan: ev.Plan, service: str, side: Side, began: float) -> _End:
+    mine = [one.seen for one in plan.read_before if one.service == service and one.seen.on == side]
+    values = [seen.value for seen in mine if seen.asked_at >= began]
+    role = next((value.role for value in values if isinstance(value, ReplicationStatus)), None)
+    queue = next((value for value in values if isinstance(value, QueueDepth)), None)
+    return _End(plan.site_name(side), role, queue)
+
+
+def _to_repair(ends: Mapping[str, tuple[_End, _End]], *, everything: bool) -> tuple[str, tuple[str, ...]]:
+    """The runbook, and its services; with ``--all`` only those that need it."""
+    for service, both in ends.items():
+        if any(end.role is None for end in both):
+            raise NotStarted(
+                f"{service}: {_in_words(both)}, so it is unknown what is to be repaired",
+                hint="wait until both sites report their roles (`failover status`); a site that is lost: `failover "
+                "uncontrolled`",
+            )
+    found = {service: _RUNBOOKS.get(tuple(end.role for end in both)) for service, both in ends.items()}
+    well = [service for service, runbook in found.items() if runbook is None]
+    if well and (not everything or len(well) == len(found)):
+        source, target = ends[well[0]]
+        active = source if source.role is Role.ACTIVE else target
+        raise NotStarted(
+            f"{well[0]}: {_in_words(ends[well[0]])}: there is nothing to repair",
+            hint=f"to move activity: `failover controlled {named(NONE_ACTIVE, well[0])} --from {active.site}`",
+        )
+    kinds = {runbook: [one for one, needed in found.items() if needed == runbook] for runbook in _RUNBOOKS.values()}
+    if all(kinds.values()):
+        raise NotStarted(
+            f"{', '.join(kinds[NONE_ACTIVE])}: no active site; {', '.join(kinds[BOTH_ACTIVE])}: two active sites",
+            hint="one run repairs one of the two: name the services with --vpn, the ones with two active sites first",
+        )
+    [(runbook, services)] = [(runbook, services) for runbook, services in kinds.items() if services]
+    return runbook, tuple(services)
+
+
+def _notes(ends: Mapping[str, tuple[_End, _End]], services: Sequence[str], at: float) -> Iterator[str]:
+    """What was read of each service, for the choice of the site; then the services that need no repair."""
+    for service in services:
+        yield f"{service}: {_in_words(ends[service])} (read at {iso(at)})"
+    well = [service for service in ends if service not in services]
+    if well:
+        yield f"left out, since one site of each is active: {', '.join(well)}"
+
+
+def _in_words(ends: tuple[_End, _End]) -> str:
+    return "; ".join(end.words for end in ends)

@@ -1,0 +1,276 @@
+"""Puts the parts together: state directory, journal, secrets, inventory, adapters, fleet. Decides nothing."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import pwd
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.characters import STEERING, spelled_out
+from orchestrator.clock import Clock
+from orchestrator.errors import AdapterError, DefinitionError, JournalUnavailable, NotStarted, Unreachable
+from orchestrator.family.contract import Adapter, Permit, Setting
+from orchestrator.family.reachability import REACHABILITY
+from orchestrator.family.registry import Registry
+from orchestrator.family.secrets import SecretStore
+from orchestrator.model import events as ev
+from orchestrator.model.inventory import Inventory
+from orchestrator.model.plan import Who
+from orchestrator.model.runbook import Side, Step
+from orchestrator.operations.free_texts import scrub_free_texts
+from orchestrator.operations.journal_location import JOURNAL_VARIABLE as JOURNAL_VARIABLE
+from orchestrator.operations.journal_location import PROVE_IT, make_private, passwords_of, safe_url
+from orchestrator.operations.secret_references import asks_somebody
+
+if TYPE_CHECKING:
+    from orchestrator.engine.approvers import Approvers
+    from orchestrator.engine.dispatch import Desk, Fleet
+    from orchestrator.journal.journal import Journal
+    from orchestrator.journal.signing import Signer
+
+STATE_VARIABLE = "FAILOVER_STATE"
+INVENTORY_VARIABLE = "FAILOVER_INVENTORY"
+USER_VARIABLE = "FAILOVER_USER"
+SIGNING_VARIABLE = "FAILOVER_SIGNING_KEY"
+# The name of the key in the state directory that signs if no other one is named.
+SIGNING_KEY = "signing.key"
+
+FleetMaker = Callable[[Mapping[Side, Adapter], Permit, Clock, "Desk | None"], "Fleet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every command that touches runs or devices works with. ``fleet`` None: a thread for each site.
+
+    ``is_rehearsal``: the record is private to this process, whatever the environment says; ``keeps_records``: it stays
+    when the process ends. ``account`` and ``uid``: whose process this is, as the system knows it. ``policy_file``: the
+    approval policy of another program than ours, a test's for one; None: the one place where root keeps it, which no
+    option and no variable changes. ``tell``: who is told of what is worth knowing about a document.
+    """
+
+    state: Path
+    clock: Clock
+    secrets: SecretStore
+    registry: Registry
+    fleet: FleetMaker | None = None
+    is_rehearsal: bool = False
+    keeps_records: bool = True
+    account: str = field(default_factory=lambda: account_name())
+    uid: int = field(default_factory=os.getuid)
+    policy_file: Path | None = None
+    tell: Callable[[str], object] = field(default=lambda text: None)
+
+    def journal(self) -> Journal:
+        """The journal: SQLite in the state directory, or the database that ``FAILOVER_JOURNAL`` names by URL."""
+        from orchestrator.journal.database.embedded_files import refuse_network
+        from orchestrator.journal.journal import Journal
+
+        scrub = scrub_free_texts(self.secrets.redactor.scrub)
+        url = self._journal_url
+        if not url:
+            refuse_network(self._journal_file)
+            make_private(self._journal_file)
+            return Journal.at(self._journal_file, scrub=scrub, signer=self.signer())
+        for password in passwords_of(url):
+            self.secrets.redactor.learn(password)
+        opened = safe_url(url, os.environ)
+        try:
+            return Journal(opened, scrub=scrub, signer=self.signer(), heads=self.state / "heads")
+        except JournalUnavailable as error:
+            raise (error if opened == url else JournalUnavailable(str(error), hint=PROVE_IT)) from error
+        except ImportError as error:
+            raise DefinitionError(
+                f"{JOURNAL_VARIABLE} names a database whose driver is not installed: {error.name}",
+                hint="for PostgreSQL: postgresql+psycopg://…, and install failover[postgresql]",
+            ) from error
+
+    def who(self) -> Who:
+        """Who acts, for the record: as they want to be called, and whose process this is."""
+        return Who(user_name(), self.account, self.uid)
+
+    @property
+    def has_journal(self) -> bool:
+        """Is there one, or would ``journal`` begin it?"""
+        return bool(self._journal_url) or os.path.lexists(self._journal_file)
+
+    @property
+    def _journal_url(self) -> str | None:
+        return None if self.is_rehearsal else os.environ.get(JOURNAL_VARIABLE)
+
+    @property
+    def _journal_file(self) -> Path:
+        return self.state / "journal.sqlite"
+
+    def signer(self) -> Signer | None:
+        """Who signs what this process records: the key that ``FAILOVER_SIGNING_KEY`` names, or that of the state
+        directory; None if there is neither. A key that was named is never done without."""
+        named = None if self.is_rehearsal else os.environ.get(SIGNING_VARIABLE)
+        path = Path(named).expanduser() if named else self.state / SIGNING_KEY
+        if not named and (self.is_rehearsal or not os.path.lexists(path)):
+            return None
+        from orchestrator.journal.signing import Signer
+
+        return Signer(path)
+
+    def approvers(self) -> Approvers:
+        """The approval policy of this machine, and whose signed words count by it. Raises ``DefinitionError``."""
+        from orchestrator.engine.approvers import POLICY_FILE, Approvers, load_policy
+
+        if self.policy_file is None:
+            return Approvers(load_policy(POLICY_FILE))
+        return Approvers(load_policy(self.policy_file, owner=os.getuid()))
+
+    def inventory(self, path: Path | None) -> Inventory:
+        """The inventory from ``path``, from ``FAILOVER_INVENTORY``, or the embedded simulated pair."""
+        named = path or (Path(os.environ[INVENTORY_VARIABLE]) if os.environ.get(INVENTORY_VARIABLE) else None)
+        if named is None:
+            from simulator.solace.embedded import embedded_inventory, embedded_world
+
+            embedded_world(self.world_file, self.clock).close()
+            return embedded_inventory(self.world_file)
+        from orchestrator.documents.loader import load_inventory
+
+        inventory, findings = load_inventory(named)
+        for finding in findings:
+            if finding.level != "note":
+                self.tell(str(finding))
+        return inventory
+
+    @property
+    def world_file(self) -> Path:
+        """Where the embedded simulated pair keeps its state between commands."""
+        return self.state / "world.json"
+
+    def folder(self, name: str) -> Path:
+        """A folder of ours in the state directory. Raises ``JournalUnavailable``: also for a link, which is not
+        followed."""
+        path = self.state / name
+        if path.is_symlink():
+            raise JournalUnavailable(f"{path} is a link, which is not followed", hint="remove the link")
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError as error:
+            raise JournalUnavailable(f"{path} is no directory", hint="move it away") from error
+        except OSError as error:
+            raise JournalUnavailable(
+                f"{path} cannot be made: {error.strerror}",
+                hint=f"mend that, or set {STATE_VARIABLE} to another state directory",
+            ) from error
+        return path
+
+    def is_simulated(self, inventory: Inventory) -> bool:
+        """Is every site of it simulated? Half a simulation is none."""
+        return all(self.registry.is_simulated(site) for site in inventory.sites.values())
+
+    @contextmanager
+    def adapters(self, plan: ev.Plan, *, read_only: bool = False) -> Iterator[Mapping[Side, Adapter]]:
+        """The adapters of both sides of ``plan``, open; closed afterwards.
+
+        Raises ``NotStarted`` when a session cannot be made: whoever needs this has changed nothing yet.
+        """
+        made = self.make_adapters(plan, read_only=read_only)
+        spoken_to = _spoken_to(plan)
+        try:
+            try:
+                for side, adapter in made.items():
+                    if side not in spoken_to:
+                        continue  # it may well be dark
+                    with suppress(*((Unreachable,) if side in _may_be_silent(plan) else ())):
+                        adapter.open()
+            except AdapterError as error:
+                hint = error.hint or "mend the cause, look with `failover status`, and run it again"
+                raise NotStarted(f"{error}; nothing was changed", hint=hint) from error
+            yield made
+        finally:
+            for adapter in made.values():
+                adapter.close()
+
+    def make_adapters(self, plan: ev.Plan, *, read_only: bool = False) -> dict[Side, Adapter]:
+        """The same, not yet open."""
+        setting = Setting(clock=self.clock, secrets=self.secrets, read_only=read_only)
+        sites = plan.inventory.sites
+        return {
+            "source": self.registry.adapter_for(sites[plan.source], setting),
+            "target": self.registry.adapter_for(sites[plan.target], setting),
+        }
+
+    def ask_secrets(self, plan: ev.Plan) -> None:
+        """Have the secrets that a person must type asked for now, before anything moves on the screen."""
+        if any(asks_somebody(site) for site in plan.inventory.sites.values()):
+            # A device that is away is no reason not to go on with a run; a password that nobody can type is.
+            with suppress(NotStarted), self.adapters(plan):
+                pass
+
+    def make_fleet(self, plan: ev.Plan, permit: Permit, desk: Desk | None) -> Fleet:
+        """What carries commands to the devices of ``plan``."""
+        from orchestrator.engine.dispatch_threaded import ThreadedFleet
+
+        adapters = self.make_adapters(plan)
+        if self.fleet is not None:
+            return self.fleet(adapters, permit, self.clock, desk)
+        return ThreadedFleet(adapters, permit, self.clock, desk=desk)
+
+
+def _spoken_to(plan: ev.Plan) -> set[Side]:
+    """Sides that the runbook reads or changes."""
+    return {side for step in plan.runbook.steps for side in _sides_of(step)}
+
+
+def _sides_of(step: Step) -> Iterator[Side]:
+    for check in step.checks:
+        yield check.on
+    if step.do is not None:
+        yield step.do.on
+    if step.undo is not None:
+        yield from (step.undo.do.on, *(check.on for check in (*step.undo.require, *step.undo.expect)))
+    if step.for_each is not None:
+        yield step.for_each.on
+    if step.progress is not None:
+        yield step.progress.on
+    if step.compare is not None:
+        yield from ("source", "target")
+
+
+def _may_be_silent(plan: ev.Plan) -> set[Side]:
+    """Sides whose silence the runbook itself asks about."""
+    checks = (check for step in plan.runbook.steps for check in (*step.require, *step.until, *step.never))
+    return {check.on for check in checks if check.reading == REACHABILITY}
+
+
+def account_name() -> str:
+    """Whose process this is, as the system knows it: no variable of the environment makes it somebody else's."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # an account without a name, as containers have
+        return f"uid {os.getuid()}"
+
+
+def user_name() -> str:
+    """Who asks for this, for the record."""
+    named = os.environ.get(USER_VARIABLE)
+    if named:
+        return checked_text(named, USER_VARIABLE)
+    try:
+        return checked_text(getpass.getuser(), "the name of the account")
+    except (KeyError, OSError):  # an account without a name, as containers have
+        return f"uid {os.getuid()}"
+
+
+def checked_text(text: str, what: str) -> str:
+    """``text`` as it was typed, for the record. Raises ``DefinitionError`` when it is no text at all, or has characters
+    that would make it look like another one."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DefinitionError(f"{what} is not valid UTF-8 text") from None
+    if STEERING.search(text):
+        raise DefinitionError(
+            f"{what} has a character that controls a terminal, hides, or turns the text: {spelled_out(text)}",
+            hint="type it on one line, instead of pasting it",
+        )
+    return text

@@ -1,0 +1,51 @@
+"""How ``failover status`` shows a pair of a family that has no table of its own: by facets alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchestrator.core.pair_position import End
+from orchestrator.counting import counted
+
+COLUMNS = ("service", "site", "serves", "link", "backlog", "in doubt", "")
+NUMBERS = ("backlog", "in doubt")
+
+
+def figures_of(end: End) -> dict[str, object]:
+    """One site's side of a service, for JSON and for the table; None is unknown."""
+    figures: dict[str, object] = {
+        "serves": end.serves,
+        "link": end.link,
+        "backlog": end.backlog,
+        "unit": end.unit,
+        "in_doubt": end.in_doubt,
+        "clients": end.clients,
+        "suspended": end.suspended,
+    }
+    return figures | ({"error": end.error} if end.error else {})
+
+
+def cells(end: Mapping[str, object]) -> list[str]:
+    """What the table shows after service and site."""
+    serves = {True: "yes", False: "no"}.get(end["serves"], "unknown")  # type: ignore[call-overload]
+    link = {True: "up", False: "DOWN"}.get(end["link"], "-")  # type: ignore[call-overload]
+    return [serves, link, _number(end["backlog"], str(end["unit"])), _number(end["in_doubt"], "")]
+
+
+def _number(value: object, unit: str) -> str:
+    if not isinstance(value, int):
+        return "-"
+    return counted(value, unit) if unit else f"{value:,}"
+
+
+def row_words(end: End) -> str:
+    """``ny serves, link up, 1,200 rows queued``: one end in a line."""
+    if end.error:
+        return f"{end.site} unknown ({end.error})"
+    serves = {True: "serves", False: "does not serve", None: "does not report whether it serves"}[end.serves]
+    parts = [f"{end.site} {serves}"]
+    if end.link is not None:
+        parts.append("link up" if end.link else "link DOWN")
+    if end.backlog is not None:
+        parts.append(f"{_number(end.backlog, end.unit)} queued")
+    return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""What a watch knows of one queue, and of a suspension."""

@@ -1,0 +1,78 @@
+"""What is to be done about a failed site that is guarded: a judgement of what it and its mate say. Pure.
+
+Seed 003, uncontrolled fail-over, step 2, and facts/solace.md section 3.9: a failed site comes back as active, which
+is its last state; until it is standby and its clients are kept away, two sites may be active. Standing in the way of
+a site that serves alone would end the service instead, so the mate has to say that *it* is active first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.model.readings import Reachability, Role
+from orchestrator.model.readings_solace import Fence
+
+# silent: it does not answer. act: fence and demote. leave: it may be needed. safe: nothing is left to do.
+# unclear: it answers, and not enough is known to act or to go away.
+Kind = Literal["silent", "act", "leave", "safe", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What was seen in one look. ``here``: the guarded site, by service; ``there``: the role its mate tells, None
+    unknown; ``fence``: the guarded site's doors, None where they cannot be read. ``others``: services for which the
+    guarded site may be needed, so that its doors must stay open."""
+
+    here: Mapping[str, Reachability]
+    there: Mapping[str, Role | None]
+    fence: Fence | None = None
+    others: Sequence[str] = ()
+    can_fence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``services``: on which to act; ``fence``: shut the doors too; ``why``: in words. ``both_active``: the services for
+    which it and its mate both say that they are active."""
+
+    kind: Kind
+    why: str
+    services: tuple[str, ...] = ()
+    fence: bool = False
+    both_active: tuple[str, ...] = ()
+
+
+def standing(sight: Sight) -> Standing:
+    """What to do now."""
+    if not any(one.answers for one in sight.here.values()):
+        return Standing("silent", next(iter(one.why for one in sight.here.values()), "it does not answer"))
+    served = [service for service, role in sight.there.items() if role is Role.ACTIVE]
+    if not served:
+        return Standing("leave", "it answers, and its mate does not say that it is active itself")
+    active = [service for service in served if sight.here[service].role is Role.ACTIVE]
+    may_fence = sight.can_fence and not sight.others
+    doors = sight.fence.nodes if sight.fence is not None else ()
+    is_open = may_fence and any(node.backbone_up for node in doors)
+    if active or is_open:
+        # Its doors concern all of them; without a fence, only those that are active there.
+        why = _why(active, is_open=is_open)
+        return Standing("act", why, tuple(served if is_open else active), is_open, both_active=tuple(active))
+    untold = [sight.here[service] for service in served if sight.here[service].role is None]
+    if untold:
+        return Standing("unclear", f"it answers, and does not tell its role: {untold[0].why or 'no reason given'}")
+    if may_fence and (sight.fence is None or sight.fence.closed is not True):
+        return Standing("unclear", "it is standby, and not every node of it can be seen to be shut")
+    return Standing("safe", _safe(sight))
+
+
+def _why(active: Sequence[str], *, is_open: bool) -> str:
+    parts = [f"it is active for {', '.join(active)}, and SO IS ITS MATE"] if active else []
+    return "; ".join([*parts, *(["its message backbone is up"] if is_open else [])])
+
+
+def _safe(sight: Sight) -> str:
+    if sight.others:
+        return f"it is standby; its doors stay open, because it may be needed for {', '.join(sight.others)}"
+    return "it is standby and fenced" if sight.can_fence else "it is standby; this program cannot fence it"

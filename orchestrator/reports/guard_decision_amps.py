@@ -1,0 +1,55 @@
+"""What is to be done about a failed AMPS instance that is guarded: a judgement of what it and its mate say. Pure.
+
+Facts: after every start client transports are as configured (DOC:3729), and they take connections before recovery has
+finished. Sending clients away while the mate serves nobody would end the service, so the mate has to let them in first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import Reachability
+from orchestrator.model.readings_amps import Transports
+from orchestrator.reports.guard_decision import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class AmpsSight:
+    """What was seen in one look, by service. ``here``: whether the guarded instance answers; ``doors`` and ``there``: its
+    transports, and those of its mate."""
+
+    here: Mapping[str, Reachability]
+    doors: Mapping[str, Reading | Failure]
+    there: Mapping[str, Reading | Failure]
+
+
+def standing_amps(sight: AmpsSight) -> Standing:
+    """What to do now."""
+    answering = [service for service, one in sight.here.items() if one.answers]
+    if not answering:
+        why = next((one.why for one in sight.here.values() if one.why), "no reason given")
+        return Standing("silent", f"it does not answer: {why}")
+    served = [service for service in answering if _is_open(sight.there.get(service))]
+    if not served:
+        return Standing("leave", "it answers, and its mate does not say that it lets clients in")
+    told = {service: _is_closed(sight.doors.get(service)) for service in served}
+    open_here = tuple(service for service, is_closed in told.items() if is_closed is False)
+    if open_here:
+        return Standing("act", f"it lets clients in for {', '.join(open_here)}", open_here)
+    untold = [service for service, is_closed in told.items() if is_closed is None]
+    if untold:
+        found = sight.doors.get(untold[0])
+        why = found.text if isinstance(found, Failure) else "it does not say"
+        return Standing("unclear", f"it answers; whether it lets clients in is unknown: {why}")
+    return Standing("safe", "it lets no client in; a restart could, so it stays guarded until it is restored")
+
+
+def _is_open(found: Reading | Failure | None) -> bool:
+    return isinstance(found, Transports) and found.open is True
+
+
+def _is_closed(found: Reading | Failure | None) -> bool | None:
+    return found.closed if isinstance(found, Transports) else None

@@ -1,0 +1,277 @@
+"""What to do next, for each way a lane can end. Sentences for a person at three in the morning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from orchestrator.core.fill_estimate import HIGH_SET
+from orchestrator.model import events as ev
+from orchestrator.model.families import amount, words_of
+from orchestrator.model.readings import Role
+from orchestrator.reports.document import LaneReport, RunReport
+
+_DOWNGRADE_THE_TARGET = frozenset({"amps/controlled", "amps/failback"})
+"""Planned moves that leave the target's link downgraded, so that the source may be stopped."""
+
+_PLANNED = ("controlled", "failback")
+"""What the kinds of planned moves begin with."""
+
+_REPAIRED: Mapping[tuple[Role | None, Role | None], str] = {
+    (Role.STANDBY, Role.STANDBY): "NO SITE IS ACTIVE.",
+    (Role.ACTIVE, Role.ACTIVE): "BOTH SITES ARE ACTIVE: clients may be on either.",
+}
+"""The states that `failover repair` is for, by the roles of source and target."""
+
+_OTHERS_FIRST = "The run still moves other services: wait until it has ended. "
+"""Whoever leads the run locks out everybody who would go on with it."""
+
+
+class Stood(Protocol):
+    """What the sites of a service were last read to be, by site; one that was not read is not in it."""
+
+    @property
+    def service(self) -> str: ...
+    @property
+    def roles(self) -> Mapping[str, Role]: ...
+    @property
+    def lets_clients_in(self) -> Mapping[str, bool]: ...
+    @property
+    def suspended(self) -> Mapping[str, bool]: ...
+
+
+def advice(report: RunReport, lane: LaneReport, *, is_led: bool = False, is_kept: bool = True) -> str:
+    """The next thing to do about ``lane``, or empty. ``is_led``: a process is known to lead the run at this moment.
+    ``is_kept``: its record stays; without it a run cannot be resumed, and nothing that would is advised."""
+    if not is_kept and lane.outcome in (None, ev.Outcome.NEEDS_OPERATOR, ev.Outcome.STUCK):
+        return ""
+    if report.approval is not None and report.approval.is_waiting:
+        return f"It waits for approvals. If no process leads it any more: `failover resume {report.run}`."
+    match lane.outcome:
+        case ev.Outcome.DONE:
+            return _after_success(report, lane)
+        case ev.Outcome.REFUSED:
+            return after_refusal(report.runbook, report.source, report.target, lane, why=lane.reason)
+        case ev.Outcome.REVERTED:
+            return _after_revert(report, lane)
+        case ev.Outcome.ESCALATED:
+            return _after_escalation(report, lane)
+        case ev.Outcome.NEEDS_OPERATOR:
+            return _OTHERS_FIRST * is_led + _when_stopped(report, lane)
+        case ev.Outcome.STUCK:
+            return _OTHERS_FIRST * is_led + (
+                f"{_left(lane)} Check both sites (`failover status`), fix the cause, and let it try again: "
+                f"`failover resume {report.run}`."
+            )
+        case None if not lane.steps and not is_led and lane.can_turn_back:
+            return (
+                f"Nothing of it was changed. Resume the run: `failover resume {report.run}`. Or end it without this "
+                f"service: `failover abort {report.run}`."
+            )
+        case None if is_led:
+            back = f" Or ask it to {_turn_back(report)}: `failover abort {report.run}`."
+            return f"It is under way: wait, and answer its questions.{back * lane.can_turn_back}"
+        case None:
+            return f"It is not finished. Resume it: `failover resume {report.run}`.{_way_back(report, lane)}"
+
+
+def _after_success(report: RunReport, lane: LaneReport) -> str:
+    kind = report.runbook.partition("/")[2]
+    it = named(report.runbook, lane.service)
+    if kind.startswith("uncontrolled"):
+        return (
+            f"What only {report.source} holds stays there. Keep clients away from it: `failover guard --site "
+            f"{report.source}` makes it safe once it answers. Then bring it back: `failover restore {it} "
+            f"--site {report.source}` (with the same inventory)."
+        )
+    if report.runbook in _DOWNGRADE_THE_TARGET:
+        return (
+            f"{report.source} may be stopped now. The link to it is downgraded, so {report.target} has no fail-over "
+            f"target until {report.source} is brought back: `failover restore {it} --site {report.source}` "
+            "(with the same inventory)."
+        )
+    if kind.startswith("restore"):
+        return (
+            f"To give activity back to {report.source}, once that is shown to be safe: `failover failback {it} --to "
+            f"{report.source}` (with the same inventory)."
+        )
+    if kind.startswith("repair"):
+        return _after_repair(report, lane, it)
+    lifted = f"`failover restore {it} --site {report.source}` (with the same inventory)"
+    if kind == "suspend":
+        return f"What does not fit the replication queue is kept at {report.target} only, until {lifted} lifts that."
+    if kind == "proxied-transfer":
+        return f"{report.target} delivers what {report.source} owned, until {lifted} turns that off."
+    return ""
+
+
+def _after_repair(report: RunReport, lane: LaneReport, it: str) -> str:
+    """A repair sets roles only: what is left to do at the site that is standby."""
+    left = lane.left_behind
+    if left is not None and left.messages is not None:
+        held = f"The replication queue of {report.source} holds {amount(left.messages, 'solace')}."
+    else:
+        held = f"How many messages the replication queue of {report.source} holds was not read: unknown."
+    restored = (
+        f"{held} To complete the prepared transactions of {report.source} and wait until both sites are synchronised: "
+        f"`failover restore {it} --site {report.source}` (with the same inventory)."
+    )
+    if left is None or left.messages == 0:
+        return restored
+    return (
+        f"{restored} What is in the replication queue of {report.source} reaches {report.target} once {report.source} is "
+        f"active again: after that, `failover controlled {it} --from {report.target}`."
+    )
+
+
+def _after_revert(report: RunReport, lane: LaneReport) -> str:
+    again = "Fix the cause, check with `failover status`, and run it again."
+    if report.runbook.partition("/")[2] == "suspend" and lane.suspended.get(report.target) is False:
+        return (
+            f"Replication is not suspended: publishers are refused once the replication queue of {report.target} is "
+            "full. Fix the cause, and try it again: "
+            f"`failover watch {named(report.runbook, lane.service)} --suspend-at {HIGH_SET:.0f}%`."
+        )
+    done = _left(lane) if lane.left_changed else "What was done is rolled back."
+    if report.runbook.partition("/")[2].startswith("uncontrolled"):
+        done = f"{done} {report.target} was not activated by this run."
+    return f"{done} {_stands(report, lane)} {again}"
+
+
+def _left(lane: LaneReport) -> str:
+    """Which changes stay, where that is known."""
+    what = f": {'; '.join(lane.left_changed)}" if lane.left_changed else ""
+    return f"Not every change could be rolled back{what}."
+
+
+def _stands(report: RunReport, lane: LaneReport) -> str:
+    """What was read of the sites after everything that was done to them. What was not is unknown."""
+    source, target = report.source, report.target
+    if report.runbook.partition("/")[2] == "suspend":
+        return "Whether replication is suspended was not read since: unknown."
+    if lane.lets_clients_in.get(source):
+        return f"{source} was read to let its clients in."
+    roles = lane.roles.get(source), lane.roles.get(target)
+    if roles == (Role.ACTIVE, Role.STANDBY):
+        # The queue stayed with the site that serves, and nobody else ever did.
+        lost = ": nothing was lost" if _is_planned_move(report) and not lane.left_changed else ""
+        return f"{source} was read active again and {target} standby{lost}."
+    if roles == (Role.ACTIVE, Role.ACTIVE):
+        return f"BOTH SITES ARE ACTIVE by the last readings: {source} and {target}."
+    if Role.ACTIVE in roles:
+        return (
+            f"{source if roles[0] is Role.ACTIVE else target} was read active; what its mate is was not read since."
+        )
+    return "Which site serves now was not read: unknown."
+
+
+def after_refusal(runbook: str, source: str, target: str, lane: Stood, *, why: str = "") -> str:
+    """What to do where ``runbook`` did not start with a service, or would not: by what its sites were read to be. ``why``
+    it was refused may name a command itself; then no other one is advised beside it."""
+    family, _, kind = runbook.partition("/")
+    is_move = kind.startswith(_PLANNED)
+    it = named(runbook, lane.service)
+    is_closed = [lane.lets_clients_in.get(site) is False for site in (source, target)]
+    if family == "amps" and is_move and is_closed[0]:
+        if is_closed[1]:
+            return (
+                "Nothing was changed. NEITHER INSTANCE LETS CLIENTS IN: if an earlier run stopped half-way "
+                "(`failover runs list`), resume or abort it; otherwise an operator must decide which one is to serve, "
+                "and open that one at the instance itself: no command here does."
+            )
+        restored = f"`failover restore {it} --site {source}`, then " * (runbook in _DOWNGRADE_THE_TARGET)
+        return (
+            f"Nothing was changed. {source} lets no client in. If {target} does (`failover status`), its clients move "
+            f"to {source} with: {restored}`failover failback {it} --to {source}` (with the same inventory)."
+        )
+    standing = lane.roles.get(source), lane.roles.get(target)
+    if standing == (Role.STANDBY, Role.ACTIVE):
+        return (
+            f"Nothing was changed. {target} is active already. To move activity to {source}, run: "
+            f"`failover controlled {it} --from {target}` (with the same inventory)."
+        )
+    if standing in _REPAIRED:
+        return f"Nothing was changed. {_repair(kind, source, target, it, standing, why)}"
+    if is_move and lane.suspended.get(source):
+        return (
+            f"Nothing was changed. What {target} lacks may be at {source} only. Bring {target} back as standby first, "
+            f"which lifts the suspension once it is synchronised: `failover restore {it} --site {target}`. Activity "
+            f"then moves to it, once that is shown to be safe, with `failover failback {it} --to {target}` (both with "
+            "the same inventory)."
+        )
+    if is_move and standing == (Role.STANDBY, None):
+        return (
+            f"Nothing was changed. Check with `failover status`: if {target} is active already, there is nothing to do; "
+            "else fix the cause, and run it again."
+        )
+    if "`failover " in why:
+        return "Nothing was changed."
+    if kind.startswith("failback"):
+        return (
+            f"Nothing was changed. If {target} was not restored since it failed: `failover restore {it} --site {target}` "
+            "(with the same inventory). If it was, wait until both sites are synchronised (`failover status`), and run "
+            "it again."
+        )
+    return "Nothing was changed. Fix the cause, check with `failover status`, and run it again."
+
+
+def _repair(kind: str, source: str, target: str, it: str, standing: tuple[Role | None, Role | None], why: str) -> str:
+    """The advice when both sites have the same role. ``kind``: of the runbook that refused."""
+    state = _REPAIRED[standing]
+    if kind.startswith("repair") and "--accept-loss" in why:
+        return (
+            f"{state} An operator can accept by name what stays at {source}: `failover repair {it} --to {target} "
+            f"--accept-loss 'who agreed, and why'` (with the same inventory). Or choose the other site: `failover repair "
+            f"{it} --to {source}`."
+        )
+    return (
+        f"{state} If a run stopped half-way (`failover runs list`), resume or abort it. Otherwise choose the site to be "
+        f"active: `failover repair {it} --to {source}` or `failover repair {it} --to {target}` (with the same "
+        "inventory). It shows what each site's replication queue holds, which its mate may lack."
+    )
+
+
+def named(runbook: str, service: str) -> str:
+    """The option that names a service, as it is typed; a name holds no quotes (``site.SERVICE_NAME``)."""
+    word = service if service.replace("_", "").replace("-", "").isalnum() else f'"{service}"'
+    return f"--vpn {word}" if runbook.startswith("solace/") else f"--service {word}"
+
+
+def _when_stopped(report: RunReport, lane: LaneReport) -> str:
+    if lane.undecided is not None:
+        go_on = f"`failover resume {report.run} --{lane.undecided} FILE` with decisions, or without it on a terminal"
+    else:
+        go_on = f"`failover resume {report.run}`"
+    return f"Nothing continues by itself. Resume it: {go_on}.{_way_back(report, lane)}"
+
+
+def _way_back(report: RunReport, lane: LaneReport) -> str:
+    if not lane.can_turn_back:
+        return " It is past the point of no return, so it cannot be rolled back."
+    if lane.no_active_site_since is not None and report.target not in lane.roles:
+        return (
+            f" Once {report.target} can be read it is known whether it took over; if not, it can still "
+            f"{_turn_back(report)}: `failover abort {report.run}`."
+        )
+    return f" Or {_turn_back(report)}: `failover abort {report.run}`."
+
+
+def _turn_back(report: RunReport) -> str:
+    """What calling the run off does: only a planned move took activity from its source."""
+    return f"give activity back to {report.source}" if _is_planned_move(report) else "roll back what was done"
+
+
+def _is_planned_move(report: RunReport) -> bool:
+    return report.runbook.partition("/")[2].startswith(_PLANNED)
+
+
+def _after_escalation(report: RunReport, lane: LaneReport) -> str:
+    family, _, kind = report.runbook.partition("/")
+    kept = words_of(family).keeps
+    risk = amount(lane.at_risk_messages, family)
+    return (
+        f"{risk[0].upper()}{risk[1:]} may be held by {report.source} alone. Keep {kept}, and keep clients away "
+        "from it until both sites are synchronised."
+        + f" {_after_repair(report, lane, named(report.runbook, lane.service))}"
+        * kind.startswith("repair")
+    )

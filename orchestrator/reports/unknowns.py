@@ -1,0 +1,117 @@
+"""What the readings of a site left unknown, and why: by what was sent and answered. Decides nothing.
+
+A field is unknown where it is ``None`` and the reading's own documentation does not say that it means nothing there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from orchestrator.model.exchanges import Exchange, Explanation
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading, ReadingModel
+from orchestrator.model.readings import Role
+from orchestrator.model.readings_solace import (
+    DeviceHealth,
+    EndpointDepth,
+    ReplicationStatus,
+    Transaction,
+    TransactionState,
+)
+
+Verdict = Literal["understood", "partly", "not understood", "not answered"]
+# Fields of readings that hold the name of something; every other text in a reading is a word or a number.
+NAMES = frozenset(
+    {
+        "node",
+        "mate_node",
+        "mate",
+        "xid",
+        "client",
+        "name",
+        "group",
+        "destination",
+        "topic",
+        "others",
+        "names",
+        "sources",
+    }
+)
+_NO_ANSWER = frozenset(
+    {"Unreachable", "ConnectionLost", "CommandTimedOut", "AuthenticationFailed", "HostKeyRejected"}
+)
+_MEANS_NOTHING = {
+    Role.ACTIVE: frozenset({"bridge"}),
+    Role.STANDBY: frozenset({"remote_bridge_up", "queue_bound", "sync_eligible"}),
+}
+
+
+def verdict_on(answers: Mapping[str, Reading | Failure], *, is_alone: bool) -> Verdict:
+    """How far the answers of one reading were understood. ``is_alone``: the site has one device."""
+    failures = [one for one in answers.values() if isinstance(one, Failure)]
+    if failures and len(failures) == len(answers):
+        return "not answered" if all(one.kind in _NO_ANSWER for one in failures) else "not understood"
+    is_partly = failures or any(unknown_in(one, is_alone=is_alone) for one in answers.values())
+    return "partly" if is_partly else "understood"
+
+
+def unknown_in(found: Reading | Failure, *, is_alone: bool) -> list[str]:
+    """The fields that are unknown, ``items.oldest_at`` for that of any item; nothing for a reading that was not had."""
+    if isinstance(found, Failure):
+        return []
+    return list(Counter(_unknown(found, is_alone=is_alone)))
+
+
+def _unknown(model: ReadingModel, prefix: str = "", *, is_alone: bool) -> Iterator[str]:
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if value is None and _means_something(model, name, is_alone=is_alone):
+            yield f"{prefix}{name}"
+        elif isinstance(value, tuple):
+            for one in value:
+                if isinstance(one, ReadingModel):
+                    yield from _unknown(one, f"{prefix}{name}.", is_alone=is_alone)
+
+
+def _means_something(model: ReadingModel, name: str, *, is_alone: bool) -> bool:
+    match model:
+        case ReplicationStatus():
+            return model.role is None or name not in _MEANS_NOTHING[model.role]
+        case EndpointDepth():
+            return model.messages != 0
+        case Transaction():
+            waits = model.state is TransactionState.PREPARED and model.replicated is not False
+            return waits or name not in ("client", "published", "consumed")
+        case DeviceHealth():
+            return not (is_alone and name in ("mate_node", "redundancy_up"))
+    return True
+
+
+def why_unknown(exchanges: Sequence[Exchange], explanation: Explanation) -> str:
+    """Why something in a reading is unknown, by what was answered: a refusal, silence, or nothing that tells it."""
+    reasons = [reason for one in exchanges if (reason := _reason(one, explanation))]
+    return "; ".join(dict.fromkeys(reasons)) or "nothing that was recognised in the answers tells it"
+
+
+def _reason(one: Exchange, explanation: Explanation) -> str:
+    if one.failed:
+        return one.why
+    if not one.answer.strip():
+        return f"{one.device} answered nothing to `{one.sent}`" if one.sent.startswith(("show", "GET")) else ""
+    refused = explanation.refusal(one)
+    return f"`{one.sent}`: {refused}" if refused else ""
+
+
+def names_of(value: object, key: str = "") -> Iterator[str]:
+    """The names in a reading, given as JSON has it."""
+    match value:
+        case str() if key in NAMES:
+            yield value
+        case Mapping():
+            for name, one in value.items():
+                yield from names_of(one, name)
+        case list() | tuple():
+            for one in value:
+                yield from names_of(one, key)

@@ -1,0 +1,213 @@
+"""One sentence per event, for screens and reports. Readings are summed up only where they changed something."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from orchestrator.core.position import Position
+from orchestrator.counting import counted
+from orchestrator.model import events as ev
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import amount, words_of
+from orchestrator.model.outcome import Effect
+from orchestrator.model.readings import known_readings
+from orchestrator.model.runbook import Progress
+
+
+def sentence(event: ev.Event, plan: ev.Plan) -> str | None:
+    """What ``event`` means for a person; None for what is only bookkeeping."""
+    of_run_or_step = _of_run(event) or _of_step(event, plan) or _of_action(event, plan)
+    return of_run_or_step or _of_lane(event, plan) or _of_gate(event, plan) or None
+
+
+def direction(runbook: str, source: str, target: str) -> str:
+    """``ny to nj``; of what is done to a site that stays where it is, which site that is."""
+    kind = runbook.partition("/")[2]
+    if kind.startswith(("restore", "guard")):
+        return f"{source}, whose mate is {target}"
+    if kind.startswith("repair"):
+        return f"{target} active, {source} standby"
+    return f"{target}, while {source} is away" if kind == "suspend" else f"{source} to {target}"
+
+
+def left(progress: Progress | None, number: float, family: str) -> str:
+    """``1,200 messages left``: the number that a wait follows, as what it is. ``family``: of the runbook."""
+    model = None if progress is None else known_readings().get(progress.reading)
+    if progress is None or model is None:
+        return f"{number:,.0f} left"
+    said = model.left.get(progress.field)
+    if said is not None:
+        return f"{counted(round(number), said.one, said.many)} {said.rest}"
+    is_backlog = model.facets.get(Facet.BACKLOG) == progress.field
+    return f"{amount(round(number), family)} left" if is_backlog else f"{number:,.0f} left"
+
+
+def outage(position: Position, plan: ev.Plan, now: float) -> str:
+    """``NO SITE ACTIVE for 12 s``: the clock of an outage that goes on; empty while a site is known to serve."""
+    if position.both_since is not None:
+        return both_active(plan)
+    if position.nobody_since is None:
+        return ""
+    perhaps = "PERHAPS " if position.unread else ""
+    what = words_of(plan.runbook.family).none_serves.replace(" IS ", " ")
+    return f"{perhaps}{what} for {max(0.0, now - position.nobody_since):.0f} s"
+
+
+def both_active(plan: ev.Plan) -> str:
+    """The alarm of a pair that serves twice."""
+    return f"BOTH SITES ACTIVE: {plan.source} and {plan.target} were both read active"
+
+
+class Acted(Protocol):
+    """Whatever says who did it."""
+
+    @property
+    def by(self) -> str: ...
+
+    @property
+    def account(self) -> str: ...
+
+    @property
+    def uid(self) -> int | None: ...
+
+
+def called(one: Acted) -> str:
+    """Who it was: as they are called, and whose account that was where it is called otherwise."""
+    if one.account in ("", one.by):
+        return one.by
+    return f"{one.by} (account {one.account}{'' if one.uid is None else f', uid {one.uid}'})"
+
+
+def _of_run(event: ev.Event) -> str:
+    match event:
+        case ev.RunCreated():
+            plan = event.plan
+            way = direction(plan.runbook.runbook, plan.source, plan.target)
+            return f"planned by {called(event)}: {plan.runbook.runbook}, {way}"
+        case ev.RunStarted():
+            return (
+                f"led by {called(event)}"
+                if event.epoch == 1
+                else f"taken over by {called(event)} (epoch {event.epoch})"
+            )
+        case ev.RunPaused():
+            return f"paused: {event.reason}"
+        case ev.PolicyChanged():
+            return f"decisions changed by {called(event)}"
+        case ev.ObserverFailed():
+            return f"watching failed, the run goes on: {event.observer}: {event.text}"
+        case ev.RunFinished():
+            return f"the run ended: {event.outcome}"
+        case _:
+            return ""
+
+
+def _of_step(event: ev.Event, plan: ev.Plan) -> str:
+    match event:
+        case ev.StepStarted():
+            return plan.runbook.steps[plan.runbook.index_of(event.step)].title
+        case ev.StepDone():
+            return f"done: {event.note}" if event.note else "done"
+        case ev.StepFailed():
+            return f"failed: {event.why}"
+        case ev.StepRetried():
+            return "trying again"
+        case ev.StepWaiting():
+            return f"waiting: {event.why}"
+        case ev.StepSkipped():
+            return f"left out: {event.why}"
+        case ev.Stalled():
+            progress = plan.runbook.steps[plan.runbook.index_of(event.step)].progress
+            return f"ATTENTION stalled with {left(progress, event.gauge, plan.runbook.family)}; this is not just slow"
+        case ev.StepWaived():
+            return "goes on without what cannot be read"
+        case ev.GoalLost():
+            return f"no longer as it should be: {event.why}"
+        case ev.PointOfNoReturnPassed():
+            return "from here on the only way is forward"
+        case ev.UndoDone():
+            return f"{event.step} not taken back: {event.skipped}" if event.skipped else f"{event.step} taken back"
+        case _:
+            return ""
+
+
+def _of_action(event: ev.Event, plan: ev.Plan) -> str:
+    match event:
+        case ev.ActionIntended():
+            return _intended(event, plan)
+        case ev.ActionEnded():
+            return _ended(event)
+        case ev.SiteClaimed():
+            says = "this service relies on" if event.claim == "hold" else "no other service relies on"
+            return f"{plan.site_name(event.on)}: {says} {event.thing}"
+        case ev.ReadingsExpired():
+            age = "" if event.age_s is None else f" ({event.age_s:.0f}s)"
+            return f"what was read is too old to act on{age}; reading again"
+        case ev.DoubtResolved():
+            how = "only a part of its effect" if event.partly else "no effect"
+            return f"a reading shows that it had {how} ({event.evidence})"
+        case _:
+            return ""
+
+
+def _intended(event: ev.ActionIntended, plan: ev.Plan) -> str:
+    arguments = " ".join(f"{name}={value}" for name, value in event.args.items())
+    attempt = f", attempt {event.attempt}" if event.attempt > 1 else ""
+    undo = "taking back: " if event.undo else ""
+    return f"{undo}{plan.site_name(event.on)}: {event.action} {arguments}".rstrip() + attempt
+
+
+def _ended(event: ev.ActionEnded) -> str:
+    detail = f": {event.detail}" if event.detail else ""
+    match event.effect:
+        case Effect.ACCEPTED:
+            return ""
+        case Effect.REJECTED:
+            return f"refused by {event.device or 'the device'}{detail}"
+        case Effect.NOT_SENT:
+            return f"not sent{detail}"
+        case Effect.DOUBTFUL:
+            return f"in doubt, to be settled by reading{detail}"
+
+
+def _of_lane(event: ev.Event, plan: ev.Plan) -> str:
+    match event:
+        case ev.LaneResumed():
+            return f"resumed by {called(event)}; everything is read anew"
+        case ev.AbortAsked():
+            return f"abort asked by {called(event)}" + (f": {event.reason}" if event.reason else "")
+        case ev.AbortDeclined():
+            return f"abort declined: {event.reason}"
+        case ev.GuardBroke():
+            return f"ATTENTION {event.why}"
+        case ev.GuardHealed():
+            return "holds again, going on"
+        case ev.Escalated():
+            return f"ESCALATED: continues without the guarantee, {amount(event.at_risk, plan.runbook.family)} at risk"
+        case ev.RevertStarted():
+            return f"turning back: {event.why}"
+        case ev.LaneEnded():
+            return f"ended: {event.outcome}" + (f": {event.reason}" if event.reason else "")
+        case _:
+            return ""
+
+
+def _of_gate(event: ev.Event, plan: ev.Plan) -> str:
+    match event:
+        case ev.GateOpened() if event.approval is not None:
+            return f"decision needed: {event.why}: failover approve"
+        case ev.GateOpened():
+            risk = "" if event.at_risk is None else f" ({amount(event.at_risk, plan.runbook.family)} at risk)"
+            why = event.why.removesuffix(".")
+            return f"decision needed: {why}{risk}: {' / '.join(event.choices)}"
+        case ev.GateDecided():
+            item = f"{event.item}: " if event.item else ""
+            return f"decided by {called(event.ruling)}: {item}{event.ruling.choice} ({event.ruling.reason})"
+        case ev.ApprovalGiven():
+            return f"approved by {called(event)} on {event.host}" + (f": {event.reason}" if event.reason else "")
+        case ev.ApprovalRefused():
+            return f"the word of {called(event)} on {event.host} does not count: {event.why}"
+        case ev.GateWithdrawn():
+            return f"no decision needed any more: {event.why}"
+        case _:
+            return ""

@@ -1,0 +1,1 @@
+"""What an administrator sees of a simulated AMPS instance."""

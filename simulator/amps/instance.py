@@ -1,0 +1,263 @@
+"""One AMPS instance: its process, its log, its SOW, its queues, its transports, and what it writes into its event log.
+
+What is on disk outlives a kill: journals, SOW files, acknowledgements of queues. What is not (who is connected, which
+links are downgraded, which transports an administrator disabled) is as configured after every start. Nothing here
+looks at another instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simulator.amps.admin.figures import Sample
+from simulator.amps.journal import Entry, Journal
+from simulator.amps.layout import InstanceLayout
+from simulator.amps.link import Link
+from simulator.amps.queue import Queue
+from simulator.amps.storage import Keeping
+from simulator.world.intervals import Numbers
+
+Phase = Literal["down", "bootstrapping", "recovering", "running"]
+Files = Literal["sow", "all"]
+_LINES_KEPT = 400
+_SAMPLES_KEPT = 12
+
+
+@dataclass(slots=True)
+class Record:
+    """What one entry of the log wrote into a SOW: the present value of all keys that no later one has touched. Messages
+    before ``stop``; of messages of no known content, number n is of key n modulo ``keys``. Nobody changes one: keys and
+    instances share it. Not frozen, which would make it at four times the cost, for nearly every entry that arrives."""
+
+    publisher: str
+    stop: int
+    at: float
+    keys: int = 1
+    data: str = ""
+
+    def number_of(self, key: str) -> int:
+        """The message that wrote this key."""
+        last = self.stop - 1
+        return last if self.keys == 1 else last - (last - int(key)) % self.keys
+
+
+@dataclass(slots=True)
+class LogLine:
+    """One line of the event log. ``number`` is AMPS's own (``00-0015``), empty where none is known."""
+
+    moment: float
+    level: Literal["info", "warning", "error"]
+    number: str
+    text: str
+
+
+@dataclass(slots=True)
+class Fetching:
+    """A bootstrap under way. ``source`` None: nobody to get it from yet."""
+
+    source: str | None = None
+    try_at: float = 0.0
+    records: int = 0  # of the SOW, copied
+    position: int = 0  # of the source's log, copied so far
+    fraction: float = 0.0
+    snapshot: int = -1  # the end of the source's log when its records were copied; -1: they were not
+    warned: bool = False
+
+
+@dataclass(slots=True)
+class Instance:
+    """The state of one instance. Moments are of world time."""
+
+    name: str
+    phase: Phase = "down"
+    started_at: float = 0.0
+    ready_at: float = 0.0
+    journal: Journal = field(default_factory=lambda: Journal(5_000))
+    sow: dict[str, dict[str, Record]] = field(default_factory=dict)
+    sow_counts: dict[str, list[int]] = field(default_factory=dict)  # inserts, updates, deletes
+    highest: dict[str, int] = field(default_factory=dict)
+    persisted: int = 0
+    persisted_of: dict[str, int] = field(default_factory=dict)
+    transports: dict[str, bool] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    queues: dict[str, Queue] = field(default_factory=dict)
+    fetching: Fetching = field(default_factory=Fetching)
+    interrupted: bool = False  # a bootstrap was begun and never finished: on disk
+    log: list[LogLine] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    sample_at: float = 0.0
+    touched_at: float | None = None  # when an administrator last changed it
+    checked_at: float = 0.0  # when its scheduled actions last ran
+    silent_until: float = 0.0
+    stale_until: float = 0.0
+    starts: int = 0
+
+    # The process
+
+    def start(self, layout: InstanceLayout, now: float, *, keeps_fetched: bool = False) -> None:
+        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log (seed 002).
+
+        ``keeps_fetched``: a bootstrap that was interrupted goes on with what it has.
+        """
+        if self.phase != "down":
+            return
+        self.starts += 1
+        self.started_at = self.sample_at = self.checked_at = now
+        self.samples.clear()
+        self.transports = {one.name: one.enabled for one in layout.transports}
+        links = {one.name: self.links.get(one.name, Link()) for one in layout.destinations}
+        for link in links.values():
+            link.downgraded, link.try_at = False, now
+        self.links = links
+        self.queues = {one.name: self.queues.get(one.name, Queue()) for one in layout.queues}
+        for queue in self.queues.values():
+            queue.proxied = False
+        for topic in layout.topics:
+            if topic.keys and topic.id not in self.sow:
+                self._rebuild(topic.name, topic.id)
+        if layout.bootstrap is not None and (self.journal.is_empty or self.interrupted):
+            if self.interrupted and not keeps_fetched:
+                self.forget_fetched(layout)
+            self._begin_bootstrap(layout, now)
+        else:
+            self.recover(layout, now)
+
+    def recover(self, layout: InstanceLayout, now: float) -> None:
+        """What is on disk is read; then it serves."""
+        self.phase, self.ready_at = "recovering", now + layout.recovery
+
+    def serve(self, now: float) -> None:
+        """Recovery is over."""
+        self.phase = "running"
+        self.note(now, "info", "", "AMPS transaction log journal recovery completed")
+        self.note(now, "info", "00-0015", "AMPS initialization completed")
+
+    def kill(self, now: float) -> None:
+        """The process is gone, without a word."""
+        if self.phase == "down":
+            return
+        self.phase = "down"
+        for link in self.links.values():
+            link.stop(now, try_at=now)
+        for queue in self.queues.values():
+            queue.leases.clear()
+
+    def lose(self, files: Files, layout: InstanceLayout) -> None:
+        """Somebody deletes the SOW files, or everything, of an instance that is down."""
+        self.sow.clear()
+        self.sow_counts.clear()
+        if files == "all":
+            self.journal = Journal(layout.journal_messages)
+            self.highest.clear()
+            self.persisted, self.persisted_of = 0, {}
+            self.queues.clear()
+            self.interrupted = False
+            for link in self.links.values():
+                link.forget_log(0)
+
+    def _begin_bootstrap(self, layout: InstanceLayout, now: float) -> None:
+        self.phase, self.interrupted = "bootstrapping", True
+        self.fetching = Fetching(try_at=now)
+        self.sow = {one.id: {} for one in layout.topics if one.keys}
+        self.note(now, "info", "1E", "AMPS bootstrap initialization started")
+
+    def forget_fetched(self, layout: InstanceLayout) -> None:
+        """Nothing is kept of a bootstrap that was interrupted."""
+        self.lose("all", layout)
+        self.queues = {one.name: Queue() for one in layout.queues}
+
+    # Messages
+
+    def take(self, entry: Entry, keeping: Keeping) -> None:
+        """Write what is new of ``entry``, which nobody else may keep. What has a number at or below its publisher's
+        highest is discarded, from a client or from another instance (DOC:9152)."""
+        known = self.highest.get(entry.publisher, 0)
+        if entry.stop - 1 <= known:
+            return
+        self.highest[entry.publisher] = entry.stop - 1
+        fresh = entry.above(known)
+        if keeping.logged:
+            self.journal.append(fresh)
+        else:
+            self.persisted_of[entry.publisher] = entry.stop - 1
+        self.to_sow(fresh, keeping)
+        self.to_queues(fresh, keeping)
+
+    def to_sow(self, entry: Entry, keeping: Keeping) -> None:
+        """Let the entry change the SOW, if its topic has one."""
+        if keeping.sow is not None:
+            self._apply(entry, keeping.sow)
+
+    def to_queues(self, entry: Entry, keeping: Keeping) -> None:
+        """Put the messages into the queues over their topic."""
+        for name, owner in keeping.queues:
+            if name not in self.queues:
+                self.queues[name] = Queue()
+            if owner is None:
+                owner = entry.path[0] if entry.path else self.name
+            self.queues[name].arrive(entry.publisher, entry.first, entry.stop, owned=owner == self.name)
+
+    def _apply(self, entry: Entry, topic_id: str) -> None:
+        records = self.sow.setdefault(topic_id, {})
+        counts = self.sow_counts.setdefault(topic_id, [0, 0, 0])
+        touched, before = entry.touched(), len(records)
+        if entry.kind == "sow_delete":
+            for key in touched:
+                records.pop(key, None)
+            counts[2] += before - len(records)
+            return
+        keys = 1 if entry.key is not None else entry.keys
+        records.update(dict.fromkeys(touched, Record(entry.publisher, entry.stop, entry.at, keys, entry.data)))
+        inserted = len(records) - before
+        counts[0] += inserted
+        counts[1] += len(touched) - inserted
+
+    def _rebuild(self, topic: str, topic_id: str) -> None:
+        """Only what is still in the log comes back."""
+        self.sow[topic_id] = {}
+        for entry in self.journal.all():
+            if entry.topic == topic:
+                self._apply(entry, topic_id)
+
+    def persist(self, end: int) -> None:
+        """Up to ``end`` messages are in the log and acknowledged by every sync destination: they are persisted."""
+        if end <= self.persisted:
+            return
+        for entry in self.journal.since(self.persisted):
+            if entry.position >= end:
+                break
+            last = entry.last_before(end)
+            if last >= self.persisted_of.get(entry.publisher, 0):
+                self.persisted_of[entry.publisher] = last
+        self.persisted = end
+
+    def held(self, publisher: str) -> Numbers:
+        """Every message of a publisher that is in its log or its queues."""
+        found = self.journal.numbers(publisher)
+        for queue in self.queues.values():
+            for run in queue.held.get(publisher, Numbers()):
+                found.add(*run)
+        return found
+
+    # What it says
+
+    @property
+    def serves(self) -> bool:
+        """Does it do anything for anybody?"""
+        return self.phase == "running"
+
+    def lets_in(self, doors: Iterable[str]) -> bool:
+        """Is one of these transports enabled?"""
+        return any(map(self.transports.get, doors))
+
+    def note(self, now: float, level: Literal["info", "warning", "error"], number: str, text: str) -> None:
+        """Write into the event log."""
+        self.log.append(LogLine(now, level, number, text))
+        del self.log[:-_LINES_KEPT]
+
+    def keep_sample(self, sample: Sample) -> None:
+        """The newest statistics; the oldest kept ones go."""
+        self.samples.append(sample)
+        del self.samples[:-_SAMPLES_KEPT]

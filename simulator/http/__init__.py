@@ -1,0 +1,1 @@
+"""An HTTP server for simulated devices, and the certificates of a lab."""

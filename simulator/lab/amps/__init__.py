@@ -1,0 +1,1 @@
+"""The administration interface of simulated AMPS instances on real ports."""

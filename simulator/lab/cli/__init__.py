@@ -1,0 +1,1 @@
+"""The CLI of a simulated Solace appliance."""

@@ -1,0 +1,224 @@
+"""The CLI of a simulated Solace appliance: prompts, modes, pager and questions, over any ``Appliance``.
+
+Pure: text in, text out, no transport and no time of its own, so that every test of the dialogue runs in-process. It
+is a ``Shell`` as ``simulator.ssh.shell`` wants one. Sources: facts/solace.md 3.1 and 3.8, seed 003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, Protocol, runtime_checkable
+
+from simulator.lab.cli.commands import plan_change
+from simulator.lab.cli.plans import Invalid, Level, Place, Plan, TooLow, words_of
+from simulator.lab.cli.shows import Shows
+from simulator.lab.command_log import CommandLog, Kind
+from simulator.lab.edition import SEED, Edition
+from simulator.solace.appliance import Appliance, Refused, SpoolNotActive
+from simulator.ssh.shell import AnswerMishap, Spoilt
+
+PAGER = "---Press any key to continue, or `q' to quit---"
+QUESTION = "Do you want to continue (y/n)? "
+ROWS_DEFAULT = 24  # of a session that has no terminal
+PATH_WIDTH = 40  # characters of a mode's path in the prompt; all prompts seen fit (facts/solace.md 3.1)
+
+
+def prompt_of(router_name: str, place: Place) -> str:
+    """``NAME>``, ``NAME#``, ``NAME(configure/message-vpn)#``; long paths lose their left end."""
+    path = "/".join(place.path)
+    if len(path) > PATH_WIDTH:
+        path = "..." + path[-(PATH_WIDTH - 3) :]
+    mode = f"({path})" if path else ""
+    return f"{router_name}{mode}{'#' if place.is_enabled else '>'} "
+
+
+@runtime_checkable
+class Spoiling(Protocol):
+    """An appliance whose answers may go wrong on their way to the client."""
+
+    def take_spoilt(self) -> AnswerMishap | None:
+        """What becomes of the answer to what was just done to it. Told once."""
+        ...
+
+
+class CliSession:
+    """One login. Not shared between threads, but for ``resize``.
+
+    ``hold`` is entered around everything done to the appliance: it keeps a world still, and brings it up to now; an
+    ``AdapterError`` it raises means that the node is gone. ``log`` records every line that reaches the node.
+    """
+
+    def __init__(
+        self,
+        appliance: Appliance,
+        log: CommandLog,
+        *,
+        user: str = "admin",
+        origin: str = "",
+        level: Level = "admin",
+        edition: Edition = SEED,
+        hold: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        self._appliance = appliance
+        self._shows = Shows(appliance, edition)
+        self._log = log
+        self._user = user
+        self._origin = origin
+        self._level = level
+        self._edition = edition
+        self._hold = hold
+        self._number = log.new_session()
+        self._place = Place()
+        self._is_paging = True
+        self._rows = ROWS_DEFAULT
+        self._pages: list[str] = []  # what the pager holds back
+        self._asked: Plan | None = None
+        self._has_ended = False
+
+    @property
+    def wants(self) -> Literal["line", "key", "nothing"]:
+        """What the session waits for."""
+        if self._has_ended:
+            return "nothing"
+        if self._pages or (self._asked is not None and self._edition.question_takes == "key"):
+            return "key"
+        return "line"
+
+    @property
+    def prompt(self) -> str:
+        """Where the session stands, as the device shows it."""
+        return prompt_of(self._appliance.router_name, self._place)
+
+    def greet(self) -> str:
+        """The banner and the first prompt."""
+        return self._edition.banner + self.prompt
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The pager follows the height of the terminal; 0 means that nobody knows it. Lines are never wrapped."""
+        self._rows = rows if rows > 1 else ROWS_DEFAULT
+
+    def interrupt(self) -> str:
+        """Forget the pages and the question."""
+        self._pages = []
+        self._asked = None
+        return self.prompt
+
+    def take_key(self, key: str) -> str:
+        """A key for the pager, or for a question where the edition takes one."""
+        if self._pages:
+            return "\n" + (self.interrupt() if key in "qQ" else self._next_page())
+        return key.rstrip("\n") + "\n" + self._answer_question(key)
+
+    def take_line(self, line: str) -> str:
+        """The answer to a line, and the next prompt."""
+        if self._asked is not None:
+            return self._answer_question(line.strip())
+        with self._hold():
+            return self._on_its_way(self._obey(line))
+
+    def _obey(self, line: str) -> str:
+        try:
+            plan = self._plan(line)
+        except (Invalid, TooLow) as error:
+            self._record("invalid", line)
+            return self._print([self._edition.forbidden if isinstance(error, TooLow) else self._edition.invalid])
+        self._record(plan.kind, line)
+        if plan.warning:
+            self._asked = plan
+            return f"{plan.warning}\n{QUESTION}"
+        return self._run(plan)
+
+    def _run(self, plan: Plan) -> str:
+        try:
+            lines = plan.run()
+        except Refused as refusal:
+            return self._print(_in_words(plan, refusal).split("\n"))
+        if plan.place is not None:
+            self._place = plan.place
+        if plan.paging is not None:
+            self._is_paging = plan.paging
+        if plan.ends:
+            self._has_ended = True
+            return ""
+        return self._print(lines)
+
+    def _answer_question(self, answer: str) -> str:
+        with self._hold():
+            self._record("answer", answer)
+            plan, self._asked = self._asked, None
+            # Assumption: whatever is not a yes is a no, and a no says nothing more.
+            if plan is None or answer.lower() not in ("y", "yes"):
+                return self.prompt
+            return self._on_its_way(self._run(plan))
+
+    def _on_its_way(self, answer: str) -> str:
+        kind = self._appliance.take_spoilt() if isinstance(self._appliance, Spoiling) else None
+        if kind is not None:
+            raise Spoilt(kind, answer)
+        return answer
+
+    def _plan(self, line: str) -> Plan:
+        words = words_of(line)
+        match words:
+            case []:
+                return Plan("empty")
+            case ["show", *rest]:
+                return self._shows.plan(rest)
+            case ["exit"]:
+                return self._exit()
+            case ["home"] | ["end"]:
+                return Plan("mode", place=Place(self._place.is_enabled))
+            case ["no", "paging"] | ["paging"]:
+                return Plan("mode", paging=words[0] == "paging")
+            case ["enable"] if not self._place.path:
+                return Plan("mode", place=Place(is_enabled=True))
+            case ["configure" | "admin" as mode] if self._place == Place(is_enabled=True):
+                self._demand_level()
+                return Plan("mode", place=Place(True, (mode,)))
+            case _ if self._place.path:
+                return plan_change(self._appliance, self._edition, self._place, words)
+            case _:
+                raise Invalid
+
+    def _exit(self) -> Plan:
+        path = self._place.path
+        if not path and not self._place.is_enabled:
+            return Plan("mode", ends=True)
+        if not path:
+            return Plan("mode", place=Place())
+        above = path[:-1]
+        return Plan("mode", place=Place(True, above, self._place.vpn if "message-vpn" in above else ""))
+
+    def _demand_level(self) -> None:
+        if self._level != "admin":
+            raise TooLow
+
+    def _record(self, kind: Kind, line: str) -> None:
+        self._log.record(
+            user=self._user,
+            origin=self._origin,
+            session=self._number,
+            mode=self._place.mode,
+            kind=kind,
+            line=line,
+        )
+
+    def _print(self, lines: Sequence[str]) -> str:
+        self._pages = list(lines)
+        return self._next_page()
+
+    def _next_page(self) -> str:
+        page = self._rows - 1 if self._is_paging else len(self._pages)
+        shown, self._pages = self._pages[:page], self._pages[page:]
+        text = "".join(f"{line}\n" for line in shown)
+        return text + (PAGER if self._pages else self.prompt)
+
+
+def _in_words(plan: Plan, refusal: Refused) -> str:
+    """What the CLI prints of a refused change: facts/solace.md section 3.1 knows the word, and not the layout."""
+    said = str(refusal)
+    if isinstance(refusal, SpoolNotActive):  # the only refusal of a `show` that was captured: facts/solace-cli.md 19
+        return f"ERROR: {said}\nCommand Failed"
+    is_bare = plan.kind == "change" and not said.lower().startswith("error")
+    return f"Error: {said}" if is_bare else said

@@ -1,0 +1,1 @@
+"""A node's CLI behind a real SSH server."""

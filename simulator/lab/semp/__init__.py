@@ -1,0 +1,1 @@
+"""SEMP of a simulated broker."""

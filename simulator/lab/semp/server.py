@@ -1,0 +1,102 @@
+"""A node's SEMP on a loopback port, next to its SSH: the same appliance, the same log, the same account.
+
+Over TLS with a certificate of the lab's own CA, or in clear text. It must not know what drives the appliance.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.clock import Clock
+from simulator.http.server import HttpServer
+from simulator.lab.cli.plans import Level
+from simulator.lab.command_log import CommandLog
+from simulator.lab.edition import Edition
+from simulator.lab.pace import NodePace
+from simulator.lab.semp.accounts import SESSIONS_MAX, Sessions
+from simulator.lab.semp.semp import SempNode
+from simulator.solace.appliance import Appliance
+
+Scheme = Literal["https", "http"]
+
+
+@dataclass(frozen=True, slots=True)
+class SempAccount:
+    """Who may come in: by login, or with a bearer token."""
+
+    username: str
+    password: str
+    token: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a node's SEMP shares with its SSH: clock, pace, latency, and what ties both to a world."""
+
+    clock: Clock
+    edition: Edition
+    hold: Callable[[], AbstractContextManager[object]]
+    admits: Callable[[], bool]
+    approves: Callable[[], bool]
+    pace: NodePace
+    latency_s: float = 0.0
+    sessions_max: int = SESSIONS_MAX
+
+
+class SempServer:
+    """SEMP of one node. ``tls`` None: plain HTTP. Start and stop may alternate; sessions do not outlive a stop."""
+
+    def __init__(
+        self,
+        appliance: Appliance,
+        log: CommandLog,
+        account: SempAccount,
+        around: Surroundings,
+        *,
+        address: tuple[str, int],
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self.sessions = Sessions(
+            account.username,
+            account.password,
+            account.token,
+            approves=around.approves,
+            sessions_max=around.sessions_max,
+        )
+        node = SempNode(
+            appliance,
+            log,
+            self.sessions,
+            clock=around.clock,
+            level=account.level,
+            edition=around.edition,
+            scheme="http" if tls is None else "https",
+            hold=around.hold,
+        )
+        self._http = HttpServer(
+            around.pace.handler(node),
+            host=address[0],
+            port=address[1],
+            tls=tls,
+            latency_s=around.latency_s,
+            admits=around.admits,
+        )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        return self._http.address
+
+    def start(self) -> None:
+        """Listen. Raises ``OSError``."""
+        self._http.start()
+
+    def stop(self) -> None:
+        """Close the port, break every connection, end every session."""
+        self._http.stop()
+        self.sessions.forget_all()

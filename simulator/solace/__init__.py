@@ -1,0 +1,1 @@
+"""The simulated world of message VPNs: two sites, their nodes, clients and transactions."""

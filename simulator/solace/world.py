@@ -1,0 +1,227 @@
+"""The simulated world: two sites, their nodes and message VPNs, time, and what goes wrong.
+
+Deterministic: the same layout, faults, requests and clock give the same world. Its effects follow from the rules of
+``vpn``, ``stream`` and ``centre``, never from what a runbook expects, and it never imports the engine.
+
+World time counts seconds from the world's beginning and passes only while somebody runs it. A world with a file keeps
+every answer it gave: what a device was seen to be, or obeyed, is on disk before the caller hears of it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from orchestrator.clock import Clock
+from orchestrator.errors import DefinitionError, Unreachable
+from simulator.solace.account import Tally
+from simulator.solace.appliance import NoSuchObject, Refused
+from simulator.solace.centre import Centre
+from simulator.solace.fault_injection import Mischief, Seen
+from simulator.solace.faults import Fault
+from simulator.solace.layout import WorldLayout, layout_from
+from simulator.solace.node import SimulatedAppliance
+from simulator.solace.vpn import Vpn
+from simulator.world.fault_lines import AnswerFault
+from simulator.world.persistent import DAMAGE, Kept
+from simulator.world.store import WorldFile
+
+Event = tuple[float, int, str, list[Any]]  # moment, order of arrival, kind, details
+
+
+class World(Kept):
+    """Everything simulated. Safe to use from several threads; ``request`` makes several questions one moment."""
+
+    def __init__(self, layout: WorldLayout, clock: Clock, *, path: Path | None = None) -> None:
+        super().__init__(clock, path)
+        self.layout = layout
+        self._happening = False
+        self._events: list[Event] = []
+        self._arrivals = 0
+        self._mischief = Mischief(self)
+        self._build(layout)
+        for vpn in self._vpns.values():
+            vpn.begin()
+
+    @classmethod
+    def load(cls, path: Path, clock: Clock) -> World:
+        """The world kept at ``path``, as it was left. Raises ``Unreachable`` with a hint when it cannot be used."""
+        file = WorldFile(path)
+        data = file.read()
+        try:
+            world = cls(layout_from(data["layout"]), clock, path=path)
+            world._restore(data, elapsed=0.0)
+        except DAMAGE as error:
+            raise file.damaged(error) from error
+        world._file = file
+        return world
+
+    # Asking
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of the two sites; the first is the one that clients try first."""
+        return tuple(self.centres)
+
+    @property
+    def vpn_names(self) -> tuple[str, ...]:
+        return tuple(self._vpns)
+
+    def has_vpn(self, name: str) -> bool:
+        """Is there such a message VPN?"""
+        return name in self._vpns
+
+    def appliance(self, site: str, node: str) -> SimulatedAppliance:
+        """One node, as its management shows it. Raises ``DefinitionError`` for a node that is not there."""
+        self.centre(site).node(node)
+        return SimulatedAppliance(self, site, node)
+
+    def centre(self, site: str) -> Centre:
+        """Raises ``DefinitionError`` for a site that is not there."""
+        if site not in self.centres:
+            raise DefinitionError(f"the simulated world has no site {site}; it has {', '.join(self.centres)}")
+        return self.centres[site]
+
+    def reachable(self, site: str, node: str) -> bool:
+        """Does the node's management answer now?"""
+        with self.request():
+            return self.centre(site).reachable(node, self.now())
+
+    def vpn(self, name: str) -> Vpn:
+        """A message VPN, brought up to now. Raises ``NoSuchObject``. Call it inside ``request``."""
+        vpn = self._vpns.get(name)
+        if vpn is None:
+            raise NoSuchObject(f"message VPN {name} does not exist")
+        vpn.advance(self.now())
+        return vpn
+
+    def tally(self, vpn: str) -> Tally:
+        """The independent account of one VPN, now. Raises ``NoSuchObject``."""
+        with self.request():
+            return self.vpn(vpn).tally()
+
+    def tallies(self) -> Mapping[str, Tally]:
+        """The independent account of every VPN, now."""
+        with self.request():
+            return {name: self.vpn(name).tally() for name in self._vpns}
+
+    # Disturbing
+
+    def afflict(self, faults: Iterable[Fault]) -> None:
+        """Script faults. Raises ``DefinitionError`` when one names a site, node or VPN that is not there."""
+        with self.request():
+            self._mischief.give(faults)
+
+    def happened(self) -> tuple[str, ...]:
+        """The faults that have happened by now, as they were written."""
+        with self.request():
+            return self._mischief.happened()
+
+    def notice(self, seen: Seen) -> None:
+        """A node saw this: state faults that wait for it happen. Raises ``Refused`` for one that refuses."""
+        self._mischief.notice(seen)
+
+    def answer_fault(self, seen: Seen) -> AnswerFault | None:
+        """What goes wrong with the answer to this, if anything; whoever speaks for the node makes it happen."""
+        with self.request():
+            return self._mischief.answer(seen)
+
+    def obey_later(self, site: str, node: str, action: str, args: Mapping[str, str], vpn: str, after: float) -> None:
+        """A command that is still on its way: the node obeys it ``after`` seconds, if it then can."""
+        with self.request():
+            self.plan(self.now() + after, "command", [site, node, action, dict(args), vpn])
+
+    def plan(self, moment: float, kind: str, details: list[Any]) -> None:
+        """Let something happen at a moment of world time."""
+        self._arrivals += 1
+        heapq.heappush(self._events, (moment, self._arrivals, kind, details))
+
+    def change(self, effect: Callable[[], object]) -> None:
+        """Let ``effect`` change a site for all its VPNs: each is brought up to now before, and settled after."""
+        for vpn in self._vpns.values():
+            vpn.advance(self.moment)
+        effect()
+        for vpn in self._vpns.values():
+            vpn.settle()
+
+    def affected(self, name: str | None) -> Sequence[Vpn]:
+        """The named VPN, or all, brought up to the moment of what happens now."""
+        chosen = [self._vpns[name]] if name is not None else list(self._vpns.values())
+        for vpn in chosen:
+            vpn.advance(self.moment)
+        return chosen
+
+    # Behind the scenes
+
+    def _build(self, layout: WorldLayout) -> None:
+        self.layout = layout
+        self.centres = {site.name: Centre(site) for site in layout.sites}
+        self._vpns = {vpn.name: Vpn(vpn, layout, self.centres) for vpn in layout.vpns}
+
+    def let_due_happen(self) -> None:
+        """Let happen what was just planned for now."""
+        if not self._happening:  # else it is next in the queue anyway
+            self._pass_until(self.moment)
+
+    def _pass_until(self, target: float) -> None:
+        """Let happen, in order of time, what was to happen until ``target``; world time is then that."""
+        self._happening = True
+        try:
+            while self._events and self._events[0][0] <= target:
+                moment, _, kind, details = heapq.heappop(self._events)
+                self.moment = max(self.moment, moment)
+                self._happen(kind, details)
+        finally:
+            self._happening = False
+        self.moment = target
+
+    def _happen(self, kind: str, details: list[Any]) -> None:
+        match kind, details:
+            case "fault", [int(index), vpn]:
+                self._mischief.strike(index, vpn)
+            case "serve", [site, node]:
+                self.change(lambda: self.centres[site].serve(node))
+            case "up", [site, node]:
+                self.change(lambda: self.take_over(site, self.centres[site].recover(node)))
+            case "store", [site]:
+                self.change(lambda: self.centres[site].store_again())
+            case "command", [site, node, action, args, vpn]:
+                with suppress(Refused, Unreachable):
+                    self.appliance(site, node).obey(action, vpn, args)
+            case _:
+                raise ValueError(f"the world knows no event {kind} {details}")
+
+    def take_over(self, site: str, node: str | None) -> None:
+        """The node, if there is one to do so, will have the message spool after the time that takes."""
+        if node is not None:
+            self.plan(self.moment + self.layout.takeover, "serve", [site, node])
+
+    def _dump(self) -> dict[str, Any]:
+        oldest = min((vpn.stream.stamps[0][1] for vpn in self._vpns.values()), default=self.moment)
+        return {
+            **self._dump_time(oldest),
+            "layout": asdict(self.layout),
+            "centres": {name: centre.dump() for name, centre in self.centres.items()},
+            "vpns": {name: vpn.dump() for name, vpn in self._vpns.items()},
+            "events": self._events,
+            "arrivals": self._arrivals,
+            "faults": self._mischief.dump(),
+        }
+
+    def _restore(self, data: Mapping[str, Any], *, elapsed: float) -> None:
+        self._build(layout_from(data["layout"]))
+        for name, centre in self.centres.items():
+            centre.restore(data["centres"][name])
+        for name, vpn in self._vpns.items():
+            vpn.restore(data["vpns"][name])
+        self._events = [
+            (float(moment), int(order), str(kind), list(more)) for moment, order, kind, more in data["events"]
+        ]
+        heapq.heapify(self._events)
+        self._arrivals = int(data["arrivals"])
+        self._mischief.restore(data["faults"])
+        self._restore_time(data, elapsed)

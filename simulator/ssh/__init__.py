@@ -1,0 +1,1 @@
+"""A small SSH server for simulated devices."""

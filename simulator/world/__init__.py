@@ -1,0 +1,1 @@
+"""What every simulated world has in common: time, file, faults, numbers."""

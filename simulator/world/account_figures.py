@@ -1,0 +1,61 @@
+"""The world's account in figures, for the end of a simulated run. Read by reports, never by anything that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.clock import Clock
+from orchestrator.model.inventory import Site
+from simulator.amps.worlds import AMPS_WORLDS
+from simulator.world.worlds import WORLDS
+
+_AMPS = "mock-amps"
+
+
+def accounts(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
+    """For each service that the world has: messages lost, duplicated and out of order, and how often two were active.
+
+    ``stranded``: those of the lost ones that a site which does not serve still holds.
+
+    Raises what acquiring the site's world raises: ``DefinitionError``, ``Unreachable``.
+    """
+    if site.adapter == _AMPS:
+        return _of_fabric(site, clock, services)
+    world = WORLDS.acquire(str(site.options["world"]), clock)
+    try:
+        with world.request():
+            tallies = {service: world.tally(service) for service in services if world.has_vpn(service)}
+    finally:
+        WORLDS.release(world)
+    return {
+        service: {
+            "lost": tally.lost,
+            "stranded": tally.stranded,
+            "duplicated": tally.duplicated,
+            "out_of_order": tally.out_of_order,
+            "both_active_intervals": len(tally.both_active),
+        }
+        for service, tally in tallies.items()
+    }
+
+
+def _of_fabric(site: Site, clock: Clock, services: Sequence[str]) -> dict[str, dict[str, int]]:
+    """A service of AMPS is an instance's client traffic: the account is that of all publishers that could go there."""
+    world = AMPS_WORLDS.acquire(str(site.options["world"]), clock)
+    try:
+        tally, publishers = world.tally(), world.layout.publishers
+    finally:
+        AMPS_WORLDS.release(world)
+    figures = {}
+    for service in services:
+        device = (site.options.get("services") or {}).get(service, service)
+        names = {one.name for one in publishers if device in one.servers or len(site.devices) == 1}
+        streams = [one for one in tally.streams if one.publisher in names]
+        figures[service] = {
+            "lost": sum(one.lost for one in streams),
+            "stranded": sum(one.stranded for one in streams),
+            "duplicated": sum(one.duplicated for one in streams),
+            "out_of_order": sum(one.out_of_order for one in streams),
+            "both_active_intervals": len(tally.both_open),
+        }
+    return figures

@@ -1,0 +1,1 @@
+"""The replication fabric that configurations make together."""

@@ -1,0 +1,68 @@
+"""Finds and reads the configurations of one validation: files, and the AMPS configurations inside folders.
+
+All files that cannot be read are told of at once, each with its line. Never judges what a configuration says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from adapters.amps.config.configuration import read_instance
+from adapters.amps.config.model import Instance
+from adapters.amps.config.settings import Assumptions
+from orchestrator.errors import DefinitionError
+from orchestrator.files import read_document
+
+_ROOT = b"<AMPSConfig"
+
+
+class UnreadableConfigurations(DefinitionError):
+    """Several files could not be read; ``problems`` has one error each."""
+
+    def __init__(self, problems: Sequence[DefinitionError]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+        self.file, self.line = problems[0].file, problems[0].line
+
+
+def read_all(
+    paths: Iterable[Path | str], variables: Mapping[str, str], assumptions: Assumptions
+) -> tuple[Instance, ...]:
+    """One instance a file. A folder means every ``.xml`` or ``.XML`` below it that has an ``AMPSConfig``.
+
+    Raises ``DefinitionError`` when there is nothing to read, ``UnreadableConfigurations`` when files are broken.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in _files(Path(path))))
+    if not files:
+        raise DefinitionError("no AMPS configuration to validate", hint="name files, or a folder that has some")
+    instances: list[Instance] = []
+    problems: list[DefinitionError] = []
+    for file in files:
+        try:
+            instances.append(read_instance(file, variables, assumptions))
+        except DefinitionError as problem:
+            problems.append(problem)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise UnreadableConfigurations(problems)
+    return tuple(instances)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for file in sorted(path.rglob("*")):
+        if file.suffix.lower() == ".xml" and file.is_file() and _is_configuration(file):
+            yield file
+
+
+def _is_configuration(file: Path) -> bool:
+    """Included fragments and other XML lie in the same folders: only files with the root element are instances."""
+    try:
+        # In UTF-16 every second byte of the root element is a zero, in either byte order.
+        return _ROOT in read_document(file).replace(b"\0", b"")
+    except OSError:
+        return True  # reading it properly gives the reason

@@ -1,0 +1,182 @@
+"""Turns the verdicts of the nine checks into findings: which level, what AMPS does, what mends it.
+
+Also judges what is left of an expression when every known topic is accounted for. Never repeats a comparison that
+``checks`` makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from adapters.amps.config.model import Check, Instance, ReplicatedTopic, Topic
+from validator.checks import Case, Verdict, verdicts
+from validator.fabric.fabric import Fabric, Link
+from validator.fabric.holdings import Carriage
+from validator.fabric.remainder import remainder
+from validator.fixes import fix_for, paste, topic_entry
+from validator.report import Level, Spot, ValidationFinding
+from validator.rules.broken import broken
+
+REFUSED = (
+    "AMPS refuses the link {link}: the instance that detects it logs the reason and closes the connection, "
+    "and nothing is replicated over the link"
+)
+UNKNOWN = "whether AMPS refuses the link {link} cannot be told from the configurations given"
+
+# What follows when AMPS makes the link because the check is excluded ("Replication Configuration Validation").
+GIVES_UP: Mapping[Check, str] = {
+    Check.TXLOG: "{target} does not log {topic}: it can neither replay it, nor pass it on, nor base a queue on it",
+    Check.REPLICATE: "what is published to {topic} on {target} never reaches {source}: after a fail-over to {target} "
+    "and back it is missing",
+    Check.SOW: "{target} keeps no current values of {topic}: a query that {source} answers finds nothing there",
+    Check.CASCADE: "an instance behind {target} may hold other messages of {topic} than {source}, and {source} is "
+    "not told",
+    Check.QUEUE: "the queue {topic} does not work",
+    Check.KEYS: "the same messages make other records of {topic} on {target} than on {source}",
+    Check.REPLICATE_FILTER: "{target} sends back another part of {topic} than it was sent",
+    Check.QUEUE_PASSTHROUGH: "a message of the queue {topic} may become undeliverable when a connection is down "
+    "or an instance is added",
+    Check.QUEUE_UNDERLYING: "the queue {topic} does not hold the same messages on {source} and {target}",
+}
+
+
+def judge(fabric: Fabric) -> Iterator[ValidationFinding]:
+    """The findings of the nine checks on every link, for every topic it carries, in no particular order."""
+    relaxed = _relaxed(fabric)
+    needed: set[tuple[ReplicatedTopic, Check]] = set()
+    for link in fabric.links:
+        failed: set[tuple[ReplicatedTopic, Check]] = set()
+        for topic, carriage in fabric.traffic(link):
+            case = Case(fabric, link, topic, carriage)
+            for verdict in verdicts(case):
+                failed |= {(entry, verdict.check) for entry in carriage.entries}
+                yield _finding(case, verdict, harmless=link.source not in relaxed)
+        needed |= failed
+        if not fabric.options.topics_complete:
+            yield from _remainder(fabric, link, failed, needed)
+    if fabric.options.extra_rules:
+        yield from _unneeded(fabric, needed)
+
+
+def _unneeded(fabric: Fabric, needed: set[tuple[ReplicatedTopic, Check]]) -> Iterator[ValidationFinding]:
+    """Exclusions of checks that pass, for every topic, on every link the entry belongs to.
+
+    ``cascade`` beside another exclusion is left alone: 60East's own example for a view server excludes both, with
+    instances in mind that nobody here knows of.
+    """
+    told: set[ReplicatedTopic] = set()
+    for link in fabric.links:
+        for entry in link.destination.topics:
+            useless = sorted(check for check in entry.excluded if (entry, check) not in needed)
+            if len(entry.excluded) > len(useless) or len(useless) > 1:
+                useless = [check for check in useless if check is not Check.CASCADE]
+            if useless and entry not in told:
+                told.add(entry)
+                topic = Topic(entry.name or ".*", entry.message_type)
+                message = f"{', '.join(useless)} excluded for {topic.name}, and would pass"
+                xml = topic_entry(
+                    entry.name, entry.message_type, filter=entry.filter, excluded=entry.excluded - set(useless)
+                )
+                fix = paste(link.source, f"Destination {link.destination.label}", xml, entry.at)
+                yield broken("exclusion-not-needed", message, entry.at, link=link, topic=topic, fix=fix)
+
+
+def _finding(case: Case, verdict: Verdict, *, harmless: bool) -> ValidationFinding:
+    excluded = verdict.check not in case.carriage.enforced
+    level = _level(verdict, excluded=excluded, harmless=harmless)
+    link, entry = case.link, _entry(case.carriage, verdict.check)
+    return ValidationFinding(
+        check=verdict.check,
+        level=level,
+        source=link.source.name,
+        destination=link.target.name,
+        topic=case.topic.name,
+        message_type=case.topic.message_type,
+        message=verdict.message,
+        consequence=_consequence(level, link, case.topic, verdict),
+        excluded=excluded,
+        source_at=Spot.of(entry.at),
+        destination_at=Spot.of(verdict.at_target),
+        fix=fix_for(case, verdict) if verdict.is_decided else None,
+    )
+
+
+def _level(verdict: Verdict, *, excluded: bool, harmless: bool) -> Level:
+    if not verdict.is_decided:
+        return Level.UNDECIDED
+    if not excluded:
+        return Level.ERROR
+    return Level.NOTE if harmless and verdict.missing == {Check.CASCADE} else Level.RISK
+
+
+def _consequence(level: Level, link: Link, topic: Topic, verdict: Verdict) -> str:
+    match level:
+        case Level.ERROR:
+            return REFUSED.format(link=link)
+        case Level.UNDECIDED:
+            return UNKNOWN.format(link=link)
+        case Level.RISK:
+            return f"AMPS makes the link: {gives_up(verdict.check, link, topic.name)}"
+        case _:
+            return "AMPS makes the link; with nothing but cascade excluded anywhere the fabric fully meets the rules"
+
+
+def gives_up(check: Check, link: Link, topic: str) -> str:
+    """What follows when ``check`` is excluded although it would fail."""
+    return GIVES_UP[check].format(topic=topic, source=link.source.name, target=link.target.name)
+
+
+def _entry(carriage: Carriage, check: Check) -> ReplicatedTopic:
+    """The Topic entry to show: the one that excludes the check, else the first that matches."""
+    return next((entry for entry in carriage.entries if check in entry.excluded), carriage.entry)
+
+
+def _relaxed(fabric: Fabric) -> set[Instance]:
+    """The instances that are connected with one that excludes more than ``cascade``.
+
+    Where nothing but ``cascade`` is excluded, a fabric can be considered to fully meet the rules (60East, same
+    chapter, "cascade validation check").
+    """
+    fresh = [each for each in fabric.instances if _excludes_more_than_cascade(each)]
+    found = set(fresh)
+    while fresh:
+        instance = fresh.pop()
+        near = {link.target for link in fabric.outgoing[instance]} | {
+            link.source for link in fabric.incoming[instance]
+        }
+        fresh += near - found
+        found |= near
+    return found
+
+
+def _excludes_more_than_cascade(instance: Instance) -> bool:
+    return any(topic.excluded - {Check.CASCADE} for out in instance.destinations for topic in out.topics)
+
+
+def _remainder(
+    fabric: Fabric,
+    link: Link,
+    failed: set[tuple[ReplicatedTopic, Check]],
+    needed: set[tuple[ReplicatedTopic, Check]],
+) -> Iterator[ValidationFinding]:
+    """The findings for topics that only an expression knows; a check that failed for a known topic says enough."""
+    for left in remainder(fabric, link):
+        needed.add((left.entry, left.verdict.check))
+        if (left.entry, left.verdict.check) in failed:
+            continue
+        excluded = left.verdict.check in left.entry.excluded
+        level = _level(left.verdict, excluded=excluded, harmless=False)
+        topic = Topic(left.entry.name or ".*", left.entry.message_type)
+        yield ValidationFinding(
+            check=left.verdict.check,
+            level=level,
+            source=link.source.name,
+            destination=link.target.name,
+            topic=topic.name,
+            message_type=topic.message_type,
+            message=left.verdict.message,
+            consequence=_consequence(level, link, topic, left.verdict),
+            excluded=excluded,
+            source_at=Spot.of(left.entry.at),
+            destination_at=Spot.of(left.verdict.at_target),
+        )

@@ -1,0 +1,1 @@
+"""A validation as text, drawing, SARIF and reference tables."""

@@ -1,0 +1,1 @@
+"""The rules beyond the nine checks."""
