@@ -106,14 +106,18 @@ def _commands(call: Call) -> Sequence[str]:
     return [f"{call.service}.json: {words}"]
 
 
+def _files(services: Sequence[str]) -> Sequence[str]:
+    return [f"{service}.json" for service in services]
+
+
 class LedgerAdapter:
     """One site's folder."""
 
     family: ClassVar[str] = "ledger"
     simulated: ClassVar[bool] = False
     readings: ClassVar[Mapping[str, ReadingSpec]] = {
-        "ledger": ReadingSpec("ledger", "who writes, and how far", lambda services: [f"{s}.json" for s in services]),
-        "batches": ReadingSpec("batches", "batches under way", lambda services: [f"{s}.json" for s in services]),
+        "ledger": ReadingSpec("ledger", "who writes, and how far", _files, model=Ledger),
+        "batches": ReadingSpec("batches", "batches under way", _files, model=Batches),
     }
     actions: ClassVar[Mapping[str, ActionSpec]] = {
         "set_writable": ActionSpec(

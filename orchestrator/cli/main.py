@@ -20,6 +20,7 @@ from orchestrator.cli.commands import (
     check,
     compare,
     definitions,
+    family,
     guard,
     hooks,
     lab,
@@ -98,6 +99,7 @@ guard.register(app)
 rehearse.register(app)
 runs.register(app)
 definitions.register(app)
+family.register(app)
 validate.register(app)
 hooks.register(app)
 lab.register(app)

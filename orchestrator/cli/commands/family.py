@@ -1,0 +1,67 @@
+"""``failover family …``: the kinds of replicated systems that are installed, and the laws that each keeps."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AsJson, InventoryFile, PairName
+
+_FAMILY = typer.Typer(help="Families, the kinds of replicated systems: list, show, test.", no_args_is_help=True)
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name, such as solace.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``app``."""
+    app.add_typer(_FAMILY, name="family")
+
+
+@_FAMILY.command("list")
+def list_families(as_json: AsJson = False) -> None:
+    """The installed families. Exit code 4 if one that a distribution offers cannot be used.
+
+    \b
+    Example:
+      failover family list
+    """
+    from orchestrator.cli.render.families import print_families
+
+    raise typer.Exit(print_families(as_json=as_json))
+
+
+@_FAMILY.command("show")
+def show_family(name: _Name, as_json: AsJson = False) -> None:
+    """The readings of a family with their facets, its adapters, actions and runbooks.
+
+    \b
+    Example:
+      failover family show solace
+    """
+    from orchestrator.cli.render.families import print_family
+
+    print_family(name, as_json=as_json)
+
+
+@_FAMILY.command("test")
+def test_family(
+    context: typer.Context,
+    name: _Name,
+    inventory: InventoryFile = None,
+    pair: PairName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the laws that every family keeps. Exit code 4 if one is broken.
+
+    With an inventory, the pairs of the family are read too, through sessions that can only read. No changing command is
+    sent, so the laws of changes are not among these (docs/families.md).
+
+    \b
+    Examples:
+      failover family test ledger
+      failover family test ledger --inventory sites.yaml
+    """
+    from orchestrator.cli.render.families import print_laws
+    from orchestrator.cli.tools import tools as tools_of
+
+    raise typer.Exit(print_laws(tools_of(context), name, inventory, pair, as_json=as_json))

@@ -1,0 +1,281 @@
+"""The laws that a family and its adapters keep, for authors: what can be checked without a device, and by reading only.
+
+Each law is a sentence and a check that yields what breaks it. Nothing here sends a changing command: the laws of changes
+need a site that may be changed, and an account of its own of what arrived there (``tests/contract/laws.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Literal, get_args, get_type_hints
+
+from orchestrator.documents.lint.runbook import lint
+from orchestrator.documents.loader import read_runbook
+from orchestrator.family.composite import compose
+from orchestrator.family.contract import ActionSpec, Adapter, Call
+from orchestrator.family.reachability import model_of, with_reachability
+from orchestrator.family.registry import Registry
+from orchestrator.model.facets import Facet
+from orchestrator.model.families import Family
+from orchestrator.model.findings import Finding
+from orchestrator.model.outcome import Failure
+from orchestrator.model.reading import Reading
+from orchestrator.model.readings import clashes, kind_of
+from orchestrator.model.runbook import Runbook
+
+Outcome = Literal["holds", "broken", "not checked"]
+# What a facet's value is.
+_TYPES: Mapping[Facet, type] = {
+    Facet.SERVES: bool,
+    Facet.LINK: bool,
+    Facet.SUSPENDED: bool,
+    Facet.BLOCKED: bool,
+    Facet.BACKLOG: int,
+    Facet.MARK: int,
+    Facet.REACHED: int,
+    Facet.IN_DOUBT: int,
+    Facet.CLIENTS: int,
+    Facet.NODE: str,
+}
+_STRANGER = "failover-conformance-no-such-service"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one law ended. ``details``: what breaks it, or why it was not checked."""
+
+    law: str
+    outcome: Outcome
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session with one site of the family that can only read, and the services that the site has."""
+
+    site: str
+    adapter: Adapter
+    services: Sequence[str]
+
+
+def verdicts_of(family: Family, registry: Registry, opened: Sequence[Opened]) -> Iterator[Verdict]:
+    """Every law on ``family``. Without a session, those of readings are not checked."""
+    own = registry.get("local")  # a site may have commands of the operator's own
+    kinds = {name: compose([registry.get(name), own]) for name in registry.of_family(family.name)}
+    declared: Sequence[tuple[str, Callable[[], Iterator[str]]]] = (
+        ("An adapter speaks for the family.", lambda: _spoken_for(family, kinds)),
+        (
+            "Each reading is a model of the family, under one kind that no other family has.",
+            lambda: _readings(family),
+        ),
+        ("Each facet names a field or property of its type, and a backlog has a unit.", lambda: _facets(family)),
+        ("One reading shows who serves.", lambda: _serving(family)),
+        ("Every value of a reading may be unknown.", lambda: _unknown(family)),
+        ("A reading that an adapter declares has a model.", lambda: _of_each(kinds, readings_fit)),
+        (
+            "Actions fit together: an inverse exists and takes the same arguments.",
+            lambda: _of_each(kinds, actions_fit),
+        ),
+        ("Commands are shown without a connection.", lambda: _of_each(kinds, _rendered)),
+        ("`makes` names actions and values that an adapter declares.", lambda: _makes(family, kinds)),
+        ("The family ships a controlled move.", lambda: _controlled(family)),
+        ("Each runbook it ships is free of errors.", lambda: _runbooks(family, kinds)),
+    )
+    for law, check in declared:
+        yield _verdict(law, check)
+    read: Sequence[tuple[str, Callable[[Opened], Iterator[str]]]] = (
+        ("A reading has one answer for each service, of its own model.", _answers),
+        ("No service is asked about: no answer.", _silence),
+        ("A service that the site does not have is definitely absent.", _stranger),
+        ("A reading is the same after it was recorded.", _recorded),
+    )
+    for law, ask in read:
+        if not opened:
+            yield Verdict(law, "not checked", ("no site to read: name an inventory with --inventory",))
+            continue
+        yield _verdict(law, partial(_at_each, opened, ask))
+
+
+def _verdict(law: str, check: Callable[[], Iterator[str]]) -> Verdict:
+    try:
+        broken = tuple(check())
+    except Exception as error:  # noqa: BLE001 - a door: the code of a third party may raise anything
+        broken = (f"{type(error).__name__}: {error}",)
+    return Verdict(law, "broken" if broken else "holds", broken)
+
+
+Kinds = Mapping[str, type[Adapter]]
+
+
+def _at_each(opened: Sequence[Opened], ask: Callable[[Opened], Iterator[str]]) -> Iterator[str]:
+    for one in opened:
+        yield from (f"{one.site}: {what}" for what in ask(one))
+
+
+def _of_each(kinds: Kinds, check: Callable[[type[Adapter]], Iterator[str]]) -> Iterator[str]:
+    for name, kind in kinds.items():
+        yield from (f"{name}: {what}" for what in check(kind))
+
+
+# What is declared
+
+
+def _spoken_for(family: Family, kinds: Kinds) -> Iterator[str]:
+    if not kinds:
+        yield f"no installed adapter has `family = {family.name!r}`"
+
+
+def _readings(family: Family) -> Iterator[str]:
+    for name, model in family.readings.items():
+        if not (isinstance(model, type) and issubclass(model, Reading)):
+            yield f"{name} is not derived from Reading"
+        elif not model.model_config.get("frozen"):
+            yield f"{name} can be changed after it was read"
+        elif len(set(clashes().get(kind_of(model), ()))) > 1:
+            yield f"the kind {kind_of(model)!r} of {name} is that of another family too"
+
+
+def _facets(family: Family) -> Iterator[str]:
+    for name, model in family.readings.items():
+        for facet, field in model.facets.items():
+            found = _annotation(model, field)
+            if found is None:
+                yield f"{name}: the facet {facet} names {field!r}, which it does not have"
+            elif _TYPES[facet] not in (found, *get_args(found)):
+                yield f"{name}: the facet {facet} is {_TYPES[facet].__name__}, and {field} is not"
+        if Facet.BACKLOG in model.facets and not model.unit:
+            yield f"{name}: its backlog has no unit"
+
+
+def _annotation(model: type[Reading], field: str) -> object:
+    derived = next((vars(one)[field] for one in model.__mro__ if field in vars(one)), None)
+    if isinstance(derived, property) and derived.fget is not None:
+        return get_type_hints(derived.fget).get("return")
+    return get_type_hints(model).get(field) if field in model.model_fields else None
+
+
+def _serving(family: Family) -> Iterator[str]:
+    if not family.offers(Facet.SERVES):
+        yield "no reading has the facet serves, so nothing shows who is active"
+
+
+def _unknown(family: Family) -> Iterator[str]:
+    for name, model in family.readings.items():
+        for field, info in model.model_fields.items():
+            if field not in ("kind", "items") and info.is_required():
+                yield f"{name}: {field} has no default, so it cannot be unknown"
+
+
+def readings_fit(kind: type[Adapter]) -> Iterator[str]:
+    """What is wrong with the readings that an adapter declares."""
+    for name, spec in kind.readings.items():
+        if model_of(spec) is None:
+            yield f"no family has a reading {name}"
+        if spec.name != name or not spec.summary:
+            yield f"{name} is declared under another name, or without a summary"
+
+
+def actions_fit(kind: type[Adapter]) -> Iterator[str]:
+    """What is wrong with the actions that an adapter declares."""
+    for name, spec in kind.actions.items():
+        if spec.name != name or not spec.summary or spec.batch < 1:
+            yield f"{name} is declared under another name, without a summary, or for no call at all"
+        if spec.inverse is not None:
+            inverse = kind.actions.get(spec.inverse)
+            if inverse is None or inverse.arguments.keys() != spec.arguments.keys():
+                yield f"{name}: its inverse {spec.inverse} does not exist or takes other arguments"
+        for argument, declared in spec.arguments.items():
+            if len(set(declared.choices)) != len(declared.choices):
+                yield f"{name}: a choice of {argument} is listed twice"
+
+
+def _rendered(kind: type[Adapter]) -> Iterator[str]:
+    for name, reading in kind.readings.items():
+        if not all(isinstance(line, str) and line for line in reading.commands(["service"])):
+            yield f"reading {name}: a command is not a text"
+    for name, action in kind.actions.items():
+        for call in _calls(action):
+            lines = list(action.commands(call))
+            if not lines or not all(isinstance(line, str) and line.isprintable() for line in lines):
+                yield f"action {name}: {dict(call.args)} renders no command, or one that cannot be printed"
+
+
+def _calls(spec: ActionSpec) -> Iterator[Call]:
+    """One call for each choice of each argument."""
+    values = [argument.choices or ("x",) for argument in spec.arguments.values()]
+    for chosen in product(*values):
+        yield Call("service", dict(zip(spec.arguments, chosen, strict=True)))
+
+
+def _makes(family: Family, kinds: Kinds) -> Iterator[str]:
+    for (action, argument), made in family.makes.items():
+        specs = [kind.actions[action] for kind in kinds.values() if action in kind.actions]
+        if not any(argument in spec.arguments for spec in specs):
+            yield f"no adapter has an action {action} with an argument {argument}"
+        for value in made:
+            choices = {
+                one for spec in specs if argument in spec.arguments for one in spec.arguments[argument].choices
+            }
+            if choices and value not in choices:
+                yield f"{action} has no choice {value!r} of {argument}"
+
+
+def _controlled(family: Family) -> Iterator[str]:
+    if family.runbooks is None or not (family.runbooks / "controlled.yaml").is_file():
+        yield "its folder of runbooks has no controlled.yaml"
+
+
+def _runbooks(family: Family, kinds: Kinds) -> Iterator[str]:
+    paths = [] if family.runbooks is None else sorted(family.runbooks.glob("*.yaml"))
+    for path in paths:
+        read = read_runbook(path)
+        found = [*read.findings]
+        if read.value is not None:
+            # An adapter may do a part of what a site needs: one that fits is enough.
+            fitting = [_errors(read.value, kind) for kind in kinds.values()]
+            found += sorted(fitting, key=len)[0] if fitting else []
+        yield from (f"{path.stem}: {one.message} [{one.code}]" for one in found if one.level == "error")
+
+
+def _errors(runbook: Runbook, kind: type[Adapter]) -> list[Finding]:
+    found = lint(runbook, with_reachability(kind.readings), kind.actions)
+    return [one for one in found if one.level == "error"]
+
+
+# What is read
+
+
+def _answers(one: Opened) -> Iterator[str]:
+    for name, spec in one.adapter.readings.items():
+        answers = one.adapter.probe(name, one.services)
+        if set(answers) != set(one.services):
+            yield f"{name} answers for {sorted(answers)}, asked about {sorted(one.services)}"
+        for service, answer in answers.items():
+            if not isinstance(answer, Failure) and type(answer) is not model_of(spec):
+                yield f"{name} of {service} is a {type(answer).__name__}"
+
+
+def _silence(one: Opened) -> Iterator[str]:
+    yield from (f"{name} answers" for name in one.adapter.readings if one.adapter.probe(name, []))
+
+
+def _stranger(one: Opened) -> Iterator[str]:
+    """A reading of the whole site may answer for any name, so only those that differ by service are judged."""
+    for name in one.adapter.readings:
+        answers = one.adapter.probe(name, [*one.services, _STRANGER])
+        found = answers.get(_STRANGER)
+        whole = {repr(answer) for answer in answers.values()}
+        if not isinstance(found, Failure) and len(whole) > 1:
+            yield f"{name} has a value for a service that the site does not have"
+        if isinstance(found, Failure) and not found.definite:
+            yield f"{name} of a service that the site does not have is {found.kind}, which is not definite"
+
+
+def _recorded(one: Opened) -> Iterator[str]:
+    for name in one.adapter.readings:
+        for answer in one.adapter.probe(name, one.services).values():
+            if isinstance(answer, Reading) and type(answer).model_validate_json(answer.model_dump_json()) != answer:
+                yield f"{name} is another value after it was recorded"
