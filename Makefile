@@ -29,7 +29,9 @@ JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --hypothesis-profile=ci
 
 # The folders of `make test-fast`, and the only list of them. Those with sockets, processes or long walks are not in it.
-FAST := amps architecture core definitions dryrun hooks reports semp snapshot solace world world_amps
+# --ignore leaves out what kills runs at every instant.
+FAST := architecture core definitions dryrun hooks reports semp snapshot world world_amps
+FAST_NOT := core/test_kill.py core/test_any_world.py
 
 # A planned move of the embedded simulated pair, with the decisions on its prepared transactions made beforehand.
 DEMO := $(BIN)/failover controlled --vpn Trading_VPN --yes --xa examples/demo-decisions.yaml
@@ -62,7 +64,7 @@ test-fast: $(HAS_DEV) ## Before each commit: format, lint, types, and the folder
 	$(call stage,format,$(BIN)/ruff format --check --output-format concise .)
 	$(call stage,lint,$(BIN)/ruff check .)
 	$(call stage,types,$(BIN)/mypy)
-	$(call stage,tests,$(PYTEST) -q --no-header -n $(JOBS) -m 'not realtime' $(FAST:%=tests/%))
+	$(call stage,tests,$(PYTEST) -q --no-header -n $(JOBS) -m 'not realtime' $(FAST:%=tests/%) $(FAST_NOT:%=--ignore=tests/%))
 
 .PHONY: proof
 proof: $(HAS_DEV) $(HAS_KERBEROS) ## The long forms of what `make test` samples: every kill, more seeds, whole explorations

@@ -38,6 +38,7 @@ def begun(bench: Bench, *more: str) -> str:
     return str(ended.result["run"])
 
 
+@pytest.mark.parametrize("bench", [4_500], indirect=True)  # five seconds of drain: a busy machine asks late
 def test_the_run_goes_on_without_us(bench: Bench) -> None:
     """Law: the command ends before the run does; the run comes to its end all the same."""
     run = begun(bench, "--idempotency-key", "k")

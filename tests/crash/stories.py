@@ -150,6 +150,17 @@ def stage_of(scenario: Scenario, number: int, folder: Path, *, plan: ev.Plan | N
     )
 
 
+def sampled(places: Sequence[str], most: int) -> list[int]:
+    """The instants of ``evenly``, and those right around each command: that is where a death leaves a doubt. ``places``
+    are those of an undisturbed telling, from instant 1 on."""
+    commands = [
+        at
+        for at, place in enumerate(places, start=1)
+        if place.startswith(("before ", "after ")) and place.split()[1] not in ("writing", "reading")
+    ]
+    return sorted({*evenly(len(places), most), *commands})
+
+
 def shortened(runbook: Runbook) -> Runbook:
     """The same steps with the waits of ``SHORTER``."""
     steps = []

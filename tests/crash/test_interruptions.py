@@ -19,7 +19,7 @@ from orchestrator.engine.engine import Engine
 from orchestrator.engine.in_flight import Acting
 from orchestrator.model import events as ev
 from tests.core.killing import RUN, Fuse, Killed, KillingJournal, Story, bury, lead
-from tests.crash.stories import evenly, story
+from tests.crash.stories import evenly, sampled, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
 DONE, REVERTED = ev.Outcome.DONE, ev.Outcome.REVERTED
@@ -39,7 +39,7 @@ STORIES = [
     ("repair-active-accepted", 0, "solace/repair-active", DONE),
 ]
 # Instants between the steps' beginnings, evenly spread: by default, and in the long form.
-BETWEEN, MORE = 4, 24
+BETWEEN, MORE = 12, 24
 _SAMPLED = pytest.mark.parametrize(
     "between", [pytest.param(BETWEEN, id="sample"), pytest.param(MORE, id="more", marks=pytest.mark.long)]
 )
@@ -156,7 +156,7 @@ def _interrupt(told: Story, folder: Path, end: ev.Outcome, between: int) -> None
     assert tell_interrupted(told, folder, undisturbed) == Told(end)
     if end is DONE:
         assert undisturbed.begun == {step.id for step in told.plan.runbook.steps}
-    instants = sorted({*undisturbed.steps, *evenly(undisturbed.count, between)})
+    instants = sorted({*undisturbed.steps, *sampled(undisturbed.places, between)})
     assert guilty(told, folder, instants) == []
     assert guilty(told, folder, undisturbed.steps, after=1) == []
 

@@ -1,7 +1,7 @@
 """Kill -9 at every instant of whole runs over the full mock worlds, then resume (promise 4).
 
-`make test` tries at most ``MOST`` instants of each story, evenly spread, and ``MOST_AMPS`` of those of AMPS. Every
-instant of every story is tried by `make proof`.
+`make test` tries the instants around each command, and ``MOST`` of each story, evenly spread (``MOST_AMPS`` of those of
+AMPS). Every instant of every story is tried by `make proof`.
 Each test prints how many it tried; ``pytest -rP`` shows it.
 """
 
@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.model import events as ev
 from tests.core.killing import ForgetsDoubt, Fuse, HastyFleet, PerformsFirst, Story, Telling, guilty, tell
-from tests.crash.stories import FuseAt, evenly, story
+from tests.crash.stories import FuseAt, evenly, sampled, story
 from tests.crash.stories_amps import AMPS_STORIES, amps_story
 
 MOST, MOST_AMPS, EVERY = 14, 8, 1_000_000
@@ -74,7 +74,7 @@ def _kill_anywhere(told: Story, folder: Path, end: ev.Outcome, most: int) -> Non
     counting = Fuse()
     undisturbed = tell(told, folder, counting)
     assert (undisturbed.outcome, undisturbed.complaints) == (end, [])
-    tellings = [tell(told, folder, Fuse(at)) for at in evenly(counting.count, most)]
+    tellings = [tell(told, folder, Fuse(at)) for at in sampled(counting.places, most)]
     assert list(guilty(tellings)) == []
     _count(tellings, counting)
 

@@ -24,16 +24,8 @@ SMALL = (
     "solace/uncontrolled-isolated",
     "solace/repair-active",
 )
-# Explored as far as all others by `make proof`; by default with one disturbance less. What is like them, such as
-# amps/controlled-async, is not in this list.
-LARGE = (
-    "solace/uncontrolled-isolated",
-    "solace/restore",
-    "solace/restore-commanded",
-    "amps/controlled",
-    "amps/restore",
-    "amps/failback",
-)
+# Explored as far as the other small ones by `make proof`; by default with one disturbance less.
+LARGE = ("solace/uncontrolled-isolated",)
 PLANNED = ("/controlled", "/failback", "/controlled-async", "/failback-async")
 
 
@@ -59,5 +51,5 @@ def test_a_shipped_runbook_is_explored_clean(name: str, bound: int, actions: Map
     assert set(found.ends) <= {str(outcome) for outcome in Outcome}
     assert {"refused", "needs-operator", "done"} <= set(found.ends)
     assert name.startswith(found.family)
-    if name.endswith(PLANNED) and bound:
+    if name.endswith(PLANNED):
         assert {"reverted", "escalated", "stuck"} <= set(found.ends)
