@@ -1,6 +1,6 @@
 """A reconciliation as the gate of a fail-back: is this report about this run, these services, and still true?
 
-Seed 003, "Failing Back to Restored Sites": it is safe when every replicated message of before the fail-over has been
+docs/sources/solace-procedure.md, fail-back: it is safe when every replicated message of before the fail-over has been
 consumed, or both sites hold the same. A report says so of the moment its exports were taken; it goes stale, since what
 held then need not hold now. Needs neither Parquet nor Spark. This file must never look at a device.
 """

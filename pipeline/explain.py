@@ -9,8 +9,8 @@ What another endpoint of the same service gained was moved there, as to a dead m
 other site was read may be gone there.
 
 Nothing is consumed out of a log or a SOW of AMPS. A log loses its oldest entries by and by, each instance by itself, so
-a publisher's numbers below the lowest that the other log has of it may have been there (seed 002); no clock is asked. A
-number between its lowest and its highest is a hole.
+a publisher's numbers below the lowest that the other log has of it may have been there (docs/sources/amps.md, 9.8);
+no clock is asked. A number between its lowest and its highest is a hole.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class ServiceSnapshot(_Strict):
     """One service at this site. ``role`` as the site said it; ``was_interrupted``: did replication ever stop queueing?
 
     ``was_interrupted`` true means messages exist that were never put into the replication queue (replication was
-    disabled, or suspended by a full queue: seed 003, "Failing Back to Restored Sites"). None is unknown.
+    disabled, or suspended by a full queue: docs/sources/solace-procedure.md, fail-back). None is unknown.
     """
 
     name: str

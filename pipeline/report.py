@@ -171,7 +171,8 @@ class Clocks(_Strict):
 
 
 class ServiceReport(_Strict):
-    """One service: may one go back (seed 003), and what was lost. ``clocks`` None: the sites have nothing in common."""
+    """One service: may one go back (docs/sources/solace-procedure.md, fail-back), and what was lost. ``clocks`` None:
+    the sites have nothing in common."""
 
     name: str
     active: SideName | None

@@ -1,6 +1,6 @@
 """Judges what a reconciliation found, service by service: may one fail back, and what did the fail-over lose.
 
-Pure. Seed 003, "Failing Back to Restored Sites after an Uncontrolled Fail-Over": the risk of loss and duplication is
+Pure. docs/sources/solace-procedure.md, fail-back: the risk of loss and duplication is
 gone, assuming replication was never disabled, once all replicated messages published before the fail-over have been
 consumed at the newly active site. Two tests tell: the endpoints on both sites have the same messages; or the oldest
 message of every endpoint was published after the fail-over. Here the first compares the messages, not their number,
@@ -186,7 +186,8 @@ def recovery_point(endpoints: Sequence[EndpointReport], known: Circumstances) ->
     gave_up = [one.right if known.active == "left" else one.left for one in endpoints]
     threshold = known.failover_at + known.clock_skew_s
     if not any(one.oldest_at is not None and one.oldest_at <= threshold for one in gave_up):
-        # Seed 003: a message spool that could not be recovered is empty, and looks like one that was consumed.
+        # docs/sources/solace-procedure.md, fail-back: a message spool that could not be recovered is empty, and looks
+        # like one that was consumed.
         why = "the site that gave up holds nothing of before the fail-over: consumed, or its message spool was lost"
         return Rpo(how="unknown", reasons=(why,))
     if known.is_clock_off:

@@ -1,7 +1,7 @@
 """The three changes: which paths each asks for, and one careful attempt at it. Never a second attempt.
 
-Sources: DOC:10556 and DOC:18686 (actions by path), DOC:9759 (downgrade), DOC:9990 (proxied transfer). The ids stand in
-the collections that the instance shows; a path is asked for whatever the last sample said, since that may be old.
+Sources: docs/sources/amps.md, 6.1 (actions by path), 9.2 (downgrade), 9.1 (proxied transfer). The ids stand
+in the collections that the instance shows; a path is asked for whatever the last sample said, since that may be old.
 """
 
 from __future__ import annotations

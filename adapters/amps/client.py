@@ -1,7 +1,8 @@
 """Requests to one instance: looks that may be repeated, and actions that never are.
 
 ``AdminReader`` has no method with which an action path could be asked for, and its session refuses whatever is not a
-look. Nothing is fetched ahead and no link of an answer is followed: a GET may change something here (DOC:18686).
+look. Nothing is fetched ahead and no link of an answer is followed: a GET may change something here
+(docs/sources/amps.md, 6.1).
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class AdminReader:
             return {}
 
     def configuration(self) -> Reply:
-        """The configuration file that the instance was started with (DOC:18886). Raises ``AdapterError``."""
+        """The configuration file that the instance was started with (docs/sources/amps.md, 6.3). Raises
+        ``AdapterError``."""
         return self._look(CONFIGURATION)
 
     def may(self, action: str, segment: str) -> bool | None:

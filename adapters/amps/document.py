@@ -1,7 +1,8 @@
 """What the administration interface answers, read leniently: every value is a text, and any may be missing.
 
-Sources: DOC:19232 ff. for the fields, AMPS's own exporters for the shape: objects ``amps`` > ``instance`` > node, a
-collection is a list of objects with ``id``. A value that cannot be read is None, which is unknown; never a default.
+Sources: docs/sources/amps.md, 6.2 for the fields, AMPS's own exporters for the shape: objects ``amps`` > ``instance``
+> node, a collection is a list of objects with ``id``. A value that cannot be read is None, which is unknown; never a
+default.
 """
 
 from __future__ import annotations

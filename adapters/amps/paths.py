@@ -1,7 +1,7 @@
 """Every path that is ever asked of an AMPS instance, and the list of those that may leave.
 
-Administrative actions fire on a plain GET (DOC:10556), so the path alone tells a look from a change. Nothing here
-connects; what is on neither list is never sent.
+Administrative actions fire on a plain GET (docs/sources/amps.md, 6.1), so the path alone tells a look from a change.
+Nothing here connects; what is on neither list is never sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.errors import Forbidden
 Collection = Literal["transports", "replication", "queues"]
 INSTANCE = "/amps/instance"
 _SEGMENT = r"[^/?#]+"
-# Statistics and the configuration: no path below /amps/instance changes anything (DOC:18686).
+# Statistics and the configuration: no path below /amps/instance changes anything (docs/sources/amps.md, 6.1).
 _LOOK = re.compile(rf"{INSTANCE}/[a-z_]+\.(?:json|xml)")
 # May I? The entitlement check asks, and does nothing. The documentation spells the segment in two ways.
 _MAY = re.compile(r"/amps/administrator/authorization/entitlement/transports?/amps-admin/check\.json\?path=[^?#&]+")

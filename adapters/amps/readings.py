@@ -1,6 +1,6 @@
 """From the statistics of one instance to readings. None for whatever was not told, or may be older than our own action.
 
-Sources: facts of DOC:19232 ff. (fields), DOC:10046 (journals), seed 004 (bootstrap). Nothing here changes anything.
+Sources: docs/sources/amps.md, 6.2 (fields), 9.4 (journals), 3.5 (bootstrap). Nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ _LOOKS_AT_ONE_SAMPLE = 3
 
 
 def read_instance(instance: AmpsInstance, service: str) -> Instance:
-    """Which instance answers. Each value has its own node, and the guide does not list all of them (DOC:18829 has no
-    ``group``). A refused node makes its value unknown; the reading fails only if every node is refused."""
+    """Which instance answers. Each value has its own node, and the guide does not list all of them
+    (docs/sources/amps.md, 6.2 has no ``group``). A refused node makes its value unknown; the reading fails only if
+    every node is refused."""
     reader = instance.reader
     told = {name: reader.leaf(name) for name in (*_WHO, "replication")}
     if not any(told.values()):
@@ -55,7 +56,8 @@ def read_instance(instance: AmpsInstance, service: str) -> Instance:
 
 
 def _has_recovered(instance: AmpsInstance, replication: Node) -> bool | None:
-    """True once it replicates: replication begins after recovery (seed 004). Nothing tells that it has not."""
+    """True once it replicates: replication begins after recovery (docs/sources/amps.md, 3.5). Nothing tells that it
+    has not."""
     links = links_out(replication)
     is_told = instance.assume.recovered_when_replicating and instance.samples.is_settled(instance.interval_s())
     return True if is_told and any(flag_in(link, "is_connected") for link in links or ()) else None

@@ -80,7 +80,8 @@ class Samples:
         asked of it: so many seconds behind at most.
 
         ``stamp``: when the sample was taken, by the instance's own clock; None: our own clock counts.
-        ``disconnects``: how often the link was lost (DOC:19232). Where that changes, the count starts again.
+        ``disconnects``: how often the link was lost (docs/sources/amps.md, 6.2). Where that changes, the count starts
+        again.
         """
         if not is_so:
             self._calm.pop(link, None)

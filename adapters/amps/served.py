@@ -1,4 +1,5 @@
-"""The configuration that an instance serves of itself (DOC:18886), read for what its statistics leave out.
+"""The configuration that an instance serves of itself (docs/sources/amps.md, 6.3), read for what its statistics leave
+out.
 
 It comes from another machine, so a file that it includes is never looked for on this one.
 """

@@ -179,7 +179,7 @@ class HttpSession:
             except FOREIGN as error:
                 raise translate(error, device=self.device, is_over_time=has_run_out.is_set()) from error
         if proof.startswith("Bearer "):
-            # With a token every request proves itself, and there is no session (facts/solace.md section 1.2).
+            # With a token every request proves itself, and there is no session (docs/sources/solace.md, 1.2).
             self._client.cookies.clear()
         headers = {name.lower(): value for name, value in response.headers.items()}
         return Reply(response.status_code, headers, body, asked_at, self._clock.now())

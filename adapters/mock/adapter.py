@@ -51,7 +51,7 @@ from simulator.world.fault_lines import AnswerFault
 from simulator.world.worlds import WORLDS
 
 _BATCH = 1_000  # calls that share one request, and so one latency
-# Not config-synced (facts section 1.5): each node is told, whether it serves or not.
+# Not config-synced (docs/sources/solace.md, 1.5): each node is told, whether it serves or not.
 _EVERY_NODE = frozenset({"set_backbone"})
 _CUT_OFF = "Message VPN                      A C B R Q S M T\r\n-------------------------------- - - -"
 _GARBAGE = "%SYS-3-\ufffd\ufffd 0x1f 0x8b rx overrun\r\n"
@@ -243,7 +243,8 @@ class MockAdapter(Browsing):
         raise NotServing(f"no node of {self._site.name} serves", device=self._site.name)
 
     def _is_idle(self) -> bool:
-        """Does every node answer, and is the spool ready on none (seed 003, restore, steps 4.1 and 4.2)?"""
+        """Does every node answer, and is the spool ready on none (docs/sources/solace-procedure.md, uncontrolled 4.1
+        and 4.2)?"""
         nodes = self._reachable()
         return len(nodes) == len(self._site.devices) and all(
             node.redundancy().spool == "AD-NotReady" for node in nodes

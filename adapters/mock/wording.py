@@ -1,6 +1,6 @@
 """The CLI lines that an appliance would be sent, for plans and journals of the simulated sites.
 
-Seed 003 and facts/solace.md section 3.8. Nothing here is sent anywhere.
+docs/sources/solace-procedure.md and docs/sources/solace.md, 3.8. Nothing here is sent anywhere.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ def quoted(name: str) -> str:
 
 
 def set_role(call: Call) -> Sequence[str]:
-    """Seed 003, controlled fail-over, steps 2 and 5."""
+    """docs/sources/solace-procedure.md, controlled 2 and 5."""
     vpn = quoted(call.service)
     return ("configure", f"message-vpn {vpn}", f"replication state {call.args['role']}")
 
 
 def complete_transaction(call: Call) -> Sequence[str]:
-    """Seed 003, uncontrolled fail-over, step 4.3. ``outcome`` is commit or rollback."""
+    """docs/sources/solace-procedure.md, uncontrolled 4.3. ``outcome`` is commit or rollback."""
     outcome = call.args.get("outcome", "<outcome>")
     return (*_spool(call), f"{outcome}-transaction xid {call.args.get('xid', '<xid>')}")
 
 
 def delete_transaction(call: Call) -> Sequence[str]:
-    """Seed 003, controlled fail-over, step 6."""
+    """docs/sources/solace-procedure.md, controlled 6."""
     return (*_spool(call), f"delete-transaction xid {call.args.get('xid', '<xid>')}")
 
 
 def set_backbone(call: Call) -> Sequence[str]:
-    """Facts section 3.8; the node asks y/n before it shuts the backbone."""
+    """docs/sources/solace.md, 3.8; the node asks y/n before it shuts the backbone."""
     return ("configure", f"{'no ' if call.args.get('state') == 'up' else ''}service msg-backbone shutdown")
 
 
 def set_reject_on_discard(call: Call) -> Sequence[str]:
-    """Seed 003, uncontrolled fail-over, steps 3 and 4.6."""
+    """docs/sources/solace-procedure.md, uncontrolled 3 and 4.6."""
     no = "no " if call.args.get("enabled") == "no" else ""
     modes = ("configure", f"message-vpn {quoted(call.service)}", "replication", "queue")
     return (*modes, f"{no}reject-msg-to-sender-on-discard")
@@ -67,7 +67,8 @@ def show_replication(services: Sequence[str]) -> Sequence[str]:
 
 
 def show_replication_queue(services: Sequence[str]) -> Sequence[str]:
-    """Seed 003, controlled fail-over, step 3; ``detail`` because newer versions else print a table of flags."""
+    """docs/sources/solace-procedure.md, controlled 3; ``detail`` because newer versions else print a table of
+    flags."""
     return (f"show queue {REPLICATION_QUEUE} message-vpn {_one(services)} detail",)
 
 

@@ -3,9 +3,9 @@
 Modes are entered one by one and each prompt is checked; the one line that changes something comes last, right after
 the permit. So there is one instant that divides "cannot have obeyed" from "may have obeyed": when that line leaves.
 
-Sources: seed 003 steps 2, 4, 5 and 6 and "Suspend Replication", facts/solace.md section 3.8. A command that succeeds
-prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt otherwise (section 3.1).
-``questions`` decides which question is answered with yes.
+Sources: docs/sources/solace-procedure.md, controlled 2, 4, 5 and 6, uncontrolled 3; docs/sources/solace.md, 3.8. A
+command that succeeds prints nothing; anything else it prints is a refusal if it has the words of one, and a doubt
+otherwise (section 3.1). ``questions`` decides which question is answered with yes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def plan_of(action: str, call: Call) -> Plan:
 
 
 def interface_plan(interface: str, call: Call) -> Plan:
-    """The backbone's action where the fence plan shuts an interface instead (facts/solace.md section 3.8).
+    """The backbone's action where the fence plan shuts an interface instead (docs/sources/solace.md, 3.8).
 
     Assumptions: its mode is called ``interface``, as others are after their word; and shutting it asks no question.
     Where either is not so, nothing is changed.

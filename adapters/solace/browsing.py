@@ -1,7 +1,7 @@
 """Shows the messages of endpoints over the CLI, for snapshots. Reads only: nothing is consumed or delivered.
 
-facts/solace-cli.md section 12: no source prints the layout, so it is read by labels. An endpoint is refused if a message
-shows no id, time or group id. The CLI shows a whole endpoint within one answer; a long queue needs SEMP.
+docs/sources/solace-cli.md, 12: no source prints the layout, so it is read by labels. An endpoint is refused if a
+message shows no id, time or group id. The CLI shows a whole endpoint within one answer; a long queue needs SEMP.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the Solace CLI talks: prompt, pager, question (facts/solace.md section 3.1).
+"""How the Solace CLI talks: prompt, pager, question (docs/sources/solace.md, 3.1).
 
 Assumption: paging is switched off by ``no paging``, for the session only. Where a version does not know the command,
 the pager is answered page by page.

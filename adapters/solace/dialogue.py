@@ -25,7 +25,7 @@ _WHO_SERVES = "show redundancy"
 
 
 def mode_behind(mode: str, line: str) -> str:
-    """The mode that ``line``, typed in ``mode``, leads to (facts/solace-cli.md section 21). Raises ``KeyError`` for a
+    """The mode that ``line``, typed in ``mode``, leads to (docs/sources/solace-cli.md, 21). Raises ``KeyError`` for a
     line that leads nowhere."""
     return _DOORS[mode, line.split()[0]]
 

@@ -1,4 +1,4 @@
-"""One change to every node of a site: the message backbone is not config-synced (facts/solace.md section 1.5).
+"""One change to every node of a site: the message backbone is not config-synced (docs/sources/solace.md, 1.5).
 
 A site is fenced when all its nodes are. What only some of them obeyed is in doubt; the reading ``fence`` resolves it.
 """

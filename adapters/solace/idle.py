@@ -1,9 +1,9 @@
 """Roles of a site whose message spool is not ready: read and set on nodes that answer, though none of them serves.
 
-Seed 003 makes all message VPNs of a failed site standby first ("Recovering from Uncontrolled Fail-Overs", step 4.1),
-and checks its message spool after that (step 4.2: "Local Inactive", "AD-NotReady"). A role is configuration, so every
-node can show it. Assumption: a node without a spool accepts ``replication state standby``; no public source says so. If
-one refuses, its answer is shown.
+The procedure makes all message VPNs of a failed site standby first, and checks its message spool ("Local Inactive",
+"AD-NotReady") after that (docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2). A role is configuration, so
+every node can show it. Assumption: a node without a spool accepts ``replication state standby``; no public source
+says so. If one refuses, its answer is shown.
 """
 
 from __future__ import annotations

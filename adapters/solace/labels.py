@@ -2,7 +2,7 @@
 
 Names are compared without case, blanks and punctuation, since versions and documents differ in these
 (``Reject Msg To Sender On Discard``, ``… to Sender on Discard``). A name without a source is marked as an assumption.
-Sources: seed 003; facts/solace-cli.md, whose sections are given.
+Sources: docs/sources/solace-procedure.md; docs/sources/solace-cli.md, whose sections are given.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Term(Enum):
     REDELIVERIES = ("Redeliveries", "Redelivery Count")
     PRIORITY = ("Priority",)
     DMQ_ELIGIBLE = ("DMQ Eligible",)
-    # show transaction … detail (seed 003, step 4)
+    # show transaction … detail (docs/sources/solace-procedure.md, controlled 4)
     XID = ("XID",)
     STATE = ("State", "Transaction State", "Current State")
     TRANSACTION_TYPE = ("Type", "Transaction Type")

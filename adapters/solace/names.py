@@ -11,7 +11,7 @@ import re
 from orchestrator.errors import Forbidden
 from orchestrator.model.inventory import SERVICE_NAME
 
-# facts/solace.md section 1.8: <formatId>-<gtrid>-<bqual> in hexadecimal, at most 266 characters. Letters beyond those
+# docs/sources/solace.md, 1.8: <formatId>-<gtrid>-<bqual> in hexadecimal, at most 266 characters. Letters beyond those
 # digits are let through, in case a version writes local transactions otherwise; what could end a word is not.
 _XID = re.compile(r"[0-9A-Za-z][0-9A-Za-z.:_-]{0,265}")
 _SERVICE = re.compile(SERVICE_NAME)
@@ -32,12 +32,12 @@ def checked_xid(xid: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """``name`` as a word of the CLI: in double quotes when it has blanks (facts/solace.md section 3.3)."""
+    """``name`` as a word of the CLI: in double quotes when it has blanks (docs/sources/solace.md, 3.3)."""
     return f'"{name}"' if " " in name else name
 
 
 def router_name(name: str) -> str:
-    """A router's own name, without the prefix of a virtual router: ``v:NAME`` (facts/solace-cli.md section 4)."""
+    """A router's own name, without the prefix of a virtual router: ``v:NAME`` (docs/sources/solace-cli.md, 4)."""
     return name.strip().removeprefix("v:")
 
 

@@ -1,6 +1,6 @@
 """``show service``, ``show interface`` and ``show client`` as values: can clients connect, and how many are connected?
 
-facts/solace-cli.md sections 3, 16 and 18. An open message backbone is ``Enabled``; no source has the word for a closed
+docs/sources/solace-cli.md, 3, 16 and 18. An open message backbone is ``Enabled``; no source has the word for a closed
 one. So any other word counts as closed only where no messaging service operates.
 """
 

@@ -1,6 +1,6 @@
 """``show queue *`` and ``show topic-endpoint *`` as values, and the messages of one endpoint.
 
-facts/solace-cli.md sections 10, 12 and 13. A row is the endpoint's name alone, then its message VPN with the numbers,
+docs/sources/solace-cli.md, 10, 12 and 13. A row is the endpoint's name alone, then its message VPN with the numbers,
 which are read from the right: names hold blanks, and no source shows how long ones are wrapped. Assumptions: topic
 endpoints have the table of queues, and messages are shown by labels (``labels`` has their names). No source prints
 either.

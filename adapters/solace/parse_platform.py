@@ -1,6 +1,6 @@
 """What a node reports of itself as values: version, replication mate, transaction mode, config-sync and clock.
 
-facts/solace-cli.md sections 1, 2, 4, 5 and 7. What a version does not print is unknown: a missing line is not a
+docs/sources/solace-cli.md, 1, 2, 4, 5 and 7. What a version does not print is unknown: a missing line is not a
 refusal, and the other lines still count.
 """
 

@@ -1,4 +1,5 @@
-"""``show queue #MSGVPN_REPLICATION_DATA_QUEUE …`` as values (seed 003 step 3, facts/solace.md section 3.3).
+"""``show queue #MSGVPN_REPLICATION_DATA_QUEUE …`` as values (docs/sources/solace-procedure.md, controlled 3;
+docs/sources/solace.md, 3.3).
 
 The depth is "Current Messages Spooled" and nothing else. An answer without that label is not a depth of 0.
 

@@ -1,8 +1,9 @@
-"""``show redundancy [detail]`` and ``show message-spool`` as values (seed 003 step 4.2, facts sections 3.5 and 3.6).
+"""``show redundancy [detail]`` and ``show message-spool`` as values (docs/sources/solace-procedure.md, uncontrolled
+4.2; docs/sources/solace.md, 3.5 and 3.6).
 
 Labels first, then a table of two columns, primary and backup virtual router. Its cells are cut by the rule's columns,
-since cells are often blank. The seed's text writes ``AD-Not Ready`` where its sample prints ``AD-NotReady``: states
-are compared without blanks and case.
+since cells are often blank. The procedure's text writes ``AD-Not Ready`` where its sample prints ``AD-NotReady``:
+states are compared without blanks and case.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Redundancy:
         """Does this node serve? None when only ``show message-spool`` can tell.
 
         A virtual router that is Local Active with an active spool serves, in either column: a healthy pair may rest
-        on its backup for ever (facts/solace.md section 2.4). ``alone``, a node without redundancy serves.
+        on its backup for ever (docs/sources/solace.md, 2.4). ``alone``, a node without redundancy serves.
         """
         routers = (self.primary, self.backup)
         spools = [router.spool for router in routers if router.activity is Activity.LOCAL_ACTIVE]

@@ -1,8 +1,10 @@
-"""``show message-vpn … replication`` as values (seed 003, facts/solace.md section 3.2).
+"""``show message-vpn … replication`` as values (docs/sources/solace-procedure.md, controlled 1;
+docs/sources/solace.md, 3.2).
 
-The seed prints the table in three forms that do not agree: a header of 8 letters over a rule of 9 columns, a header
-with a ``W`` that its legend lacks, and a text that says ``S`` is ``Y`` where its row shows ``-``. So letters and
-columns are taken from the header line; a letter or value that is not known is unknown, and what the row shows counts.
+The procedure prints the table in three forms that do not agree: a header of 8 letters over a rule of 9 columns, a
+header with a ``W`` that its legend lacks, and a text that says ``S`` is ``Y`` where its row shows ``-``. So letters
+and columns are taken from the header line; a letter or value that is not known is unknown, and what the row shows
+counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""``show transaction …`` as values, in its table form and its ``detail`` form (seed 003 step 4, facts section 3.4).
+"""``show transaction …`` as values, in its table form and its ``detail`` form (docs/sources/solace-procedure.md,
+controlled 4; docs/sources/solace.md, 3.4).
 
 A header without rows, or a sentence, means that there are none. No source shows what is printed then. An empty ``show
-queue`` prints neither header nor legend (facts/solace-cli.md section 0, point 1), so nothing at all may mean none too. By
-itself it does not count: after ``is_silent`` the reader asks with a second, wider form.
+queue`` prints neither header nor legend (docs/sources/solace-cli.md, 0.1), so nothing at all may mean none
+too. By itself it does not count: after ``is_silent`` the reader asks with a second, wider form.
 """
 
 from __future__ import annotations

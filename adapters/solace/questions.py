@@ -1,7 +1,8 @@
 """Which questions of the CLI are about the line that was just sent: these are answered with yes, any other with no.
 
-facts/solace-cli.md section 20: the question is always ``Do you want to continue (y/n)?``, after a text that differs. The
-text for the backbone is captured. No source shows one for a transaction; ``delete-messages``, in the same mode, asks.
+docs/sources/solace-cli.md, 20: the question is always ``Do you want to continue (y/n)?``, after a text that differs.
+The text for the backbone is captured. No source shows one for a transaction; ``delete-messages``, in the same mode,
+asks.
 """
 
 from __future__ import annotations

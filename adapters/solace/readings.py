@@ -46,7 +46,7 @@ def read_replication(node: Node, services: Sequence[str]) -> Answers:
 def read_queues(node: Node, services: Sequence[str]) -> Answers:
     """``replication_queue`` of each of ``services``.
 
-    Assumption: ``message-vpn *`` shows every message VPN's queue in one answer (facts/solace.md section 2.1 has the
+    Assumption: ``message-vpn *`` shows every message VPN's queue in one answer (docs/sources/solace.md, 2.1 has the
     wildcard for names in ``show``; no source prints this one). A device that does not know it, and a service that
     is not in its answer, are asked one by one: a missing queue is then the device's own word.
     """

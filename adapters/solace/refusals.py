@@ -1,8 +1,8 @@
 """What it means when the CLI answers something else than was asked for.
 
-facts/solace-cli.md section 19 has the texts. The word ``ERROR:`` may be missing, so the phrases count too, but only in
-an answer that could not be read as what it should have been. A node whose message spool is not active does not report
-what the spool holds, and one that is starting reports nothing. Neither is a 0; ask the HA mate.
+docs/sources/solace-cli.md, 19 has the texts. The word ``ERROR:`` may be missing, so the phrases count too, but only
+in an answer that could not be read as what it should have been. A node whose message spool is not active does not
+report what the spool holds, and one that is starting reports nothing. Neither is a 0; ask the HA mate.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class Told:
         return not self.serving and bool(spools) and spools <= _IDLE
 
 
-# States of a message spool in which no node takes over by itself (seed 003, step 4.2; facts/solace.md section 3.5).
+# States of a message spool in which no node takes over by itself (docs/sources/solace-procedure.md, uncontrolled 4.2;
+# docs/sources/solace.md, 3.5).
 _IDLE: frozenset[Spool | None] = frozenset({Spool.NOT_READY, Spool.DISABLED})
 
 

@@ -1,7 +1,8 @@
 """The readings of a site over the CLI: who can connect, what its endpoints hold, and what its nodes are.
 
-facts/solace-cli.md sections 1 to 10, 12, 13, 16 and 18. Each reads as its counterpart over SEMP does. What the CLI does
-not print is unknown: the level of the account has no ``show``, and the oldest message of an endpoint has no known layout.
+docs/sources/solace-cli.md, 1 to 10, 12, 13, 16 and 18. Each reads as its counterpart over SEMP does. What the CLI
+does not print is unknown: the level of the account has no ``show``, and the oldest message of an endpoint has no
+known layout.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _clients(node: Node) -> int | None:
     return 0 if parse_connections(node.read(SHOW_VPNS)) == 0 else None
 
 
-# A row of the table of replication states that is not a message VPN (facts/solace-cli.md).
+# A row of the table of replication states that is not a message VPN (docs/sources/solace-cli.md).
 _CONFIG_SYNC = "#config-sync"
 
 

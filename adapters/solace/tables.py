@@ -1,7 +1,7 @@
 """The shapes that Solace's tables and label lists share. Pure functions over lines of text; no meaning is given here.
 
 Tables are cut by the columns of their rule (``---- - -``), never by white space: names hold blanks, and blank cells
-are real (facts/solace.md sections 3.2 and 3.5).
+are real (docs/sources/solace.md, 3.2 and 3.5).
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def cut(line: str, spans: Sequence[Span]) -> list[str] | None:
 def letters_in(header: str, rule: Sequence[Span]) -> dict[str, Span] | None:
     """Where the flag letters of ``header`` are, by capital letter, if each has a one-dash column of the rule under it.
 
-    None when one has not, or a letter comes twice. The rule may have columns without a letter (seed 003 does).
+    None when one has not, or a letter comes twice. The rule may have columns without a letter
+    (docs/sources/solace-procedure.md, controlled 1).
     """
     narrow = {span.start: span for span in rule if span.end - span.start == 1}
     found: dict[str, Span] = {}

@@ -25,7 +25,7 @@ from orchestrator.family.connect import dial
 from orchestrator.family.contract import Secrets
 from orchestrator.model.inventory import Device, Login, Site
 
-# Wide: long names wrap otherwise (facts/solace.md section 3.1). Tall: fewer pages before paging is switched off.
+# Wide: long names wrap otherwise (docs/sources/solace.md, 3.1). Tall: fewer pages before paging is switched off.
 COLUMNS = 512
 ROWS = 200
 _KEEPALIVE_S = 5
@@ -224,7 +224,7 @@ def tune(sock: socket.socket, *, unacknowledged_s: float) -> None:
 
     Without TCP_NODELAY each command waits for a delayed acknowledgement. Without TCP_USER_TIMEOUT, where the platform
     has it, a session in a partition looks alive for many minutes: keep-alives go unanswered and nothing says so
-    (facts/real-systems.md, S1 and S2).
+    (docs/sources/ssh.md, 1 and 2).
     """
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,6 +1,6 @@
 """One log-in's worth of questions and answers with a CLI. It must never take one command's answer for another's.
 
-What makes an answer this command's answer (facts/real-systems.md, OpenSSH S2 and S3):
+What makes an answer this command's answer (docs/sources/ssh.md, 2 and 3):
 
 - The device's name is learned from its answer to an empty line, never guessed from a banner; from then on only
   prompts that start with exactly that name, and end exactly as they did then, are prompts.

@@ -1,7 +1,7 @@
-"""Is it safe to go back after an uncontrolled fail-over? The seed's rule, as a function of both sites' endpoints.
+"""Is it safe to go back after an uncontrolled fail-over? The vendor's rule, as a function of both sites' endpoints.
 
-Pure. Seed 003, "Failing Back to Restored Sites after an Uncontrolled Fail-Over": the risk is gone, "assuming
-replication was never disabled", once all messages from before the fail-over have been consumed at the acting site.
+Pure. docs/sources/solace-procedure.md, fail-back: the risk is gone, if replication was never
+disabled, once all messages from before the fail-over have been consumed at the acting site.
 That shows in every endpoint holding the same number of messages at both sites, or in its oldest message being younger
 than the fail-over.
 """

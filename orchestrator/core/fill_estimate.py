@@ -1,7 +1,8 @@
 """How fast a replication queue fills, when it will be full, and when its high mark is crossed. Pure arithmetic.
 
-Seed 003, uncontrolled fail-over, step 3: while the failed site is away its mate's replication queue grows, and once it
-is full publishers are refused, unless replication is suspended. Nothing here reads a device or decides anything.
+docs/sources/solace-procedure.md, uncontrolled 3: while the failed site is away its mate's replication queue grows,
+and once it is full publishers are refused, unless replication is suspended. Nothing here reads a device or decides
+anything.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-# The vendor's defaults for the event of a message spool's high mark (facts/solace.md section 4.7), percent.
+# The vendor's defaults for the event of a message spool's high mark (docs/sources/solace.md, 4.7), percent.
 HIGH_SET, HIGH_CLEAR = 80.0, 60.0
 # Where the last message that still fitted leaves a gap, the quota itself is never reached, percent.
 FULL_AT = 99.9

@@ -20,7 +20,8 @@ from orchestrator.model.runbook import Side
 
 Serves = Literal["source", "target", "both", "none", "unknown"]
 
-# For so long a reading stands for the present: as long as a changing command may stand on it (DESIGN, promise 15).
+# For so long a reading stands for the present: as long as a changing command may stand on it (docs/reliability.md,
+# promise 15).
 FRESH_S = 30.0
 
 _SIDES: tuple[Side, Side] = ("source", "target")

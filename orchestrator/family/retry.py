@@ -1,9 +1,9 @@
 """Trying again: making a connection, and reading. The only home of tenacity. It must never repeat an action.
 
 There is no method for an action here on purpose: attempts of an action are counted in the journal, where a crash loop
-cannot reset them, and an action in doubt is resolved by reading (DESIGN section 4). What is tried again is named by
-its error, and only errors that may pass by themselves have a name here: a wrong password or a changed host key is
-never tried twice.
+cannot reset them, and an action in doubt is resolved by reading (docs/decisions/retry.md). What is tried again is
+named by its error, and only errors that may pass by themselves have a name here: a wrong password or a changed host
+key is never tried twice.
 
 Time is the injected clock's. tenacity's own ``stop_after_delay`` reads the machine's clock and would never stop in
 time under another one, so the deadline is kept here.

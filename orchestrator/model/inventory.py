@@ -1,7 +1,7 @@
 """The inventory: sites, their devices, the pairs between which services move, and who is told of a run's events.
 
-A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day (seed 003,
-uncontrolled, step 2).
+A site also has its fence plan: how clients are kept off it once it has failed, formalised before the day
+(docs/sources/solace-procedure.md, uncontrolled 2).
 
 Secrets are never in here, only references to them (environment variable, file, prompt). An inline password is
 accepted with a warning, because a first try must be possible, and is a ``SecretStr`` that prints as stars.
@@ -268,7 +268,8 @@ class Pair(_Strict):
 
     ``services`` lists what ``--all`` means; a name that is not listed is refused, so that a slip of the keyboard
     cannot move a stranger. ``transaction_wait``: how long transaction managers get for transactions that were
-    completed heuristically, before these are deleted (seed 003, controlled, step 6); None: the runbook's ``delay``.
+    completed heuristically, before these are deleted (docs/sources/solace-procedure.md, controlled 6); None: the
+    runbook's ``delay``.
     """
 
     name: SiteName

@@ -17,7 +17,7 @@ from orchestrator.model.runbook import Answer, Choice, Runbook, Side, Step
 
 
 class Outcome(StrEnum):
-    """How a lane ends (DESIGN section 2), and, as the worst of its lanes, a run."""
+    """How a lane ends (docs/lifecycle.md), and, as the worst of its lanes, a run."""
 
     DONE = "done"
     REVERTED = "reverted"

@@ -1,4 +1,4 @@
-"""Readings of an AMPS instance, as its administration interface tells them (facts: DOC:19232 ff., DOC:18686).
+"""Readings of an AMPS instance, as its administration interface tells them (docs/sources/amps.md, 6.2, 6.1).
 
 One service is the client traffic of one instance at each site. AMPS has no active and no standby: whoever's client
 transports are open serves. Its statistics are samples, taken anew each interval (``Admin/Interval``, 10 s by default):
@@ -32,7 +32,7 @@ class Instance(Reading):
     clock, seconds since the epoch.
 
     ``recovered``: has it finished its recovery? Known to be true once it replicates to somebody, for replication begins
-    after recovery, bootstrap included (seed 004); never known to be false.
+    after recovery, bootstrap included (docs/sources/amps.md, 3.5); never known to be false.
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.NODE: "name"}
@@ -109,7 +109,7 @@ class Link(ReadingModel):
     """One replication link out of the instance. ``sync``: how it acknowledges *now*; ``configured_sync``: how it does
     after a restart. ``behind_s``: ``seconds_behind``, of which 0 alone proves nothing; ``calm_s``: for how long it has
     been read as connected and 0 behind, from the first such sample to the last; ``steady_s``: the same, no further behind
-    than a link under load always is, since acknowledgements come about each second (DOC:19232)."""
+    than a link under load always is, since acknowledgements come about each second (docs/sources/amps.md, 6.2)."""
 
     name: str
     destination: str | None = None
@@ -183,7 +183,8 @@ class Links(Reading):
 
     @property
     def behind_s(self) -> float | None:
-        """How far behind the link to the mate says it is; not an estimate of the time it takes (DOC:2111)."""
+        """How far behind the link to the mate says it is; not an estimate of the time it takes (docs/sources/amps.md,
+        6.2)."""
         link = self.to_mate()
         return link.behind_s if link else None
 
@@ -252,7 +253,8 @@ class TransactionLog(Reading):
     """``transaction_log``: the journals on disk. ``bytes`` is their number times the configured ``JournalSize``, so
     rather too much than too little; ``capacity_bytes`` is what the inventory says there is room for. The moments are
     those of the oldest and newest message, seconds since the epoch. ``outage_s`` is how long an outage of the mate the
-    inventory wants to survive: journals are kept until every destination has acknowledged them (DOC:10046)."""
+    inventory wants to survive: journals are kept until every destination has acknowledged them (docs/sources/amps.md,
+    9.4)."""
 
     kind: Literal["transaction_log"] = "transaction_log"
     files: int | None = None
@@ -285,8 +287,8 @@ class TransactionLog(Reading):
 
 class Bootstrap(Reading):
     """``bootstrap``: would the instance fetch its state from another one? It does so at its start only, and only while
-    its transaction log holds no message (seed 004). ``sources`` are the addresses, in the order in which they are tried.
-    ``records``: how many its SOW holds, all topics together.
+    its transaction log holds no message (docs/sources/amps.md, 3.5). ``sources`` are the addresses, in the order in
+    which they are tried. ``records``: how many its SOW holds, all topics together.
     """
 
     kind: Literal["bootstrap"] = "bootstrap"
@@ -297,7 +299,8 @@ class Bootstrap(Reading):
 
     @property
     def holds(self) -> bool | None:
-        """Does it hold a message in its log or a record in its SOW? Either can be fetched from it (seed 004)."""
+        """Does it hold a message in its log or a record in its SOW? Either can be fetched from it
+        (docs/sources/amps.md, 3.5)."""
         found = [None if self.empty is None else not self.empty, None if self.records is None else self.records > 0]
         return True if True in found else None if None in found else False
 

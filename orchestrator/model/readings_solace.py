@@ -22,7 +22,7 @@ class Bridge(StrEnum):
 
 
 class TransactionState(StrEnum):
-    """Seed 003, flags legend of ``show transaction``."""
+    """docs/sources/solace-procedure.md, controlled 4: the flags legend of ``show transaction``."""
 
     ACTIVE = "active"
     SUSPENDED = "suspended"
@@ -35,7 +35,7 @@ class ReplicationStatus(Reading):
     """``replication``: one service's replication state as one site sees it.
 
     ``bridge`` means something on the standby only; ``queue_bound``, ``remote_bridge_up`` and ``sync_eligible`` on the
-    active only. The pair is judged from both ends (facts/solace.md section 0, point 5).
+    active only. The pair is judged from both ends (docs/sources/solace.md, 0.5).
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {
@@ -57,8 +57,8 @@ class ReplicationStatus(Reading):
 
     @property
     def sync_told(self) -> bool:
-        """Does the device report whether this service is eligible for synchronous replication? Seed 003 prints ``-`` for
-        a healthy active message VPN, twice."""
+        """Does the device report whether this service is eligible for synchronous replication? The procedure prints
+        ``-`` for a healthy active message VPN, twice (docs/sources/solace-procedure.md, controlled 1)."""
         return self.sync_eligible is not None
 
     @property
@@ -83,7 +83,7 @@ class QueueDepth(Reading):
 
     ``messages`` is the number spooled now, including those delivered and not yet acknowledged; never a rate and never
     a life-time counter. ``usage_mb`` is megabytes in use, ``quota_mb`` the limit. ``rejects_on_discard`` false means
-    that replication is suspended once the quota is reached (seed 003, uncontrolled, step 3).
+    that replication is suspended once the quota is reached (docs/sources/solace-procedure.md, uncontrolled 3).
     """
 
     facets: ClassVar[Mapping[Facet, str]] = {Facet.BACKLOG: "messages", Facet.SUSPENDED: "_suspended"}
@@ -186,7 +186,7 @@ class Fence(Reading):
     """``fence``: can clients reach this site? Judged over every node the inventory lists, serving or not.
 
     ``closed`` is true only when every node was read with its backbone down and no client; a node that does not answer
-    makes it unknown (facts/solace.md section 3.9: the flag is not config-synced, so each node is read).
+    makes it unknown (docs/sources/solace.md, 3.9: the flag is not config-synced, so each node is read).
     """
 
     kind: Literal["fence"] = "fence"

@@ -1,6 +1,6 @@
 """Runbooks as data: an ordered list of steps, no code, no templating.
 
-DESIGN section 6 is the grammar. A step is of one of these shapes:
+docs/runbooks.md is the grammar. A step is of one of these shapes:
 
 - a *check*: only ``require``;
 - a *foresight*: ``foresee``, which lists now what a later step will need decisions on;

@@ -1,6 +1,6 @@
 """Decisions on prepared XA transactions, as a person or a transaction manager's export wrote them down.
 
-Seed 003, "Performing Controlled Fail-Overs", step 4: commit if all other branches of the distributed transaction are
+docs/sources/solace-procedure.md, controlled 4: commit if all other branches of the distributed transaction are
 committed, roll back if any is rolled back. Whatever that rule leaves open stays open.
 
 Must never guess: an outcome that is not known, or a transaction that is not listed, has no decision here.
@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-# facts/solace.md section 1.8: <formatId hex>-<gtrid hex>-<bqual hex>, at most 266 characters.
+# docs/sources/solace.md, 1.8: <formatId hex>-<gtrid hex>-<bqual hex>, at most 266 characters.
 XID = r"^[0-9A-Fa-f]{1,8}-[0-9A-Fa-f]*-[0-9A-Fa-f]*$"
 
 Xid = Annotated[str, StringConstraints(pattern=XID, max_length=266)]
@@ -25,7 +25,8 @@ _RULE = "Performing Controlled Fail-Overs, step 4"
 
 
 def choice_by_branches(outcomes: Sequence[BranchOutcome]) -> XaChoice | None:
-    """The rule of seed 003, step 4, on the outcomes of all other branches; None when it leaves the choice open."""
+    """The rule of docs/sources/solace-procedure.md, controlled 4, on the outcomes of all other branches; None when it
+    leaves the choice open."""
     if "rolled-back" in outcomes:
         return "rollback"
     if outcomes and all(outcome == "committed" for outcome in outcomes):

@@ -1,8 +1,8 @@
 """What is to be done about a failed site that is guarded: a judgement of what it and its mate say. Pure.
 
-Seed 003, uncontrolled fail-over, step 2, and facts/solace.md section 3.9: a failed site comes back as active, which
-is its last state; until it is standby and its clients are kept away, two sites may be active. Standing in the way of
-a site that serves alone would end the service instead, so the mate has to say that *it* is active first.
+docs/sources/solace-procedure.md, uncontrolled 2, and docs/sources/solace.md, 3.9: a failed site comes back as active,
+which is its last state; until it is standby and its clients are kept away, two sites may be active. Standing in the
+way of a site that serves alone would end the service instead, so the mate has to say that *it* is active first.
 """
 
 from __future__ import annotations

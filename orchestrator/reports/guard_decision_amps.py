@@ -1,7 +1,8 @@
 """What is to be done about a failed AMPS instance that is guarded: a judgement of what it and its mate say. Pure.
 
-Facts: after every start client transports are as configured (DOC:3729), and they take connections before recovery has
-finished. Sending clients away while the mate serves nobody would end the service, so the mate has to let them in first.
+After every start client transports are as configured (docs/sources/amps.md, 3.1), and they take connections
+before recovery has finished. Sending clients away while the mate serves nobody would end the service, so the mate has
+to let them in first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the filling of a replication queue means, and what to do about it. Pure: figures in, sentences out.
 
-Seed 003, uncontrolled fail-over, step 3 "If Necessary, Suspend Replication": with reject-msg-to-sender-on-discard a full
+docs/sources/solace-procedure.md, uncontrolled 3: with reject-msg-to-sender-on-discard a full
 queue means that publishers are refused; without it, that messages are kept at the acting site only.
 """
 

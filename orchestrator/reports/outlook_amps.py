@@ -1,8 +1,9 @@
 """What an AMPS instance says about its mate's being away, and what to do about it. Pure: readings in, sentences out.
 
-Facts: journals are kept until every destination has acknowledged them (DOC:10046), so a mate that is away fills the disk;
-a sync link that is not connected makes publishers wait until it is downgraded (DOC:9759); a downgraded link is no
-fail-over target. AMPS counts no messages that a destination lacks, so their number is unknown, always.
+Journals are kept until every destination has acknowledged them (docs/sources/amps.md, 9.4), so a mate that is
+away fills the disk; a sync link that is not connected makes publishers wait until it is downgraded
+(docs/sources/amps.md, 9.2); a downgraded link is no fail-over target. AMPS counts no messages that a destination
+lacks, so their number is unknown, always.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Read = TypeVar("Read")
 State = Literal["silent", "unknown", "waiting", "alone", "behind", "linked"]
 # So long before there is no room left somebody should know, seconds.
 _SOON_S = 3_600.0
-# Acknowledgements come about each second (DOC:19232).
+# Acknowledgements come about each second (docs/sources/amps.md, 6.2).
 HARDLY_S = 1.0
 _MB = 1024.0**2
 # What may happen between two looks, in the words of `failover watch`.

@@ -1,7 +1,7 @@
 """Collects the dumps of AMPS instances into an export: resumable, with progress, in bounded memory.
 
 A log becomes one endpoint for each topic, its messages named by (client name hash, client seq); a SOW becomes one too,
-its records named by their keys (facts on AMPS, section 8.1: what is equal at both sites). What dumps do not tell is
+its records named by their keys (docs/sources/amps.md, 8.1: what is equal at both sites). What dumps do not tell is
 left empty: whether the mate has a message, how often it was delivered, the role of the instance, the contents of
 queues. Each dump is read once, from its beginning to its end; what was committed is not read again. Needs no Spark.
 """

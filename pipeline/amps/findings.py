@@ -56,7 +56,8 @@ def _of_instance(side: InstanceReport) -> Iterator[Finding]:
         if topic.keyless and topic.is_rebuilt and topic.keys:
             yield _of_keyless(label, topic)
         for cause, count in sorted(topic.differences.items()):
-            # Seed 002: a record that outlives its message in the log is normal operation, until the SOW is lost.
+            # docs/sources/amps.md, 9.8: a record that outlives its message in the log is normal operation, until the
+            # SOW is lost.
             level = Level.NOTE if cause == "aged-out" else _level(cause)
             which = f"{counted(count, 'record is', 'records are')} not what the log makes of"
             text = f"{label}: {which} {'it' if count == 1 else 'them'}: {CAUSES[cause]}"

@@ -1,6 +1,6 @@
 """Compares the logs of two instances by the identity that survives replication: client name hash and sequence.
 
-Rules: facts on AMPS, sections 8.1 (what may be compared across instances, and that a publisher's order must be equal)
+Rules: docs/sources/amps.md, 8.1 (what may be compared across instances, and that a publisher's order must be equal)
 and 9 (a message that is not above the highest number seen of its publisher is discarded as a duplicate; so what an
 asynchronous link had not carried over when the publisher resumed at the mate stays behind for good). The steps are those
 of ``sql/journals.sql``.

@@ -2,7 +2,7 @@
 
 Message types json, fix and nvfix are read (fields of the latter two end in the byte 1, as AMPS has it by default); of
 any other the keys stay unknown. AMPS's own SowKey is a hash whose recipe is not documented, so records of two instances
-are matched by their key fields, as facts on AMPS, section 8.1, says for topics without a common definition.
+are matched by their key fields, as docs/sources/amps.md, 8.1, says for topics without a common definition.
 """
 
 from __future__ import annotations

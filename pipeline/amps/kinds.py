@@ -1,6 +1,6 @@
 """What the entries of a journal are to a message.
 
-What the ``type`` of an entry is called besides ``publish`` is not documented (facts on AMPS, section 12): a type whose
+What the ``type`` of an entry is called besides ``publish`` is not documented (docs/sources/amps.md, 12): a type whose
 name holds ``delete`` is taken for a deletion, one with ``delta`` for a part of a message, one with ``publish`` for a
 whole one; any other is counted, and says nothing about messages.
 """

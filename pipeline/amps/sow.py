@@ -1,10 +1,10 @@
 """Compares the SOW topics of two instances: each with what its own log makes of it, and both with each other.
 
-Seed 002: a SOW is made of the messages that are still in the transaction log, in the order in which they were logged;
-the last message of a key is its record, a deletion ends it, and a record whose message has aged out of the log is valid
-in the SOW that has it and cannot be made again anywhere else. Replicated SOW topics are equal when every message is still
-in the logs, both instances have processed all of them, and in the same order. Each difference is explained by which of
-these does not hold (``sql/sow.sql``).
+docs/sources/amps.md, 9.8: a SOW is made of the messages that are still in the transaction log, in the order in which
+they were logged; the last message of a key is its record, a deletion ends it, and a record whose message has aged out
+of the log is valid in the SOW that has it and cannot be made again anywhere else. Replicated SOW topics are equal
+when every message is still in the logs, both instances have processed all of them, and in the same order. Each
+difference is explained by which of these does not hold (``sql/sow.sql``).
 
 What a deletion names is not documented: one whose payload holds the key fields ends that key, any other makes every
 older record of its topic uncertain. The unit of an expiration is not documented either: a record with one may be gone.
@@ -195,7 +195,8 @@ def _pair(
     skew: int,
 ) -> None:
     """The table ``paired``. Only records that differ are looked up in the logs. The message behind a record is the entry
-    of the log with its transaction id; its client and sequence are the same at the mate (facts on AMPS, section 8.1)."""
+    of the log with its transaction id; its client and sequence are the same at the mate (docs/sources/amps.md,
+    8.1)."""
     script = Script("sow", engine)
     for side in "lr":
         for section in ("mate_publishers", "identities", "by_txid"):

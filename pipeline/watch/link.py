@@ -2,7 +2,7 @@
 
 AMPS counts no messages that a destination lacks (``orchestrator.reports.outlook_amps``); what a link tells is how many
 seconds it is behind. From one reading to the next these get fewer, and that gives a rate and the time until there are
-none; a single one is no estimate of the time that it takes (DOC:2111).
+none; a single one is no estimate of the time that it takes (docs/sources/amps.md, 6.2).
 
 Stalled: the link is connected and further behind than a link under load always is, and for so long it neither sent a
 message nor became less far behind. While it is not connected that is said, and nothing of a standstill; it begins anew.

@@ -18,7 +18,7 @@ _CALM_INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise of the design (section 5), by number, that does not hold; ``words`` say what was found."""
+    """A promise of docs/reliability.md, by number, that does not hold; ``words`` say what was found."""
 
     promise: int
     words: str

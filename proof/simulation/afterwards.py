@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proof.simulation.led import Led
     from proof.simulation.night import Night
 
-# DESIGN section 7; a run that is not at its end needs somebody.
+# docs/operations.md, "Exit codes"; a run that is not at its end needs somebody.
 _EXIT_CODES = {"done": 0, "refused": 3, "reverted": 5, "escalated": 9, "needs-operator": 6, "stuck": 7}
 _TAMPERED_EVERY = 10  # seeds
 

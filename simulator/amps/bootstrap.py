@@ -1,8 +1,8 @@
 """Bootstrap initialization: an empty instance fetches its state from another one before it does anything else.
 
-Source: seed 004. Only when there is no message in the log, or when an earlier bootstrap was interrupted; addresses in
-their order, then from the first again; messages that replication would not return come too. Whether an interrupted one
-keeps what it has is assumed: ``Assumptions.interrupted_bootstrap``.
+Source: docs/sources/amps.md, 3.5. Only when there is no message in the log, or when an earlier bootstrap was
+interrupted; addresses in their order, then from the first again; messages that replication would not return come too.
+Whether an interrupted one keeps what it has is assumed: ``Assumptions.interrupted_bootstrap``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def fetch(fabric: Fabric, instance: Instance, passed: float) -> None:
 
 
 def waiting_for_ever(fabric: Fabric) -> tuple[str, ...]:
-    """Empty instances that can only wait for each other (seed 004, warning). A source that is down may yet come."""
+    """Empty instances that can only wait for each other (docs/sources/amps.md, 3.5, warning). A source that is down
+    may yet come."""
     waiting = {
         name for name, one in fabric.instances.items() if one.phase == "bootstrapping" and one.fetching.source is None
     }

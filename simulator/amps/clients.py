@@ -1,7 +1,7 @@
 """Applications: highly available clients that find a server, publish, subscribe, and take from queues.
 
-Sources: facts/amps.md sections 9 and 11 (publish store, bookmarks, duplicates), seed 001. A publisher stops producing
-while it is disconnected; a subscriber's bookmark store discards what it has had.
+Sources: docs/sources/amps.md, 9 and 11 (publish store, bookmarks, duplicates), 9.7 (sync). A publisher stops
+producing while it is disconnected; a subscriber's bookmark store discards what it has had.
 """
 
 from __future__ import annotations

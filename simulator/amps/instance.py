@@ -97,7 +97,8 @@ class Instance:
     # The process
 
     def start(self, layout: InstanceLayout, now: float, *, keeps_fetched: bool = False) -> None:
-        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log (seed 002).
+        """It comes up: what is not on disk is as configured, a lost SOW is rebuilt from the log
+        (docs/sources/amps.md, 9.8).
 
         ``keeps_fetched``: a bootstrap that was interrupted goes on with what it has.
         """
@@ -172,7 +173,7 @@ class Instance:
 
     def take(self, entry: Entry, keeping: Keeping) -> None:
         """Write what is new of ``entry``, which nobody else may keep. What has a number at or below its publisher's
-        highest is discarded, from a client or from another instance (DOC:9152)."""
+        highest is discarded, from a client or from another instance (docs/sources/amps.md, 9.3)."""
         known = self.highest.get(entry.publisher, 0)
         if entry.stop - 1 <= known:
             return

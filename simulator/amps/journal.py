@@ -1,8 +1,8 @@
 """The transaction log of one instance: messages in the order in which they were written, in journal files.
 
 A message is (publisher, sequence number); equal neighbours stand together as one entry. A position is a count of
-messages written since the log began. Files are removed whole, oldest first, never with a gap (facts section 3.2).
-Nothing here knows of links or time.
+messages written since the log began. Files are removed whole, oldest first, never with a gap (docs/sources/amps.md,
+3.2). Nothing here knows of links or time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a simulated AMPS fabric is made of before its time starts: instances, topics, links, clients.
 
 Frozen data with sane defaults, so that a test names only what it is about; unknown keys are refused. Nothing here
-moves. Durations are seconds, rates are messages a second. Defaults are those of facts/amps.md where it has one.
+moves. Durations are seconds, rates are messages a second. Defaults are those of docs/sources/amps.md where it has
+one.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isi
 
 @lru_cache(maxsize=1_000)  # each message is asked about on its way, at each link
 def names_topic(pattern: str, topic: str) -> bool:
-    """Does a configured topic name, literal or expression, name this topic? Unanchored search (facts section 2)."""
+    """Does a configured topic name, literal or expression, name this topic? Unanchored search (docs/sources/amps.md,
+    2)."""
     return re.search(pattern, topic) is not None if _SPECIAL & set(pattern) else pattern == topic
 
 
@@ -188,7 +190,8 @@ class DestinationLayout(_Layout):
 
 
 class BootstrapLayout(_Layout):
-    """Where an empty instance gets its state from (seed 004). ``rate``: messages and records a second."""
+    """Where an empty instance gets its state from (docs/sources/amps.md, 3.5). ``rate``: messages and records a
+    second."""
 
     servers: tuple[str, ...] = Field(min_length=1)
     topics: tuple[Expression, ...] = (".*",)

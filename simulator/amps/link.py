@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 class Link:
     """``to``: the instance it is connected to. Positions are of the source's log: ``sent`` up to there is on its way
     or over, ``delivered`` is written at the destination, ``acked`` the source knows of. ``flying``: when what ends at
-    a position arrives. ``downgraded`` lasts until an upgrade or a restart (DOC:9759)."""
+    a position arrives. ``downgraded`` lasts until an upgrade or a restart (docs/sources/amps.md, 9.2)."""
 
     to: str | None = None
     downgraded: bool = False

@@ -1,6 +1,6 @@
 """One queue at one instance: what it holds, what it owns, what is leased, and what is acknowledged.
 
-Sources: facts/amps.md section 9.1. Only the owner delivers a message, or whoever transfers by proxy for an owner that
+Sources: docs/sources/amps.md, 9.1. Only the owner delivers a message, or whoever transfers by proxy for an owner that
 it cannot reach. When a message comes back whose consumer is gone is assumed: ``Assumptions.leases_kept``.
 """
 

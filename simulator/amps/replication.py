@@ -1,6 +1,6 @@
 """Links at work: they connect, are validated, start where the other side misses something, carry, and acknowledge.
 
-Sources: seed 001 (what sync and async mean), facts/amps.md sections 5, 5.2 and 9. Whether a link may connect at all is
+Sources: docs/sources/amps.md, 9.7 (what sync and async mean), 5, 5.2 and 9. Whether a link may connect at all is
 told by ``Fabric``; nothing here moves time.
 """
 
@@ -52,7 +52,7 @@ def can_persist(layout: InstanceLayout, source: Instance) -> bool:
 
 
 def client_name(source: InstanceLayout, described: DestinationLayout) -> str:
-    """How the connection is called on both sides (facts section 5.2, as 5.3.5.135 does)."""
+    """How the connection is called on both sides (docs/sources/amps.md, 5.2, as 5.3.5.135 does)."""
     sync = "sync" if described.sync else "async"
     return f"{source.name}!{described.name}@{described.group}!{sync}!amps-replication"
 
@@ -119,7 +119,8 @@ def _refused(fabric: Fabric, layout: InstanceLayout, described: DestinationLayou
 
 
 def _note_refusal(fabric: Fabric, source: Instance, destination: Instance, link: Link, why: str) -> None:
-    """The reason is logged by the side that detects it; the other only notes that validation failed (seed 000)."""
+    """The reason is logged by the side that detects it; the other only notes that validation failed
+    (docs/sources/amps.md, 5)."""
     if link.refused == why:
         return  # it goes on trying; once is enough to say so
     link.refused = why

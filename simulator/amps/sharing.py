@@ -1,6 +1,6 @@
 """What connected instances tell each other of their queues: what is acknowledged, and whose message it is to deliver.
 
-Sources: facts/amps.md section 9.1. When acknowledgements arrive and which messages an owner hands over is assumed:
+Sources: docs/sources/amps.md, 9.1. When acknowledgements arrive and which messages an owner hands over is assumed:
 ``Assumptions.queue_acks`` and ``Assumptions.grants``.
 """
 

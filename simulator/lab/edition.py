@@ -53,27 +53,32 @@ class Edition:
     """How one version of the appliance speaks."""
 
     version: str
-    # Seed 003 shows the table with A C B R Q S M T, and once with a W that its own legend does not explain.
+    # docs/sources/solace-procedure.md, controlled 1, shows the table with A C B R Q S M T; uncontrolled 4.5 adds a W
+    # that its own legend does not explain.
     replication_letters: str
-    # Groups of one dash in the rule under these letters; seed 003 has nine of them under eight letters.
+    # Groups of one dash in the rule under these letters; the procedure has nine of them under eight letters.
     replication_rule: int
     # Newer legends give "-=N/A" for A, C and M as well.
     legend_says_not_applicable: bool
     # Newer versions tell in `show redundancy` whether the group is up and which role the node has (sample, 10.25).
     redundancy_tells_status: bool
-    # Long tables repeat header and rule, paging off or on (facts/solace.md 3.1). Assumption: after this many rows.
+    # Long tables repeat header and rule, paging off or on (docs/sources/solace.md, 3.1). Assumption: after this many
+    # rows.
     header_every: int = 20
-    # Commands that ask before they act (facts/solace.md 3.1). Assumption: completing a transaction is not among them.
+    # Commands that ask before they act (docs/sources/solace.md, 3.1). Assumption: completing a transaction is not
+    # among them.
     asks: frozenset[str] = frozenset({"service msg-backbone shutdown"})
     # Assumption: the answer to a question is a line. "key" acts on the first key; an Enter is then an empty line.
     question_takes: Literal["line", "key"] = "line"
-    # Assumption: a `show` of one unknown name is refused. False: an empty table, as in SEMP v1 (facts/solace.md 2.4).
+    # Assumption: a `show` of one unknown name is refused. False: an empty table, as in SEMP v1
+    # (docs/sources/solace.md, 2.4).
     is_unknown_name_refused: bool = True
-    # Assumption: only the words "invalid command" are known (facts/solace.md 3.1), the layout of the message is not.
+    # Assumption: only the words "invalid command" are known (docs/sources/solace.md, 3.1), the layout of the message
+    # is not.
     invalid: str = "Invalid command input"
     # Assumption: no source tells what a session with too low a level is answered.
     forbidden: str = "Error: access level is too low for this command"
-    # The word between "Solace PubSub+" and "Version": of software its edition (facts/solace-cli.md section 1).
+    # The word between "Solace PubSub+" and "Version": of software its edition (docs/sources/solace-cli.md, 1).
     product: str = "Appliance"
     views: Views = Views()
     prints: tuple[Printing, ...] = ()
@@ -104,7 +109,7 @@ class Edition:
 
 
 SEED = Edition(
-    version="7.2.1.51",  # assumption: the seed names no version
+    version="7.2.1.51",  # assumption: the procedure names no version
     replication_letters="ACBRQSMT",
     replication_rule=9,
     legend_says_not_applicable=False,

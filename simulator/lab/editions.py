@@ -1,8 +1,8 @@
 """The editions of the simulated appliances: answers of a real broker that differ from those of the plain lab.
 
 Each changes one thing, where text and JSON are made. How a device answers is here; what happens to it (its spool is not
-ready, a role is set back) is a fault of the world. Sources: facts/solace-cli.md, by section. An edition without a
-source is an assumption, and says so. A reader must pass with each of them.
+ready, a role is set back) is a fault of the world. Sources: docs/sources/solace-cli.md, by section. An edition
+without a source is an assumption, and says so. A reader must pass with each of them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _spelled_otherwise(line: str) -> str:
 
 def _heuristic(words: Sequence[str], lines: Sequence[str]) -> Sequence[str]:
     """Assumption: the word, after what the documentation calls such a transaction. The table keeps its letters, which are
-    known from seed 003 (section 14)."""
+    known from docs/sources/solace-procedure.md, controlled 4 (docs/sources/solace-cli.md, 14)."""
     if words[0] != "transaction":
         return lines
     return ["State: HEURISTICALLY-COMPLETED" if line == "State: COMPLETE" else line for line in lines]

@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class SpoolNotActive(Refused):
-    """A node without the active message spool refuses to show its content (facts/solace-cli.md section 19)."""
+    """A node without the active message spool refuses to show its content (docs/sources/solace-cli.md, 19)."""
 
     def __init__(self) -> None:
         super().__init__("message-spool operational status is not AD-ACTIVE")
@@ -34,7 +34,7 @@ class NoSuchObject(Refused):
 
 @dataclass(frozen=True, slots=True)
 class VpnReplication:
-    """One row of ``show message-vpn … replication`` (seed 003, flags legend)."""
+    """One row of ``show message-vpn … replication`` (docs/sources/solace-procedure.md, flags legend)."""
 
     vpn: str
     admin_up: bool
@@ -188,7 +188,7 @@ class PlatformView:
 
 @runtime_checkable
 class Gated(Protocol):
-    """It has clients, and a backbone through which they come (facts/solace.md section 1.5)."""
+    """It has clients, and a backbone through which they come (docs/sources/solace.md, 1.5)."""
 
     def is_backbone_up(self) -> bool: ...
 

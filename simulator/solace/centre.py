@@ -1,7 +1,7 @@
 """One simulated data centre: its nodes, which of them has the message spool, and who can reach their management.
 
-Seed 003 "Verify the Message Spool" and facts/solace.md sections 2.4 and 3.5. Messages are not here: both nodes of an
-HA pair share one spool, so a switch-over moves nothing and loses nothing, it only interrupts.
+docs/sources/solace-procedure.md, uncontrolled 4.2 and docs/sources/solace.md, 2.4 and 3.5. Messages are not here:
+both nodes of an HA pair share one spool, so a switch-over moves nothing and loses nothing, it only interrupts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Centre:
         return self.serving is not None and self.nodes[self.serving].backbone and self.nodes[self.serving].interface
 
     def set_backbone(self, name: str, *, up: bool) -> bool:
-        """Open or shut one node's door; False when it was so already (facts section 1.5: not config-synced)."""
+        """Open or shut one node's door; False when it was so already (docs/sources/solace.md, 1.5: not
+        config-synced)."""
         node = self.node(name)
         changed, node.backbone = node.backbone is not up, up
         return changed
@@ -127,7 +128,8 @@ class Centre:
         return self._take(mate)
 
     def stall(self) -> None:
-        """The spool is ready on no node; their management still answers (seed 003, "Verify the Message Spool")."""
+        """The spool is ready on no node; their management still answers (docs/sources/solace-procedure.md,
+        uncontrolled 4.2)."""
         self.serving = self.taking = None
 
     def recover(self, name: str) -> str | None:

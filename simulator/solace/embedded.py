@@ -1,6 +1,6 @@
 """The pair of simulated sites that comes with the product, for a first try and for rehearsals without an inventory.
 
-The names are those of the seed's example: New York and New Jersey, and the message VPN Trading_VPN.
+The names are those of the procedure's example: New York and New Jersey, and the message VPN Trading_VPN.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class TransactionLayout:
     """A transaction that exists when time starts; ``age`` is how long it has been in its state.
 
     ``consumed`` are message ids consumed from ``endpoint``. A prepared, replicated transaction is known to both sites
-    (facts/solace.md section 4.3: prepared ones are mirrored, active branches are not).
+    (docs/sources/solace.md, 4.3: prepared ones are mirrored, active branches are not).
     """
 
     xid: str
@@ -67,7 +67,7 @@ class VpnLayout:
     Every ``sync_every``-th message is on a synchronously replicated topic (0: none, 1: all). ``backlog`` messages
     stand in the active's replication queue when time starts, ``unconsumed`` of them also wait for a consumer there.
     ``drain_rate`` is what the bridge carries, ``return_rate`` what it carries towards the site that was active first
-    (None: as much); ``message_bytes`` what one message takes in the spool (the seed shows 0.0006 MB for one).
+    (None: as much); ``message_bytes`` what one message takes in the spool (the procedure shows 0.0006 MB for one).
     """
 
     name: str
@@ -93,11 +93,11 @@ class WorldLayout:
     """Two sites and what runs between them.
 
     ``link_latency``: one way between the sites. ``window``: messages the bridge may have delivered and not yet seen
-    acknowledged (facts section 1.4, egress flow window 255). ``redial``: how long a bridge takes to dial and then to
-    bind. ``reconnect``: the clients' pause between two tries of their host list. ``ack_batch`` and ``ack_after``:
-    consumption is told to the standby each so many messages, or after so long (facts section 4.1). ``takeover``: how
-    long an HA switch-over takes. ``congested``: queued messages beyond which synchronous replication stops being
-    eligible.
+    acknowledged (docs/sources/solace.md, 1.4, egress flow window 255). ``redial``: how long a bridge takes to dial
+    and then to bind. ``reconnect``: the clients' pause between two tries of their host list. ``ack_batch`` and
+    ``ack_after``: consumption is told to the standby each so many messages, or after so long (docs/sources/solace.md,
+    4.1). ``takeover``: how long an HA switch-over takes. ``congested``: queued messages beyond which synchronous
+    replication stops being eligible.
     """
 
     sites: tuple[SiteLayout, SiteLayout]

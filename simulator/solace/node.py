@@ -217,8 +217,8 @@ class SimulatedAppliance:
             try:
                 self._world.notice(Seen("command", self._site, action, (vpn,), args))
                 self._reach()
-                # Assumption: without an active spool at the site each node accepts roles, since seed 003 sets roles
-                # (4.1) before it checks the spool (4.2).
+                # Assumption: without an active spool at the site each node accepts roles, since roles are set
+                # before the spool is checked (docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2).
                 is_role_alone = action == "set_role" and self._world.centre(self._site).is_stalled
                 if not self._serves and not is_role_alone:
                     raise Refused(f"{self._node} does not have the active message spool")

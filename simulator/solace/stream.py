@@ -2,7 +2,7 @@
 
 Between two changes of state the rates are constant, so any length of time is one step of arithmetic on intervals,
 whatever the backlog. Who is connected to whom is decided in ``vpn``; nothing here changes a role or a connection.
-Sources: facts/solace.md sections 4.1 and 1.4.
+Sources: docs/sources/solace.md, 4.1 and 1.4.
 """
 
 from __future__ import annotations

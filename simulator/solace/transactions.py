@@ -1,7 +1,8 @@
 """The transactions of one VPN at both sites, and the transaction manager that also acts on them.
 
-Sources: seed 003 steps 4 and 6, facts/solace.md sections 1.8 and 4.3. Prepared, replicated transactions are known to
-both sites. Nothing here moves a message: what a transaction holds stays outside the account of messages.
+Sources: docs/sources/solace-procedure.md, controlled 4 and 6, docs/sources/solace.md, 1.8 and 4.3. Prepared,
+replicated transactions are known to both sites. Nothing here moves a message: what a transaction holds stays outside
+the account of messages.
 
 Assumption: the heuristic completion of a transaction reaches the mate while the mate's bridge is bound, and no later.
 """

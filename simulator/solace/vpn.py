@@ -1,6 +1,7 @@
 """One message VPN at both sites: its roles, bridges, clients and transactions as time passes.
 
-Sources: seed 003 and facts/solace.md section 4. A VPN is brought up to date only when somebody looks.
+Sources: docs/sources/solace-procedure.md and docs/sources/solace.md, 4. A VPN is brought up to date only when
+somebody looks.
 
 Assumptions where the documents are silent, on the side of what would hurt an operator:
 
@@ -192,7 +193,8 @@ class Vpn:
         return self.world.congested // 10
 
     def _settle_eligibility(self, side: Side, drained: Side | None) -> None:
-        """Synchronous replication falls back by itself when the mate is away or cannot keep up (facts 4.1)."""
+        """Synchronous replication falls back by itself when the mate is away or cannot keep up
+        (docs/sources/solace.md, 4.1)."""
         if side.role != "active":
             side.eligible = False
             return
@@ -244,7 +246,8 @@ class Vpn:
         return True
 
     def set_reject_on_discard(self, *, enabled: bool) -> bool:
-        """Suspend, or resume, telling publishers of a full queue. Config-sync carries it to both sites (facts 1.4)."""
+        """Suspend, or resume, telling publishers of a full queue. Config-sync carries it to both sites
+        (docs/sources/solace.md, 1.4)."""
         changed, self.stream.rejects = self.stream.rejects is not enabled, enabled
         return changed
 

@@ -1,4 +1,5 @@
-"""What a bootstrap needs at both ends, and what it must not leave out (seed 004, with seed 002 for the SOW)."""
+"""What a bootstrap needs at both ends, and what it must not leave out (docs/sources/amps.md, 3.5, with
+9.8 for the SOW)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A scripted AMPS instance: it answers as facts/amps.md tells, takes a sample every interval, and obeys its actions."""
+"""A scripted AMPS instance: it answers as docs/sources/amps.md tells, takes a sample every interval, and obeys its
+actions."""
 
 from __future__ import annotations
 

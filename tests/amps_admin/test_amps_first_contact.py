@@ -1,6 +1,6 @@
 """What a real instance may do and the guide leaves open: statistics that are not there, and answers that come slowly.
 
-Source: the guide lists every resource of an instance (DOC:18829 to 19474), and ``group`` is none of them.
+Source: the guide lists every resource of an instance (docs/sources/amps.md, 6.2), and ``group`` is none of them.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def test_an_instance_that_hangs_never_gets_calm() -> None:
 
 
 def test_a_lost_link_is_not_calm() -> None:
-    """0 seconds behind on a link that is not connected is nothing (facts/amps.md section 12, point 4)."""
+    """0 seconds behind on a link that is not connected is nothing (docs/sources/amps.md, 12.4)."""
     stage = Stage()
     stage.one.one("replication")["is_connected"] = "0"
     stage.clock.advance(10)
@@ -268,7 +268,8 @@ def test_which_link_goes_to_the_mate() -> None:
 
 
 def test_who_is_empty() -> None:
-    """Only an instance that says of its newest message that there is none; silence is unknown (seed 004)."""
+    """Only an instance that says of its newest message that there is none; silence is unknown (docs/sources/amps.md,
+    3.5)."""
     for journals, empty in (
         ([{"file_name": "a", "max_timestamp": ""}], True),
         ([{"file_name": "a", "max_timestamp": "0"}], True),

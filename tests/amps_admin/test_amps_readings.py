@@ -102,7 +102,7 @@ def test_what_is_owned_is_a_sum() -> None:
     [(True, True, True), (True, False, False), (False, None, False), (None, True, None), (True, None, None)],
 )
 def test_who_waits_for_a_bootstrap(configured: bool | None, empty: bool | None, waiting: bool | None) -> None:
-    """Only an empty instance that is set to bootstrap does (seed 004)."""
+    """Only an empty instance that is set to bootstrap does (docs/sources/amps.md, 3.5)."""
     assert Bootstrap(configured=configured, empty=empty).waiting is waiting
 
 

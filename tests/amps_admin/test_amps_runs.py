@@ -299,7 +299,8 @@ def fetched(pair: AmpsPair) -> None:
 
 
 def test_never_two_empty_ones(pair: AmpsPair) -> None:
-    """A mate that is empty has nothing to give; two would wait for each other for ever (seed 004)."""
+    """A mate that is empty has nothing to give; two would wait for each other for ever (docs/sources/amps.md,
+    3.5)."""
     pair.lose("ny")
     for bootstraps, said in ((False, "holds no message"), (True, "wait for each other for ever")):
         pair.start("nj", empty=True, bootstrap=bootstraps)

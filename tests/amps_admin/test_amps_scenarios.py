@@ -228,7 +228,8 @@ def test_a_return_by_bootstrap(tmp_path: Path, way: Way) -> None:
 
 
 def test_never_two_empty_ones(tmp_path: Path, way: Way) -> None:
-    """Both lost everything: a return by bootstrap is refused, or they would wait for each other for ever (seed 004)."""
+    """Both lost everything: a return by bootstrap is refused, or they would wait for each other for ever
+    (docs/sources/amps.md, 3.5)."""
     pair = WorldPair(tmp_path, way, bootstrap=True, queues=False)
     pair.wait(20)
     for site in (HOME, AWAY):

@@ -1,4 +1,5 @@
-"""After a bootstrap: an instance whose SOW lacks records is no fail-over target (seeds 002, 004)."""
+"""After a bootstrap: an instance whose SOW lacks records is no fail-over target (docs/sources/amps.md, 9.8 and
+3.5)."""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def test_what_a_sow_lacks(here: Sow, there: Sow, reasons: list[str]) -> None:
 def test_a_source_may_hold_a_log_or_a_sow(
     empty: bool | None, records: int | None, holds: bool | None, waiting: bool | None
 ) -> None:
-    """Law: a mate with an empty log and a SOW that is not can be fetched from; with neither it cannot (seed 004)."""
+    """Law: a mate with an empty log and a SOW that is not can be fetched from; with neither it cannot
+    (docs/sources/amps.md, 3.5)."""
     found = Bootstrap(configured=True, empty=empty, records=records)
     assert (found.holds, found.waiting) == (holds, waiting)
 

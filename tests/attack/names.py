@@ -1,6 +1,6 @@
 """Names full of signs that mean something to a shell, a CLI, XML, a URL or a path."""
 
-# A message VPN may be called so (facts: 1 to 32 characters, none of a few), and so may its neighbour.
+# A message VPN may be called so (1 to 32 characters, none of a few), and so may its neighbour.
 LEGAL = [
     *("a b", "a  b", "a#b", "#a", "a/b", "/", "..", ".", "a%2Fb", "a%b", "%s%n", "a,b", "a=b", "a+b", "a:b", "a@b"),
     *(

@@ -1,4 +1,5 @@
-"""Decisions on prepared transactions: the rule of seed 003, step 4, and the file they stand in."""
+"""Decisions on prepared transactions: the rule of docs/sources/solace-procedure.md, controlled 4, and the file they
+stand in."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def test_mistakes_in_decisions(write: Write, entry: str, sentence: str) -> None:
 
 
 def test_the_longest_xid_is_accepted() -> None:
-    """Law: 266 characters are legal (facts/solace.md, section 1.8)."""
+    """Law: 266 characters are legal (docs/sources/solace.md, 1.8)."""
     assert XaDecision(xid="1-" + "0" * 263 + "-", branches=()).decide() is None
 
 

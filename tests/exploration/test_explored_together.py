@@ -174,7 +174,7 @@ def test_a_door_without_a_claim_is_found_out(tmp_path: Path, actions: Mapping[st
       expect: [{on: source, reading: fence, where: {open: true}}]
 
 """
-    place = text.index("  # Step 1 of the seed. Clients")
+    place = text.index("  # Step 1 of the procedure. Clients")
     file = tmp_path / "own.yaml"
     file.write_text(text[:place] + shut + text[place:], encoding="utf-8")
     assert_found("opened-behind-another", read_runbook(file).result(), actions)

@@ -1,4 +1,4 @@
-"""The administration interface of a simulated AMPS instance: paths, formats, actions (facts/amps.md section 6)."""
+"""The administration interface of a simulated AMPS instance: paths, formats, actions (docs/sources/amps.md, 6)."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_what_is_no_command_says_so_and_does_nothing(lines: Sequence[str], typed
 
 
 def test_show_works_in_every_mode() -> None:
-    """The seed shows the queue from configure; the same answer comes in every mode."""
+    """The procedure shows the queue from configure; the same answer comes in every mode."""
     talk = dialogue()
     show = "show queue #MSGVPN_REPLICATION_DATA_QUEUE message-vpn Trading_VPN"
     for line in ("", *TO_VPN, "replication", "home", "admin", "message-spool message-vpn Trading_VPN"):

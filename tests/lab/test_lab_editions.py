@@ -114,7 +114,7 @@ def test_an_empty_listing_that_prints_its_header() -> None:
 
 
 def test_a_completed_transaction_by_another_word() -> None:
-    """Law: the details say it; the letter of the table, which seed 003 explains, stays."""
+    """Law: the details say it; the letter of the table, which the procedure explains, stays."""
     pair = Pair("heuristic-states")
     say = pair.cli()
     listed = say("show transaction state PREPARED")

@@ -1,4 +1,4 @@
-"""The tables of the lab's CLI, against the examples that the seed and the captures print."""
+"""The tables of the lab's CLI, against the examples that the procedure and the captures print."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def row(vpn: str, **values: Any) -> VpnReplication:
 
 @pytest.mark.parametrize("row", [ACTIVE, STANDBY])
 def test_replication_of_the_seed(row: VpnReplication) -> None:
-    """Both halves of the seed's step 1 come out as printed, the rule one column longer than the header."""
+    """Both halves of the procedure's step 1 come out as printed, the rule one column longer than the header."""
     assert text(layouts.replication_table([row], SEED)) == golden(f"replication_{row.role}")
 
 
 def test_replication_with_the_unexplained_letter() -> None:
-    """The seed's later form has a W between C and B, and no legend for it."""
+    """The procedure's later form has a W between C and B, and no legend for it."""
     assert text(layouts.replication_table([ACTIVE], SEED_WITH_W)) == golden("replication_with_w")
 
 
@@ -88,7 +88,7 @@ def test_long_tables_repeat_header_and_rule() -> None:
 
 
 def test_queue_of_the_seed() -> None:
-    """The seed's labels stand with their colons in column 38, and usage has four decimals."""
+    """The procedure's labels stand with their colons in column 38, and usage has four decimals."""
     view = QueueView("Trading_VPN", 1, 0.0006, 0.0012, 60000, True)
     assert text(layouts.queue_block(view, detail=False)) == golden("queue")
     detail = text(layouts.queue_block(view, detail=True))
@@ -103,7 +103,8 @@ def test_transactions_of_the_seed() -> None:
 
 
 def test_transaction_detail_of_the_seed() -> None:
-    """The detail has the seed's lines; the seed's page lost runs of blanks, so both are compared without."""
+    """The detail has the procedure's lines; the procedure's page lost runs of blanks, so both are compared
+    without."""
     printed = text(layouts.transaction_blocks([PREPARED])).rstrip("\n") + "\n"
     assert re.sub(r" +", " ", printed) == re.sub(r" +", " ", golden("transaction_detail_collapsed"))
     assert "3118727406           queue test\n" in printed
@@ -125,7 +126,7 @@ def test_ages(seconds: float, short: str, long: str) -> None:
 
 
 def test_redundancy_of_the_seed() -> None:
-    """The unhealthy node of the seed: its own column filled, cells nobody knows blank but there."""
+    """The unhealthy node of the procedure: its own column filled, cells nobody knows blank but there."""
     view = RedundancyView(True, False, "Primary", "solaceBackup", False, "Local Inactive", "AD-NotReady")
     assert text(node_layouts.redundancy_block(view, SEED)) == golden("redundancy_unhealthy")
 

@@ -59,7 +59,7 @@ def label(text: str, name: str) -> str:
 
 
 def test_a_controlled_move_typed_by_hand() -> None:
-    """The seed's six steps, typed into both appliances, move a message VPN and lose nothing."""
+    """The procedure's six steps, typed into both appliances, move a message VPN and lose nothing."""
     desk = Desk()
     ny, nj = desk.session("ny"), desk.session("nj")
     assert flags(ny("show message-vpn Risk_VPN replication"), "Risk_VPN") == "U A - U U Y N A"
@@ -228,7 +228,7 @@ def test_the_backbone_is_shut_and_shown_by_hand() -> None:
 
 
 def test_replication_is_suspended_by_hand() -> None:
-    """Seed 003, "Suspend Replication": two modes below the message VPN."""
+    """docs/sources/solace-procedure.md, uncontrolled 3: two modes below the message VPN."""
     ny = Desk().session("ny")
     ny("enable", "configure", "message-vpn Risk_VPN", "replication", "queue", "no reject-msg-to-sender-on-discard")
     assert label(ny(QUEUE + " detail"), "Reject Msg To Sender On Discard") == "No"

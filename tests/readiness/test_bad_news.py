@@ -157,7 +157,7 @@ def test_an_empty_queue_is_no_bad_news(shell: Shell) -> None:
 @pytest.mark.parametrize("refuses", [True, False])
 def test_publishers_that_wait_for_the_lost_site(shell: Shell, refuses: bool) -> None:
     """Law: after an uncontrolled fail-over the report says that synchronous publishers wait, where the message VPN is
-    configured so (seed 003, controlled, step 1), and only there."""
+    configured so (docs/sources/solace-procedure.md, controlled 1), and only there."""
     vpn = VpnLayout(VPN, publish_rate=10, sync_every=1, reject_when_ineligible=refuses)
     night = Night(shell, str(shell.inventory(WorldLayout(sites=SINGLE, vpns=(vpn,)), services=[VPN])))
     night.lose()

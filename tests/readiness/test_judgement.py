@@ -202,7 +202,7 @@ def test_where_nobody_serves_that_is_why() -> None:
 
 
 def test_legacy_at_both_sites_is_a_warning() -> None:
-    """Law: equal modes can be moved, but prepared transactions are not mirrored (facts 1.10)."""
+    """Law: equal modes can be moved, but prepared transactions are not mirrored (docs/sources/solace.md, 1.10)."""
     legacy = {"platform": {"transactions": "legacy"}}
     assert codes(pair(ny=legacy, nj=legacy)) == {"transaction-mode-legacy": Level.WARNING}
 

@@ -49,7 +49,8 @@ def test_back_as_active() -> None:
 
 
 def test_back_as_standby_and_open() -> None:
-    """Law: an open door is enough: nothing may get in before the site is restored (seed 003, step 2)."""
+    """Law: an open door is enough: nothing may get in before the site is restored (docs/sources/solace-procedure.md,
+    uncontrolled 2)."""
     found = seen(S, A, doors(False, True))
     assert (found.kind, found.services, found.fence) == ("act", ("V",), True)
 

@@ -281,8 +281,8 @@ ABOUT = f"GET {MONITOR}about/user"
 def test_the_level_is_asked_before_anything_is_sent(
     action: str, level: str, own: str | None, is_enough: bool
 ) -> None:
-    """facts/solace.md 0.10: roles and backbone need a global level, the rest one for the message VPN; what nobody
-    tells is left to the broker."""
+    """docs/sources/solace.md, 0.10: roles and backbone need a global level, the rest one for the message VPN; what
+    nobody tells is left to the broker."""
     answers: dict[str, Reply] = {ABOUT: ok({"globalAccessLevel": level}, {})}
     if own is not None:
         answers[f"{ABOUT}/msgVpns/{VPN}"] = ok({"accessLevel": own}, {})
@@ -320,7 +320,7 @@ def pair(first: Reply = obeying, second: Reply = obeying) -> tuple[Scripted, Scr
 
 @pytest.mark.parametrize(("call", "first"), [(SHUT, 1), (OPEN, 0)])
 def test_every_node_is_told(call: Call, first: int) -> None:
-    """The one that stands by too; the primary is closed last and opened first (facts/solace.md 3.8)."""
+    """The one that stands by too; the primary is closed last and opened first (docs/sources/solace.md, 3.8)."""
     order: list[int] = []
 
     def note(number: int, request: Incoming) -> Answer:

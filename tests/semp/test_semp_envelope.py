@@ -69,7 +69,7 @@ def error_of(answer: Reply, *, is_read: bool) -> AdapterError:
 def test_codes_say_what_happened(
     status: int, code: int, of_a_read: type[AdapterError], of_a_write: type[AdapterError]
 ) -> None:
-    """facts/solace.md 1.3; what is busy is asked again, and what failed inside leaves a change in doubt."""
+    """docs/sources/solace.md, 1.3; what is busy is asked again, and what failed inside leaves a change in doubt."""
     assert type(error_of(refused(status, code), is_read=True)) is of_a_read
     assert type(error_of(refused(status, code), is_read=False)) is of_a_write
 

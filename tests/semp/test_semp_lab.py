@@ -53,7 +53,7 @@ def test_what_does_not_apply_is_left_out(client: Client) -> None:
     ],
 )
 def test_what_a_broker_refuses(client: Client, query: str) -> None:
-    """An attribute nobody knows, a comma that is encoded, a parameter that is none (facts/solace.md 1.1)."""
+    """An attribute nobody knows, a comma that is encoded, a parameter that is none (docs/sources/solace.md, 1.1)."""
     assert client.refused("GET", f"{MONITOR}msgVpns?{query}") == (400, 11)
 
 
@@ -117,7 +117,7 @@ def test_pages_lead_to_everything_once(client: Client) -> None:
     ],
 )
 def test_conditions(client: Client, where: str, names: list[str]) -> None:
-    """A comma is AND, * is any text, and an absent value fits nothing (facts/solace.md 1.1)."""
+    """A comma is AND, * is any text, and an absent value fits nothing (docs/sources/solace.md, 1.1)."""
     found = client.get(f"{MONITOR}msgVpns?select=msgVpnName&where={where}&count=100")["data"]
     assert [one["msgVpnName"] for one in found] == names
 

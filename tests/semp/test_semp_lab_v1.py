@@ -36,7 +36,7 @@ OLDEST = "<queue><name>orders</name><vpn-name>V</vpn-name>{}</queue>"
     ],
 )
 def test_v1_takes_its_elements_in_order(client: Client, body: str) -> None:
-    """Anything else is a parse error, with HTTP 200; nothing is done (facts/solace.md 2.1, 2.3)."""
+    """Anything else is a parse error, with HTTP 200; nothing is done (docs/sources/solace.md, 2.1, 2.3)."""
     answer = client.xml(body)
     assert "<parse-error>invalid message: schema validation error</parse-error>" in answer
     assert "execute-result" not in answer
@@ -52,7 +52,7 @@ def test_v1_answers_what_v2_does_not_offer(client: Client) -> None:
 
 
 def test_v1_shows_the_depth_and_no_queue_where_there_is_none(client: Client) -> None:
-    """An unknown queue is an empty list with code ok: absent is not 0 (facts/solace.md 2.4)."""
+    """An unknown queue is an empty list with code ok: absent is not 0 (docs/sources/solace.md, 2.4)."""
     show = v1("<show><queue><name>{}</name><vpn-name>{}</vpn-name><detail/></queue></show>")
     assert "<num-messages-spooled>60</num-messages-spooled>" in client.xml(
         show.format("#MSGVPN_REPLICATION_DATA_QUEUE", "V")

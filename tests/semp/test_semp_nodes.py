@@ -72,7 +72,7 @@ def test_a_spool_that_is_read_while_the_pair_switches_does_not_count() -> None:
 
 @pytest.mark.parametrize("spool", ["AD-Activating", "AD-Standby"])
 def test_activity_without_a_spool_is_not_serving(spool: str) -> None:
-    """The seed wants both: Local Active and AD-Active."""
+    """The procedure wants both: Local Active and AD-Active."""
     wires = pair(v1.SERVING, v1.STANDING_BY, spool=spool)
     adapter = adapter_of(*wires)
     with pytest.raises(NotServing, match="ny1 and ny2"):
@@ -129,7 +129,7 @@ def test_what_needs_a_person_is_said_first() -> None:
     ("status", "serves"), [("active", True), ("standby", False), ("activating", False), ("not-ready", False)]
 )
 def test_a_broker_that_refuses_v1_is_asked_in_v2(status: str, serves: bool) -> None:
-    """Its message spool is the one public hint (facts/solace.md 1.10)."""
+    """Its message spool is the one public hint (docs/sources/solace.md, 1.10)."""
     answers: dict[str, Reply] = {
         v1.SHOW_REDUNDANCY: v1.failed("no v1"),
         f"GET {MONITOR}": ok({SPOOL_STATUS: status}, {}),
@@ -194,7 +194,8 @@ def test_opening_bears_one_that_is_away() -> None:
     [("2.11", False), ("1.9", False), ("2.12", True), ("2.46", True), ("x", True), (None, True)],
 )
 def test_a_broker_that_is_too_old_is_refused_at_once(version: str | None, is_enough: bool) -> None:
-    """Before 2.12 replication is not told (facts/solace.md 1.6); a version nobody can read is not held against it."""
+    """Before 2.12 replication is not told (docs/sources/solace.md, 1.6); a version nobody can read is not held
+    against it."""
     about = ok({} if version is None else {"sempVersion": version}, {})
     adapter = adapter_of(scripted({f"GET {MONITOR}about/api": about}))
     if is_enough:
@@ -205,7 +206,7 @@ def test_a_broker_that_is_too_old_is_refused_at_once(version: str | None, is_eno
 
 
 def test_closing_gives_the_session_back() -> None:
-    """Sessions are few (facts/solace.md 1.2); a node that keeps none for us is left alone."""
+    """Sessions are few (docs/sources/solace.md, 1.2); a node that keeps none for us is left alone."""
     one, two = pair(v1.SERVING, v1.STANDING_BY)
     one.handler.answers[f"GET {MONITOR}about/api"] = _with_cookie()
     adapter = adapter_of(one, two)

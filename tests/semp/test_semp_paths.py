@@ -14,7 +14,7 @@ from simulator.lab.semp.query import target_of
 
 
 def test_the_replication_queue() -> None:
-    """facts/solace.md 1.1: an unescaped # would ask for the whole collection, with a 200."""
+    """docs/sources/solace.md, 1.1: an unescaped # would ask for the whole collection, with a 200."""
     assert path_of("monitor", "msgVpns", "A B", "queues", "#MSGVPN_REPLICATION_DATA_QUEUE") == (
         "/SEMP/v2/monitor/msgVpns/A%20B/queues/%23MSGVPN_REPLICATION_DATA_QUEUE"
     )
@@ -28,7 +28,7 @@ def test_separators_are_literal() -> None:
 
 
 def test_the_broker_itself_ends_in_a_slash() -> None:
-    """Without it, the path is another one (facts/solace.md 1.5)."""
+    """Without it, the path is another one (docs/sources/solace.md, 1.5)."""
     assert path_of("config") == "/SEMP/v2/config/"
 
 

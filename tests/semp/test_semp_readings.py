@@ -101,7 +101,7 @@ def test_the_standby_side() -> None:
 def test_the_bridge_in_three_values(
     up: bool | None, bound: bool | None, bridge: Bridge | None, role: str | None
 ) -> None:
-    """Bound needs both to be told (facts/solace.md 1.6: on a degraded side they are missing)."""
+    """Bound needs both to be told (docs/sources/solace.md, 1.6: on a degraded side they are missing)."""
     told = {
         "msgVpnName": "a",
         "replicationRole": role,
@@ -198,7 +198,7 @@ def paged(*pages: list[dict[str, object]]) -> Broker:
 
 
 def test_pages_may_be_short_and_empty() -> None:
-    """Only the absence of a next page ends a list (facts/solace.md 1.1); its host is not where we go."""
+    """Only the absence of a next page ends a list (docs/sources/solace.md, 1.1); its host is not where we go."""
     wire = Scripted(paged([ACTIVE], [], [{**STANDBY, "msgVpnName": "b"}]), VirtualClock())
     found = adapter_of(wire).probe("replication", ["a", "b"])
     assert all(isinstance(one, ReplicationStatus) for one in found.values())
@@ -248,7 +248,7 @@ def test_pages_that_lead_elsewhere_or_have_no_end(uri: str) -> None:
 
 
 def test_the_depth_is_what_is_there_now() -> None:
-    """``collections.msgs.count``; the life-time counter is not even asked for (facts/solace.md 0.1)."""
+    """``collections.msgs.count``; the life-time counter is not even asked for (docs/sources/solace.md, 0.1)."""
     adapter, wire = with_answers(
         {
             VPN: ok({"msgVpnName": "a", "replicationQueueRejectMsgToSenderOnDiscardEnabled": False}, {}),
@@ -274,7 +274,7 @@ def test_zero_is_drained_only_when_it_was_told() -> None:
 
 
 def test_the_other_way_to_the_same_number() -> None:
-    """``meta.count`` of its messages, where the size of the collection is not told (facts/solace.md 1.7)."""
+    """``meta.count`` of its messages, where the size of the collection is not told (docs/sources/solace.md, 1.7)."""
     found = probe("replication_queue", {QUEUE: ok(NAMED, {}), f"{QUEUE}/msgs": ok([], [], count=12)})
     assert isinstance(found, QueueDepth)
     assert found.messages == 12
@@ -391,7 +391,7 @@ def test_transactions_that_cannot_be_read_are_not_none(answer: Reply) -> None:
 
 
 def test_an_older_broker_is_asked_without_select() -> None:
-    """It refuses an attribute it does not know (facts/solace.md 1.1); what it has it tells."""
+    """It refuses an attribute it does not know (docs/sources/solace.md, 1.1); what it has it tells."""
 
     def answer(request: Incoming) -> Answer:
         return no(400, 11, "INVALID_PARAMETER") if "select=" in request.target else ok(ACTIVE, {})

@@ -41,7 +41,8 @@ def fence(*wires: Wire) -> Fence:
 
 
 def test_clients_of_all_message_vpns_count_but_the_nodes_own() -> None:
-    """A name that begins with # is the node's (facts/solace.md 3.9); empty message VPNs are not even listed."""
+    """A name that begins with # is the node's (docs/sources/solace.md, 3.9); empty message VPNs are not even
+    listed."""
     node = scripted(door(True, {"a": ["#client", "x/1"], "b": ["y/1", "y/2"], "c": []}))
     assert fence(node).nodes == (NodeFence(node="ny1", backbone_up=True, clients=3),)
     assert not any("/c/clients" in line for line in node.lines)
@@ -155,7 +156,7 @@ def test_an_empty_endpoint_is_not_asked_for_its_oldest() -> None:
 
 @pytest.mark.parametrize("refusal", [v1.failed("no"), v1.reply("<queue><queues/></queue>"), "garbage"])
 def test_where_v1_does_not_tell_v2_may(refusal: str) -> None:
-    """By the lowest id, since no order of the list is promised (facts/solace.md 1.7)."""
+    """By the lowest id, since no order of the list is promised (docs/sources/solace.md, 1.7)."""
     found, _ = endpoints(
         {
             QUEUES: queues("orders"),

@@ -29,7 +29,7 @@ def root(text: str, status: int = 200) -> Element:
 
 
 def test_the_requests() -> None:
-    """facts/solace.md 2.2, element by element."""
+    """docs/sources/solace.md, 2.2, element by element."""
     assert show_body(SHOW_REDUNDANCY).decode() == v1.SHOW_REDUNDANCY
     assert show_body(SHOW_MESSAGE_SPOOL).decode() == v1.SHOW_SPOOL
     assert show_body(SHOW_REPLICATION).decode() == v1.SHOW_REPLICATION
@@ -50,7 +50,7 @@ def test_the_requests() -> None:
     ],
 )
 def test_a_200_that_failed_is_a_refusal(text: str) -> None:
-    """The status says nothing (facts/solace.md 2.1)."""
+    """The status says nothing (docs/sources/solace.md, 2.1)."""
     with pytest.raises(CommandRejected, match="ny1 refused"):
         root(text)
 
@@ -134,7 +134,7 @@ def test_redundancy_that_makes_no_sense(text: str) -> None:
 
 @pytest.mark.parametrize("state", list(Spool))
 def test_the_state_of_the_spool(state: Spool) -> None:
-    """Blanks and case do not matter (facts/solace.md 3.5)."""
+    """Blanks and case do not matter (docs/sources/solace.md, 3.5)."""
     assert spool_in(root(v1.spool(state)), "a") is state
     assert spool_in(root(v1.spool(state.replace("-", "- ").lower())), "a") is state
 

@@ -1,7 +1,7 @@
 """Every line that may ever change something on a Solace node: nothing else is sent, whatever is asked of an adapter.
 
 A message VPN's ``enabled`` and its own services are not among them: config-sync copies these to the other site, so a
-site fenced by them would take its mate down (facts/solace.md section 0, points 8 and 9).
+site fenced by them would take its mate down (docs/sources/solace.md, 0.8 and 0.9).
 """
 
 from __future__ import annotations

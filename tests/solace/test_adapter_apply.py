@@ -42,7 +42,8 @@ def doors(action: str, vpn: str = "Trading_VPN") -> tuple[str, ...]:
     ("action", "call", "line"), CHANGES, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_a_change_goes_through_its_modes_and_is_accepted(action: str, call: Call, line: str) -> None:
-    """Seed 003 steps 2, 4, 5, 6: the lines the documents give, in their modes; what was sent is what was declared."""
+    """docs/sources/solace-procedure.md, controlled 2, 4, 5, 6: the lines the documents give, in their modes; what was
+    sent is what was declared."""
     device = node()
     [result] = apply(adapter_of(device), action, call)
     assert (result.call, result.effect, result.device) == (call, Effect.ACCEPTED, "ny1")
@@ -299,7 +300,7 @@ def test_an_xid_that_is_more_than_an_xid_is_not_sent(action: str, xid: str) -> N
 
 
 def test_the_longest_xid_there_is_can_be_sent() -> None:
-    """266 characters (facts/solace.md section 1.8) fit on one line of the terminal."""
+    """266 characters (docs/sources/solace.md, 1.8) fit on one line of the terminal."""
     xid = "0021B028-" + "A" * 128 + "-" + "B" * 128
     assert len(xid) == 266
     device = node()

@@ -36,7 +36,7 @@ def pair() -> tuple[ScriptedDevice, ScriptedDevice]:
 
 
 def test_the_question_is_expected_and_answered() -> None:
-    """The one command that is known to ask (facts/solace.md 3.1); opening asks nothing."""
+    """The one command that is known to ask (docs/sources/solace.md, 3.1); opening asks nothing."""
     device = node(asks={SHUTDOWN})
     for call, line in ((SHUT, SHUTDOWN), (OPEN, NO_SHUTDOWN)):
         [result] = apply(adapter_of(device), "set_backbone", call)
@@ -92,7 +92,7 @@ def test_a_permit_lost_between_two_nodes() -> None:
 
 
 def test_reject_on_discard_is_two_modes_deeper() -> None:
-    """Seed 003, "If Necessary, Suspend Replication": below replication, in queue."""
+    """docs/sources/solace-procedure.md, uncontrolled 3: below replication, in queue."""
     device = node()
     doors = ("configure", 'message-vpn "A B"', "replication", "queue")
     for enabled, line in (("no", "no reject-msg-to-sender-on-discard"), ("yes", "reject-msg-to-sender-on-discard")):

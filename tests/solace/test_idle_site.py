@@ -1,4 +1,5 @@
-"""Roles of a site whose spool is not ready: seed 003 makes it standby first, and checks its spool after that."""
+"""Roles of a site whose spool is not ready: the procedure makes it standby first, and checks its spool after that
+(docs/sources/solace-procedure.md, uncontrolled 4.1 and 4.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.solace.stage import adapter_of, node
 from tests.ssh.scripted import ScriptedDevice
 
 REPLICATION = "show message-vpn a replication"
-NOT_READY = layouts.fixture("redundancy_not_ready")  # of the seed
+NOT_READY = layouts.fixture("redundancy_not_ready")  # of the procedure
 STANDBY = layouts.replication({"a": "U S D - - - N A"})
 DEMOTE, PROMOTE = Call("a", {"role": "standby"}), Call("a", {"role": "active"})
 

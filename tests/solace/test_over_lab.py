@@ -206,7 +206,7 @@ def test_what_is_not_there_is_told_in_the_appliances_words(site_of: Sites, adapt
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=list(EDITIONS))
 def test_every_action_is_done_and_can_be_read_back(edition: Edition, site_of: Sites, adapter_of: Adapters) -> None:
-    """The seed's commands, in their modes, on the appliance that serves."""
+    """The procedure's commands, in their modes, on the appliance that serves."""
     here = truth()
     _, site = site_of(LabNode("ny1", here), edition=edition)
     adapter = adapter_of(site)

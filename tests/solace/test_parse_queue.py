@@ -11,7 +11,7 @@ from tests.solace.layouts import fixture, queues
 
 
 def test_the_seeds_queue() -> None:
-    """Seed 003 step 3: labels padded with blanks, other lines elided."""
+    """docs/sources/solace-procedure.md, controlled 3: labels padded with blanks, other lines elided."""
     assert parse_queues(fixture("queue")) == {"Trading_VPN": QueueDepth(messages=1, usage_mb=0.0006)}
 
 

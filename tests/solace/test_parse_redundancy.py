@@ -18,7 +18,8 @@ from tests.solace.layouts import BACKUP_SERVES, STANDALONE, STANDING_BY, fixture
 
 
 def test_the_seeds_appliance_that_is_not_ready() -> None:
-    """Seed 003 step 4.2: an older layout, indented, without redundancy status; its spool is not ready."""
+    """docs/sources/solace-procedure.md, uncontrolled 4.2: an older layout, indented, without redundancy status; its
+    spool is not ready."""
     found = parse_redundancy(fixture("redundancy_not_ready"))
     assert found == Redundancy(
         configured=True,
@@ -136,7 +137,7 @@ def test_a_refusal_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("state", list(Spool))
 def test_the_message_spools_operational_status(state: Spool) -> None:
-    """Facts section 3.6: the label stands in front, and every state is known."""
+    """docs/sources/solace.md, 3.6: the label stands in front, and every state is known."""
     assert parse_message_spool(message_spool(state)) is state
 
 

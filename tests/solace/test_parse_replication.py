@@ -12,7 +12,7 @@ from tests.solace.layouts import ACTIVE, STANDBY, fixture, replication
 
 
 def test_the_seeds_source_a_header_of_8_letters_over_a_rule_of_9() -> None:
-    """Seed 003 step 1, New York: the letters' positions come from the header."""
+    """docs/sources/solace-procedure.md, controlled 1, New York: the letters' positions come from the header."""
     assert parse_replication(fixture("replication_source")) == {
         "Trading_VPN": ReplicationStatus(
             enabled=True,
@@ -28,7 +28,8 @@ def test_the_seeds_source_a_header_of_8_letters_over_a_rule_of_9() -> None:
 
 
 def test_the_seeds_target_without_its_command() -> None:
-    """Seed 003 step 1, New Jersey: R, Q and S mean nothing on the standby, and are unknown."""
+    """docs/sources/solace-procedure.md, controlled 1, New Jersey: R, Q and S mean nothing on the standby, and are
+    unknown."""
     assert parse_replication(fixture("replication_target")) == {
         "Trading_VPN": ReplicationStatus(
             enabled=True,

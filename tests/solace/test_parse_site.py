@@ -1,4 +1,5 @@
-"""What a site tells over the CLI, in the layouts of facts/solace-cli.md: services, clients, endpoints, platform."""
+"""What a site tells over the CLI, in the layouts of docs/sources/solace-cli.md: services, clients, endpoints,
+platform."""
 
 from __future__ import annotations
 

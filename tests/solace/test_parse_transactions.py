@@ -11,7 +11,7 @@ from tests.solace.layouts import fixture, transaction_details, transactions
 
 
 def test_the_seeds_table() -> None:
-    """Seed 003 step 4: two lines a row, the XID alone on the first."""
+    """docs/sources/solace-procedure.md, controlled 4: two lines a row, the XID alone on the first."""
     assert parse_transactions(fixture("transactions_table")) == (
         Listed(
             "blue_02",
@@ -23,7 +23,7 @@ def test_the_seeds_table() -> None:
 
 
 def test_the_seeds_detail() -> None:
-    """Seed 003 step 4: labels, then tables of messages that are passed over."""
+    """docs/sources/solace-procedure.md, controlled 4: labels, then tables of messages that are passed over."""
     assert parse_transactions(fixture("transactions_detail")) == (
         Listed(
             "blue_02",

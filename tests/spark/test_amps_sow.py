@@ -1,4 +1,5 @@
-"""Why two instances' SOW topics differ: seed 002's example, a plain oracle on random fabrics, each cause by itself."""
+"""Why two instances' SOW topics differ: the example of docs/sources/amps.md, 9.8, a plain oracle on random fabrics,
+each cause by itself."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ def instance(directory: Path, logged: list[Logged], kept: list[Kept], *, topic: 
 
 
 def test_the_example_of_the_document(duck: Duck, tmp_path: Path) -> None:
-    """Seed 002, "SOW and Replication": order 1 has aged out of the log, the upstream SOW keeps it, and a downstream
-    instance whose log and SOW were deleted cannot have it; the other two are the same."""
+    """docs/sources/amps.md, 9.8, "SOW and Replication": order 1 has aged out of the log, the upstream SOW keeps it,
+    and a downstream instance whose log and SOW were deleted cannot have it; the other two are the same."""
     names = {1: "Godzilla", 2: "Mothra", 3: "Gamora"}
     data = {number: order(number, Name=name, Order=12344 + number) for number, name in names.items()}
     day = 86_400.0

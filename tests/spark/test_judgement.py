@@ -40,7 +40,8 @@ def differs(found: Expected) -> bool:
 
 
 def verdict(service: Service, failover: float | None) -> str:
-    """Seed 003: safe when both sites hold the same, or nothing of before the fail-over is left where they do not."""
+    """docs/sources/solace-procedure.md, fail-back: safe when both sites hold the same, or nothing of before the
+    fail-over is left where they do not."""
     apart = [case for case in service.cases if differs(compare(case, skew=SKEW))]
     if not apart:
         return "safe" if service.is_read_in_full else "unknown"

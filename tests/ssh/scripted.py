@@ -1,6 +1,6 @@
 """A line device in memory, behind the session's seam: prompts, modes, echo, pager, questions, and mishaps.
 
-It behaves like the CLI of facts/solace.md section 3.1, keeps a record of what it obeyed, and lets time pass on the
+It behaves like the CLI of docs/sources/solace.md, 3.1, keeps a record of what it obeyed, and lets time pass on the
 injected clock only. It is the truth in these tests: ``obeyed`` is what really happened, whatever the session thinks.
 """
 

@@ -30,7 +30,7 @@ def test_the_prompts_of_the_documents_are_prompts(line: str, prompt: Prompt) -> 
     "line", ["Solace # show transaction", "> ", "#", "solace1>  ", "a b>", "name(configure)", "x (configure)#", ""]
 )
 def test_what_only_resembles_a_prompt_is_none(line: str) -> None:
-    """The slips of the seed's prose are not prompts, and neither is half of one."""
+    """The slips of the procedure's prose are not prompts, and neither is half of one."""
     assert SOLACE.prompt_in(line) is None
 
 

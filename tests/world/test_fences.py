@@ -77,14 +77,15 @@ def test_a_fence_survives_on_file(stage: Stages, tmp_path: Path) -> None:
 
 
 def test_suspension_stores_locally_what_the_queue_cannot_hold(stage: Stages, adapter: Adapters) -> None:
-    """Seed 003, step 3: publishers go on once the queue is full, and the sites differ from then on."""
+    """docs/sources/solace-procedure.md, uncontrolled 3: publishers go on once the queue is full, and the sites differ
+    from then on."""
     here = stage(publish_rate=100, drain_rate=1, quota_mb=1, message_bytes=1_048_576 // 50)
     here.fault("any: bridge down")
     here.node("ny").set_reject_on_discard("V", enabled=False)
     here.wait(5)
     assert here.tally().acknowledged > here.depth()
     queue = read(adapter(here.world, "nj"), QueueDepth, "V")
-    assert queue.rejects_on_discard is False  # config-sync carries it to the other site (facts section 1.4)
+    assert queue.rejects_on_discard is False  # config-sync carries it to the other site (docs/sources/solace.md, 1.4)
 
 
 def test_endpoints_tell_the_age_of_their_oldest_message(stage: Stages, adapter: Adapters) -> None:

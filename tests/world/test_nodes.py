@@ -98,7 +98,8 @@ def test_the_death_of_a_lone_node_is_an_outage_until_it_returns(stage: Stages) -
 
 
 def test_a_lost_site_that_returns_makes_two_actives(stage: Stages) -> None:
-    """Seed 003: the failed site was configured active, so it recovers active."""
+    """docs/sources/solace-procedure.md, uncontrolled 2: the failed site was configured active, so it recovers
+    active."""
     here = stage()
     here.fault("at 1s: node ny/NY_Appliance1 down 60s")
     here.wait(5)

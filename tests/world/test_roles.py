@@ -1,4 +1,4 @@
-"""Laws of roles and bridges, as both ends show them (facts/solace.md sections 0.5, 3.2 and 4.4)."""
+"""Laws of roles and bridges, as both ends show them (docs/sources/solace.md, 0.5, 3.2 and 4.4)."""
 
 from __future__ import annotations
 

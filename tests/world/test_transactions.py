@@ -1,4 +1,4 @@
-"""Laws of transactions at both sites, and of the manager that acts in between (facts/solace.md section 4.3)."""
+"""Laws of transactions at both sites, and of the manager that acts in between (docs/sources/solace.md, 4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bootstrap initialization: seed 004."""
+"""Bootstrap initialization: docs/sources/amps.md, 3.5."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_an_instance_that_is_killed_is_started_again(stage: Build) -> None:
 
 
 def test_files_are_lost_only_of_an_instance_that_is_down(stage: Build) -> None:
-    """Seed 002 speaks of files; nobody deletes those of a process that has them open."""
+    """docs/sources/amps.md, 9.8 speaks of files; nobody deletes those of a process that has them open."""
     one = stage()
     one.wait(5)
     with pytest.raises(DefinitionError, match="only while it is down"):

@@ -1,4 +1,4 @@
-"""What becomes of messages when clients move, links break and instances die: seed 001 and facts/amps.md section 9."""
+"""What becomes of messages when clients move, links break and instances die: docs/sources/amps.md, 9.7 and 9."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def test_loss_across_an_async_link_loses_what_was_on_its_way(stage: Build) -> No
 
 
 def test_older_messages_that_come_late_are_dropped_as_duplicates(stage: Build) -> None:
-    """After a fail-over across an async link B never gets what A had not replicated: silent divergence (DOC:9152)."""
+    """After a fail-over across an async link B never gets what A had not replicated: silent divergence
+    (docs/sources/amps.md, 9.3)."""
     one = stage(instance("A", "B", sync=False), instance("B", "A", sync=False), link_rate=5.0)
     one.wait(20)
     one.world.kill("A")
@@ -90,7 +91,8 @@ def test_a_returning_instance_gets_what_it_missed(stage: Build) -> None:
 
 
 def test_an_instance_that_returns_to_clients_too_early_lacks_messages_for_ever(stage: Build) -> None:
-    """Its clients' new messages overtake what resync would bring, which is then dropped as duplicate (DOC:9152)."""
+    """Its clients' new messages overtake what resync would bring, which is then dropped as duplicate
+    (docs/sources/amps.md, 9.3)."""
     one = stage()
     away_and_back(one)
     one.close("B")
@@ -99,7 +101,8 @@ def test_an_instance_that_returns_to_clients_too_early_lacks_messages_for_ever(s
 
 
 def test_a_downgrade_ends_with_a_restart(stage: Build) -> None:
-    """Downgraded until upgraded or restarted (DOC:9759); one that is configured as async knows neither."""
+    """Downgraded until upgraded or restarted (docs/sources/amps.md, 9.2); one that is configured as async knows
+    neither."""
     one = stage(instance("A", "B"), instance("B", "A", sync=False))
     one.act("A", "downgrade", "replication/B")
     one.act("B", "upgrade", "replication/A")
@@ -113,7 +116,8 @@ def test_a_downgrade_ends_with_a_restart(stage: Build) -> None:
 
 
 def test_scheduled_actions_downgrade_and_upgrade(stage: Build) -> None:
-    """By the age of the oldest unacknowledged message (facts section 7), with the words that were seen live."""
+    """By the age of the oldest unacknowledged message (docs/sources/amps.md, 7), with the words that were seen
+    live."""
     rule = {"age": 6.0, "upgrade_age": 2.0, "every": 2.0}
     one = stage(instance("A", "B"), instance("B", "A", downgrade=rule))
     one.close("A")

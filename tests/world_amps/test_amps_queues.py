@@ -1,4 +1,4 @@
-"""Queues: owners, transfers, proxied transfer, leases (facts/amps.md section 9.1)."""
+"""Queues: owners, transfers, proxied transfer, leases (docs/sources/amps.md, 9.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SOW topics and what they are rebuilt from: seed 002, whose example stands here in full."""
+"""SOW topics and what they are rebuilt from: docs/sources/amps.md, 9.8, whose example stands here in full."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_downstream_is_no_better_off_although_upstream_has_the_record(stage: Bui
 
 
 def test_bootstrap_brings_the_record_that_replication_cannot(stage: Build) -> None:
-    """Seed 004: the full current contents of SOW topics, also of what is no longer in the log."""
+    """docs/sources/amps.md, 3.5: the full current contents of SOW topics, also of what is no longer in the log."""
     one = stage(weekly("A", "B"), weekly("B", "A", bootstrap={"servers": ["A"]}), quiet=True)
     for key in "123":
         one.world.publish("A", "orders", key, f"order {key}")
@@ -70,7 +70,7 @@ def test_bootstrap_brings_the_record_that_replication_cannot(stage: Build) -> No
 
 
 def test_a_delete_is_replicated(stage: Build) -> None:
-    """sow_delete goes the way of a publish (seed 001)."""
+    """sow_delete goes the way of a publish (docs/sources/amps.md, 9.7)."""
     one = stage(quiet=True)
     one.world.publish("A", "orders", "1", "Godzilla")
     one.wait(5)
@@ -81,7 +81,7 @@ def test_a_delete_is_replicated(stage: Build) -> None:
 
 
 def test_journals_stay_until_every_destination_has_them(stage: Build) -> None:
-    """A destination that is down keeps the log from being removed, whatever its age (DOC:10046)."""
+    """A destination that is down keeps the log from being removed, whatever its age (docs/sources/amps.md, 9.4)."""
     one = stage(weekly("A", "B"), weekly("B", "A"), quiet=True)
     one.world.kill("B")
     for key in "123":

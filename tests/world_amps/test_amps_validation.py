@@ -1,4 +1,5 @@
-"""Validation when a link connects: seed 000. The world's own table, held against the product's own checks."""
+"""Validation when a link connects: docs/sources/amps.md, 5. The world's own table, held against the product's own
+checks."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def test_a_refusal_can_be_given(stage: Build) -> None:
 
 
 def test_another_group_is_refused(stage: Build) -> None:
-    """Destination/Group must be the remote instance's own (DOC:9604)."""
+    """Destination/Group must be the remote instance's own (docs/sources/amps.md, 3.4)."""
     wrong = instance("A", "B")
     wrong["destinations"][0]["group"] = "OTHER"
     one = stage(wrong, instance("B", "A"))

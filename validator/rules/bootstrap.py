@@ -1,7 +1,8 @@
 """The rules about ``Bootstrap``: can an instance fetch its state from the instances it names, and all of it?
 
-Source: 60East, "Bootstrap Initialization of AMPS Replication" (seed 004), and "Are SOW topics that are replicated
-guaranteed to be in sync" (seed 002) for what replication cannot bring back. It must not use the checks of a link.
+Source: 60East, "Bootstrap Initialization of AMPS Replication" (docs/sources/amps.md, 3.5), and "Are SOW topics that
+are replicated guaranteed to be in sync" (docs/sources/amps.md, 9.8) for what replication cannot bring back. It must
+not use the checks of a link.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The changes over SEMP: the one request of each, and one careful attempt at it. Never a second attempt.
 
-Sources: facts/solace.md sections 1.4, 1.5 and 1.8, seed 003 steps 2 to 6. A 200 says that the broker took a change,
-and no more; the run reads back. ``force-recreate-queue`` and the like are never sent.
+Sources: docs/sources/solace.md, 1.4, 1.5 and 1.8; docs/sources/solace-procedure.md, controlled 2 to 6. A 200 says
+that the broker took a change, and no more; the run reads back. ``force-recreate-queue`` and the like are never sent.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ _READS: Reads[SempReader] = Reads(
     counted=count_endpoint,
     browsed=browse_endpoint,
 )
-# facts/solace.md section 1.6: what replication shows is public since then.
+# docs/sources/solace.md, 1.6: what replication shows is public since then.
 _OLDEST = (2, 12)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 

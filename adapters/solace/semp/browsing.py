@@ -1,6 +1,6 @@
 """Pages through the messages of endpoints over SEMP's monitor API. Reads only: nothing is consumed or delivered.
 
-facts/solace.md section 1.7. That a broker lists messages in the order of their ids is seen and not promised, so each
+docs/sources/solace.md, 1.7. That a broker lists messages in the order of their ids is seen and not promised, so each
 page is checked, and another order is refused: what was read could not be gone on with. Content is not told by SEMP.
 """
 

@@ -1,7 +1,7 @@
 """SEMP requests to one node: reads that may be repeated, and changes that never are.
 
 ``SempReader`` has no method that changes anything, and its session refuses whatever is not a reading, so that a
-look ahead cannot slip. A success of ``SempWriter`` is never proof: only a reading is (facts/solace.md section 0).
+look ahead cannot slip. A success of ``SempWriter`` is never proof: only a reading is (docs/sources/solace.md, 0).
 """
 
 from __future__ import annotations

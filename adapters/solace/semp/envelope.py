@@ -1,6 +1,6 @@
 """The envelope of SEMP v2: what a reply says, or why it is none. Errors are told apart by code, never by text.
 
-facts/solace.md sections 1.1 and 1.3. Nothing in here sends anything.
+docs/sources/solace.md, 1.1 and 1.3. Nothing in here sends anything.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def text_in(data: Object, name: str) -> str | None:
 
 
 def flag_in(data: Object, name: str) -> bool | None:
-    """True, False, or None when it is not told: absent is not false (facts/solace.md section 0, point 4)."""
+    """True, False, or None when it is not told: absent is not false (docs/sources/solace.md, 0.4)."""
     value = data.get(name)
     return value if isinstance(value, bool) else None
 

@@ -1,7 +1,7 @@
 """One node of a site over SEMP: its session, and what it says of itself.
 
 Who serves is told by SEMP v1, as over the CLI; a broker that refuses v1 is asked for the state of its message spool
-in v2, the one public hint there is (facts/solace.md section 1.10).
+in v2, the one public hint there is (docs/sources/solace.md, 1.10).
 """
 
 from __future__ import annotations

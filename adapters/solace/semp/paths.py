@@ -1,6 +1,6 @@
 """Names on their way into a URL: each part percent-encoded by itself, each separator literal.
 
-facts/solace.md section 1.1: an unescaped ``#`` becomes a fragment and the request hits the whole collection with a
+docs/sources/solace.md, 1.1: an unescaped ``#`` becomes a fragment and the request hits the whole collection with a
 200, and a comma of ``select`` that is encoded is refused. So this is the only place where a target is put together.
 """
 

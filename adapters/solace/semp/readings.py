@@ -2,7 +2,7 @@
 
 One paged request serves many services where SEMP v2 has one. Every service asked for gets an answer of its own; one
 that is absent from a readable answer is definitely absent, and a whole answer that cannot be read raises. An
-attribute that is not told is unknown: absent is not false (facts/solace.md section 0, point 4).
+attribute that is not told is unknown: absent is not false (docs/sources/solace.md, 0.4).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ROLES = {str(role): role for role in Role}
 
 
 def read_replication(reader: SempReader, services: Sequence[str]) -> Answers:
-    """``replication`` of each of ``services`` (facts/solace.md section 1.6)."""
+    """``replication`` of each of ``services`` (docs/sources/solace.md, 1.6)."""
     return {
         service: found if isinstance(found, Failure) else _status(found)
         for service, found in vpns(reader, services, _REPLICATION).items()

@@ -1,6 +1,6 @@
 """The readings of a site over SEMP: who can connect, what its endpoints hold, and what its nodes are.
 
-facts/solace.md sections 1.5 to 1.7, 1.10 and 2.2. Nothing here changes a device.
+docs/sources/solace.md, 1.5 to 1.7, 1.10 and 2.2. Nothing here changes a device.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SEMP v1: requests as elements in the order of its schema, and replies whose HTTP 200 says nothing.
 
-Only ``<execute-result code="ok"/>`` is success (facts/solace.md section 2.1). What is read here is what SEMP v2 does
+Only ``<execute-result code="ok"/>`` is success (docs/sources/solace.md, 2.1). What is read here is what SEMP v2 does
 not offer: redundancy, message spool, replication mate, oldest messages. Nothing here changes a device.
 """
 

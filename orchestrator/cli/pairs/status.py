@@ -210,7 +210,7 @@ def _standing(ends: Sequence[Mapping[str, object]]) -> str:
     standby = next(end for end in ends if end["role"] == "standby")
     if standby["bridge"] != "bound" or active["queue_bound"] is not True:
         return "bridge not bound"
-    left = standby["messages"]  # the active site did not get them (seed 003, uncontrolled, step 1)
+    left = standby["messages"]  # the active site did not get them (docs/sources/solace-procedure.md, uncontrolled 1)
     return f"{counted(left, 'message')} left at the standby" if isinstance(left, int) and left else "ok"
 
 

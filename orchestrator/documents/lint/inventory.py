@@ -127,7 +127,8 @@ def _session(part: Site | Also, path: Path) -> Iterator[Told]:
 
 
 def _fence(site: Site, path: Path) -> Iterator[Told]:
-    """Seed 003, uncontrolled, step 2: how clients are kept off a failed site is formalised before the day."""
+    """docs/sources/solace-procedure.md, uncontrolled 2: how clients are kept off a failed site is formalised before
+    the day."""
     if not site.fence and not site.simulated:
         sentence = f"site {site.name} has no fence plan"
         yield Told(path, Level.NOTE, "no-fence-plan", sentence, _FENCE_HINT)

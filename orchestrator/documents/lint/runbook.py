@@ -1,4 +1,4 @@
-"""Is a runbook safe to run, as far as reading it can tell? The rules of DESIGN section 6, one code for each.
+"""Is a runbook safe to run, as far as reading it can tell? One code for each rule.
 
 ``vocabulary`` asks whether the words fit an adapter's declarations. Here: is every change proven, can it be taken
 back as long as it must be, does every wait end, does every gate offer what can be done there?

@@ -1,6 +1,7 @@
 """What the fence plan of a failed site means for the plan of a run: which runbook, which question, who answers it.
 
-The plan is the operator's, written before the day (seed 003, uncontrolled, step 2); nothing here thinks of another way.
+The plan is the operator's, written before the day (docs/sources/solace-procedure.md, uncontrolled 2); nothing here
+thinks of another way.
 """
 
 from __future__ import annotations

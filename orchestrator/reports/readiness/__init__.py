@@ -1,8 +1,8 @@
 """Could this pair be moved now? A judgement of readings taken from both sites, as findings with stable codes.
 
-Pure: readings in, findings out. Sources: seed 003 (the bridge bound before a planned move, a fencing plan before an
-unplanned one), facts/solace.md sections 0, 1.10, 4.1, 4.5 and 4.8. A check that could not be made is *unknown*, never
-good. Must never ask a device, and never guess what one did not say.
+Pure: readings in, findings out. Sources: docs/sources/solace-procedure.md (the bridge bound before a planned move, a
+fencing plan before an unplanned one), docs/sources/solace.md, 0, 1.10, 4.1, 4.5 and 4.8. A check that could not be
+made is *unknown*, never good. Must never ask a device, and never guess what one did not say.
 """
 
 from __future__ import annotations

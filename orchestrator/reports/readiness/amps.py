@@ -1,6 +1,6 @@
 """Could the clients of this AMPS instance be moved to its mate now? Readings of both in, findings out. Pure.
 
-Sources: seeds 000 and 001 (validation, sync and async), seed 004 (bootstrap), facts/amps.md sections 9 and 10: both links
+Sources: docs/sources/amps.md, 5 and 9.7 (validation, sync and async), 3.5 (bootstrap), 9 and 10: both links
 connected and sync, nothing behind, proxied transfer off, room for the journals of an outage. The two instances are judged
 together: what is said of one service is the worse of what is said of its two ends.
 """
@@ -267,7 +267,8 @@ def _instances(service: str, sites: tuple[SiteRead, SiteRead]) -> Checked:
 
 
 def _release(version: str | None) -> str:
-    """``5.3`` of ``5.3.5.135``: what should be the same for longer than an upgrade takes (facts section 10)."""
+    """``5.3`` of ``5.3.5.135``: what should be the same for longer than an upgrade takes (docs/sources/amps.md,
+    10)."""
     return ".".join((version or "").split(".")[:2])
 
 

@@ -1,7 +1,7 @@
 """The checks of one service: roles, bridge, eligibility, replication queue, prepared transactions. Pure.
 
 The pair is judged from both ends: ``bridge`` means something on the standby only; ``queue_bound``,
-``remote_bridge_up`` and ``sync_eligible`` on the active only (facts/solace.md section 0, point 5).
+``remote_bridge_up`` and ``sync_eligible`` on the active only (docs/sources/solace.md, 0.5).
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _transactions(service: str, sites: tuple[SiteRead, SiteRead], active: str | 
 
 
 def _completed(service: str, sites: tuple[SiteRead, SiteRead]) -> int:
-    """The completed transactions of both sites: seed 003, controlled, step 6, checks both."""
+    """The completed transactions of both sites: docs/sources/solace-procedure.md, controlled 6, checks both."""
     listed = [found for site in sites if isinstance(found := site.of("transactions", service), Transactions)]
     return sum(item.state is TransactionState.COMPLETE for found in listed for item in found.items)
 

@@ -12,7 +12,7 @@ from orchestrator.reports.readiness.shapes import READINGS, Checked, SiteRead
 
 Value = TypeVar("Value", bool, float, str)
 
-# Levels that may change a role (facts/solace.md section 0, point 10), and the one that may shut the backbone (1.5).
+# Levels that may change a role (docs/sources/solace.md, 0.10), and the one that may shut the backbone (1.5).
 _MAY_MOVE = frozenset({"mesh-manager", "read-write", "admin"})
 _MAY_FENCE = frozenset({"read-write", "admin"})
 # What `failover failback` allows between the clocks of brokers and ours, seconds.

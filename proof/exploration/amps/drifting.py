@@ -72,7 +72,7 @@ def _living(pair: Pair, side: int, life: Life) -> Pair:
 
 
 def _can_fetch(pair: Pair, side: int) -> bool:
-    """From a mate that runs and does not wait for a bootstrap itself (seed 004)."""
+    """From a mate that runs and does not wait for a bootstrap itself (docs/sources/amps.md, 3.5)."""
     mate = 1 - side
     return pair.link and pair.runs(mate) and not (pair.empty[mate] and pair.fetches[mate])
 
@@ -85,7 +85,7 @@ def died(pair: Pair, side: int) -> Pair:
 
 
 def started(pair: Pair, side: int) -> Pair:
-    """It comes up as configured: transports, links (DOC:9759) and proxied transfer."""
+    """It comes up as configured: transports, links (docs/sources/amps.md, 9.2) and proxied transfer."""
     fetches = pair.empty[side] and pair.fetches[side]
     back = pair._replace(
         door=with_side(pair.door, side, "on" if pair.starts_open[side] else "off"),
@@ -120,7 +120,7 @@ def _arrived(pair: Pair, side: int) -> Pair:
 
 
 def _hands_over(pair: Pair) -> Iterator[Move[Pair]]:
-    """The owner gives its queue messages to who has consumers, if it has none itself (facts section 9.1)."""
+    """The owner gives its queue messages to who has consumers, if it has none itself (docs/sources/amps.md, 9.1)."""
     for side in (SOURCE, TARGET):
         if pair.owned[side] and pair.connected and pair.clients[1 - side] and not pair.clients[side]:
             given = pair._replace(owned=with_side(pair.owned, side, False))

@@ -1,7 +1,7 @@
 """A pair of AMPS instances reduced to what the promises are about: client transports, links, what the mate lacks, queue
 messages, and the life of each. It obeys actions and moves on its own, by rules of its own.
 
-The rules are those of the documents (seeds 001 and 004, facts/amps.md sections 9 and 10), not those of a runbook: what
+The rules are those of the documents (docs/sources/amps.md, 9.7 and 3.5, 9 and 10), not those of a runbook: what
 a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are
 immutable; nothing is random.
 
@@ -61,12 +61,12 @@ class Pair(NamedTuple):
         return self.life[side] in ("up", "cut-off")
 
     def takes(self, side: int) -> bool:
-        """Does it let clients connect? It does so before its recovery has finished (DOC:3729)."""
+        """Does it let clients connect? It does so before its recovery has finished (docs/sources/amps.md, 3.1)."""
         return self.door[side] != "off" and not self.outside[side] and self.life[side] not in ("dead", "fetching")
 
     @property
     def connected(self) -> bool:
-        """Are the links connected? Replication begins after recovery (seed 004)."""
+        """Are the links connected? Replication begins after recovery (docs/sources/amps.md, 3.5)."""
         return self.link and self.runs(SOURCE) and self.runs(TARGET)
 
     def is_dark(self, side: int) -> bool:
@@ -103,8 +103,9 @@ def _has_clients(pair: Pair, side: int) -> bool:
 
 
 def _published(pair: Pair, side: int) -> Pair:
-    """Clients publish. A link that is not sync lets their messages be acknowledged at once (seed 001), and so does a
-    downgrade with those that wait (DOC:9759). Whoever is not connected is told nothing, and sends again elsewhere."""
+    """Clients publish. A link that is not sync lets their messages be acknowledged at once (docs/sources/amps.md,
+    9.7), and so does a downgrade with those that wait (docs/sources/amps.md, 9.2). Whoever is not connected is told
+    nothing, and sends again elsewhere."""
     if not pair.runs(side) or not pair.clients[side]:
         return pair
     behind = max(pair.behind[side], FRESH) if pair.connected else BACKLOG

@@ -1,9 +1,10 @@
 """What a run between AMPS instances may never do: clients at both while one acknowledges too early, messages given up or
 queue messages left behind without a decision, clients at an instance that is not recovered, delivery by two.
 
-Across sync links both may let clients in ("all nodes hot", seed 001): a publisher is told that a message is safe once the
-mate has it. Across async or downgraded ones that is no fail-over target (DOC:9759), and what arrives there too late is
-discarded (DOC:9152). Must never ask a decision anything.
+Across sync links both may let clients in ("all nodes hot", docs/sources/amps.md, 9.7): a publisher is told that a
+message is safe once the mate has it. Across async or downgraded ones that is no fail-over target
+(docs/sources/amps.md, 9.2), and what arrives there too late is discarded (docs/sources/amps.md, 9.3). Must never ask
+a decision anything.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def _back(pair: Pair, links: str) -> Iterator[tuple[str, Pair]]:
 
 
 def _owing(pair: Pair) -> Pair:
-    """Nobody went on at the target meanwhile, so nothing was given up; a restart has reset the link (DOC:9759)."""
+    """Nobody went on at the target meanwhile, so nothing was given up; a restart has reset the link
+    (docs/sources/amps.md, 9.2)."""
     back = started(died(settled(pair._replace(sync=(False, True))), SOURCE), SOURCE)
     return settled(back._replace(life=("up", "up"), door=("on", "on")))
 

@@ -88,7 +88,7 @@ def _role(pair: Pair, side: int) -> Role:
 
 
 def _replication(pair: Pair, side: int) -> ReplicationStatus:
-    """Each flag on the side where it means something (facts/solace.md section 0, point 5)."""
+    """Each flag on the side where it means something (docs/sources/solace.md, 0.5)."""
     role, mate_bound = _role(pair, side), pair.bound(1 - side)
     if role is Role.STANDBY:
         return ReplicationStatus(enabled=True, role=role, bridge=Bridge.BOUND if pair.bound(side) else Bridge.DOWN)

@@ -1,8 +1,9 @@
 """A replicated pair reduced to what the promises are about: roles, bridge, depth in three classes, one transaction,
 doors. It obeys actions and moves on its own, by rules of its own.
 
-The rules are those of the documents (seed 003, facts/solace.md), not those of a runbook: what a step expects is never
-looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes. Values are immutable; nothing is random.
+The rules are those of the documents (docs/sources/solace-procedure.md, docs/sources/solace.md), not those of a
+runbook: what a step expects is never looked at here. A side is 0 (source) or 1 (target), the sides that a run fixes.
+Values are immutable; nothing is random.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def obey(pair: Pair, change: Change) -> Pair | None:
 
 
 def _complete(pair: Pair, side: int, outcome: str) -> Pair | None:
-    """Heuristic completion; it is replicated like everything else (seed 003, controlled, step 6)."""
+    """Heuristic completion; it is replicated like everything else (docs/sources/solace-procedure.md, controlled
+    6)."""
     if pair.held[side] != "prepared":
         return None
     done: Held = "committed" if outcome == "commit" else "rolled-back"

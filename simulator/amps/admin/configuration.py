@@ -1,6 +1,6 @@
 """The configuration file that a simulated instance was started with, as ``/amps/instance/config.xml`` serves it.
 
-Elements and their order are those of facts/amps.md sections 3 and 4. Nothing here reads one.
+Elements and their order are those of docs/sources/amps.md, 3 and 4. Nothing here reads one.
 """
 
 from __future__ import annotations

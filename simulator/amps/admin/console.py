@@ -1,7 +1,7 @@
 """What one simulated AMPS instance shows to an administrator, and does for one, whoever asks: the lab or the in-process
 adapter. Use it with the world held.
 
-Sources: facts/amps.md sections 6.1 and 6.2. Statistics are the last sample; actions act at once.
+Sources: docs/sources/amps.md, 6.1 and 6.2. Statistics are the last sample; actions act at once.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Console:
         def effect() -> None:
             if action == "reconnect":
                 link.stop(now, try_at=now)
-            elif described.sync:  # no effect on one that is configured as async (facts section 7)
+            elif described.sync:  # no effect on one that is configured as async (docs/sources/amps.md, 7)
                 word = "downgraded from sync to async" if action == "downgrade" else "upgraded from async to sync"
                 if link.downgraded is not (action == "downgrade"):
                     self.instance.note(now, "info", "", f"AMPS replication destination {id_} {word}")
@@ -197,7 +197,7 @@ class Console:
 
     def _on_journal(self, id_: str, action: str) -> Callable[[], None]:
         """It is done to that journal and all older ones. Assumption: one that is written, or that some destination has
-        not acknowledged, is not removed, and the request is refused (facts section 7: removal waits)."""
+        not acknowledged, is not removed, and the request is refused (docs/sources/amps.md, 7: removal waits)."""
         journal, instance = self.instance.journal, self.instance
         upto = next((at for at, file in enumerate(journal.files) if str(file.number) == id_), None)
         if upto is None:

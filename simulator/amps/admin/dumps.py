@@ -1,6 +1,6 @@
 """What AMPS's own tools would print for the files of a simulated instance: ``amps_journal_dump``, ``amps_sow_dump -v``.
 
-Layouts: facts/amps.md section 8. The world keeps messages as numbers, so their contents are made up here: the same
+Layouts: docs/sources/amps.md, 8. The world keeps messages as numbers, so their contents are made up here: the same
 message has the same content, the same client name hash and the same SowKey at every instance, and a txid that means
 something at its own instance only. A record whose message is gone from the log has the txid 1, below every other: which
 one it had is not kept. Nothing here changes the world.

@@ -1,6 +1,6 @@
 """Takes the statistics of one instance: the figures that its administration will show until the next sample.
 
-Sources: facts/amps.md sections 6.2 and 6.5. Nothing here changes anything.
+Sources: docs/sources/amps.md, 6.2 and 6.5. Nothing here changes anything.
 """
 
 from __future__ import annotations

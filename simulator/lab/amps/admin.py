@@ -1,6 +1,6 @@
 """The administration interface of one simulated AMPS instance: statistics, its configuration, and actions on GET.
 
-A request in, an answer out; it is the ``handler`` of ``simulator.http.server``. Sources: facts/amps.md sections 6 and
+A request in, an answer out; it is the ``handler`` of ``simulator.http.server``. Sources: docs/sources/amps.md, 6 and
 6.1. Strict: what is neither documented nor listed in docs/amps-lab.md is not found.
 """
 

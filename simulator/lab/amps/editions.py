@@ -1,6 +1,6 @@
 """The editions of the simulated AMPS instances: what a real administration interface may answer otherwise.
 
-60East documents paths and fields, not these answers (facts/amps.md sections 6 and 12): each edition is an assumption,
+60East documents paths and fields, not these answers (docs/sources/amps.md, 6 and 12): each edition is an assumption,
 and a reader must pass with it. It changes one answer on its way out; nothing here knows what an instance is.
 """
 

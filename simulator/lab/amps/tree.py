@@ -1,6 +1,6 @@
 """Nodes of the statistics of a simulated AMPS instance: found by path, cut out of a sample, written in three formats.
 
-Sources: facts/amps.md section 6: ``.json`` or ``.xml`` behind any node gives the node with its children, ``.csv``
+Sources: docs/sources/amps.md, 6: ``.json`` or ``.xml`` behind any node gives the node with its children, ``.csv``
 behind a leaf its history; objects ``amps`` > ``instance`` > node; a collection is a list of objects with ``id``; all
 values are texts. What is not documented is marked as an assumption, in docs/amps-lab.md too. Pure.
 """

@@ -1,7 +1,8 @@
 """The CLI of a simulated Solace appliance: prompts, modes, pager and questions, over any ``Appliance``.
 
 Pure: text in, text out, no transport and no time of its own, so that every test of the dialogue runs in-process. It
-is a ``Shell`` as ``simulator.ssh.shell`` wants one. Sources: facts/solace.md 3.1 and 3.8, seed 003.
+is a ``Shell`` as ``simulator.ssh.shell`` wants one. Sources: docs/sources/solace.md, 3.1 and 3.8,
+docs/sources/solace-procedure.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from simulator.ssh.shell import AnswerMishap, Spoilt
 PAGER = "---Press any key to continue, or `q' to quit---"
 QUESTION = "Do you want to continue (y/n)? "
 ROWS_DEFAULT = 24  # of a session that has no terminal
-PATH_WIDTH = 40  # characters of a mode's path in the prompt; all prompts seen fit (facts/solace.md 3.1)
+PATH_WIDTH = 40  # characters of a mode's path in the prompt; all prompts seen fit (docs/sources/solace.md, 3.1)
 
 
 def prompt_of(router_name: str, place: Place) -> str:
@@ -216,9 +217,10 @@ class CliSession:
 
 
 def _in_words(plan: Plan, refusal: Refused) -> str:
-    """What the CLI prints of a refused change: facts/solace.md section 3.1 knows the word, and not the layout."""
+    """What the CLI prints of a refused change: docs/sources/solace.md, 3.1 knows the word, and not the layout."""
     said = str(refusal)
-    if isinstance(refusal, SpoolNotActive):  # the only refusal of a `show` that was captured: facts/solace-cli.md 19
+    if isinstance(refusal, SpoolNotActive):
+        # The only refusal of a `show` that was captured: docs/sources/solace-cli.md, 19.
         return f"ERROR: {said}\nCommand Failed"
     is_bare = plan.kind == "change" and not said.lower().startswith("error")
     return f"Error: {said}" if is_bare else said

@@ -1,7 +1,8 @@
 """The commands that change modes or the node: ``configure`` and ``admin`` with what lies below them.
 
 The tree is data: doors lead one mode deeper, deeds change the appliance. A line may pass several doors before its
-deed (``replication state standby`` in message-vpn mode, facts/solace.md 3.8); the session then stays where it was.
+deed (``replication state standby`` in message-vpn mode, docs/sources/solace.md, 3.8); the session then stays where it
+was.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _PLAIN_DOORS = {(VPN, "replication"), (REPLICATION, "queue"), (SERVICE, "msg-bac
 
 @runtime_checkable
 class Fenceable(Protocol):
-    """An appliance whose clients can be kept off by ``service msg-backbone shutdown`` (facts/solace.md 3.9)."""
+    """An appliance whose clients can be kept off by ``service msg-backbone shutdown`` (docs/sources/solace.md,
+    3.9)."""
 
     def set_msg_backbone(self, *, up: bool) -> None:
         """Raises ``Refused``."""
@@ -37,7 +39,7 @@ class Fenceable(Protocol):
 
 @runtime_checkable
 class Interfaced(Protocol):
-    """An appliance whose network blade can be shut (facts/solace.md 3.8)."""
+    """An appliance whose network blade can be shut (docs/sources/solace.md, 3.8)."""
 
     def interfaces(self) -> Mapping[str, bool]:
         """Each interface by its name, and whether it is enabled."""
@@ -50,7 +52,8 @@ class Interfaced(Protocol):
 
 @runtime_checkable
 class Suspendable(Protocol):
-    """An appliance whose full replication queue may drop instead of refuse (seed 003, "Suspend Replication")."""
+    """An appliance whose full replication queue may drop instead of refuse (docs/sources/solace-procedure.md,
+    uncontrolled 3)."""
 
     def set_reject_on_discard(self, vpn: str, *, enabled: bool) -> None:
         """Raises ``Refused``."""
@@ -174,7 +177,7 @@ def _interface(appliance: Appliance, place: Place, args: Sequence[str], is_negat
 def _ask_first(edition: Edition, change: Change) -> Plan:
     def run() -> Sequence[str]:
         change.act()
-        return ()  # a command that was obeyed prints nothing (facts/solace.md 3.1)
+        return ()  # a command that was obeyed prints nothing (docs/sources/solace.md, 3.1)
 
     return Plan("change", run, warning=change.warning if change.name in edition.asks else "")
 

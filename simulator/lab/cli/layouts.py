@@ -1,7 +1,8 @@
 """The tables of the CLI: values of an appliance in, lines of text out.
 
-Sources: seed 003 (its printed examples), facts/solace.md 3.2 to 3.4 for what newer versions do. Nothing here is made
-up for a value that the appliance does not give; a layout that no source shows is named as an assumption where it is.
+Sources: docs/sources/solace-procedure.md (its printed examples), docs/sources/solace.md, 3.2 to 3.4 for what newer
+versions do. Nothing here is made up for a value that the appliance does not give; a layout that no source shows is
+named as an assumption where it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from simulator.lab.edition import Edition
 from simulator.solace.appliance import QueueView, TransactionView, VpnReplication
 
 REPLICATION_QUEUE = "#MSGVPN_REPLICATION_DATA_QUEUE"
-CONFIG_SYNC_VPN = "#config-sync"  # listed by every wildcard, with nothing to say (facts/solace.md 2.4)
+CONFIG_SYNC_VPN = "#config-sync"  # listed by every wildcard, with nothing to say (docs/sources/solace.md, 2.4)
 NAME_WIDTH = 32
 LABEL_WIDTH = 37
 
@@ -70,7 +71,7 @@ def _flag(row: VpnReplication | str, letter: str) -> str:
         case "T":
             return "A" if row.transaction_mode == "async" else "S"
         case _:
-            return "N"  # the seed's W, which no legend explains, has an N in its only row
+            return "N"  # the procedure's W, which no legend explains, has an N in its only row
 
 
 def _either(value: bool | None, yes: str, no: str) -> str:
@@ -81,7 +82,7 @@ def vpn_block(row: VpnReplication, *, is_serving: bool) -> list[str]:
     """``show message-vpn V``, the fields that this appliance knows.
 
     Assumption: a VPN is Standby where its replication is, and Down on a node that does not serve; only the label
-    ``Local Status`` and its three values have a source (facts/solace.md 3.7).
+    ``Local Status`` and its three values have a source (docs/sources/solace.md, 3.7).
     """
     is_standby = row.admin_up and row.role == "standby"
     status = "Down" if not is_serving else "Standby" if is_standby else "Up"
@@ -100,7 +101,7 @@ def vpn_block(row: VpnReplication, *, is_serving: bool) -> list[str]:
 
 
 def queue_block(view: QueueView, *, detail: bool) -> list[str]:
-    """``show queue … message-vpn V [detail]``: the seed's labels.
+    """``show queue … message-vpn V [detail]``: the procedure's labels.
 
     Assumption: the labels of quota and discard behaviour, which come with ``detail``.
     """
@@ -125,7 +126,8 @@ def labelled(pairs: Iterable[tuple[str, str]], width: int = LABEL_WIDTH) -> list
 
 
 def transaction_table(rows: Sequence[TransactionView], edition: Edition) -> list[str]:
-    """``show transaction``: two lines a row, the XID alone on the first (seed 003, step 4)."""
+    """``show transaction``: two lines a row, the XID alone on the first (docs/sources/solace-procedure.md, controlled
+    4)."""
     header = [
         f"{'XID':<70}{'Messages':>8}",
         f"{'Message VPN':<45} T S R {'Last State Change':<17} {'Spooled':>8}",
@@ -147,7 +149,8 @@ def transaction_table(rows: Sequence[TransactionView], edition: Edition) -> list
 
 
 def transaction_blocks(rows: Sequence[TransactionView]) -> list[str]:
-    """``show transaction … detail``. The page of seed 003 lost its runs of blanks; its rules kept the widths."""
+    """``show transaction … detail``. The page (docs/sources/solace-procedure.md, controlled 4) lost its runs of
+    blanks; its rules kept the widths."""
     lines: list[str] = []
     for row in rows:
         lines += [
@@ -188,7 +191,7 @@ def _long_age(seconds: float) -> str:
 
 
 def _short_age(seconds: float) -> str:
-    # The seed shows "1s". Assumption: longer ages drop the leading parts that are zero.
+    # The procedure shows "1s". Assumption: longer ages drop the leading parts that are zero.
     named = list(zip(_parts(seconds), "dhms", strict=True))
     while len(named) > 1 and named[0][0] == 0:
         del named[0]

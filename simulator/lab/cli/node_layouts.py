@@ -1,8 +1,8 @@
 """What the CLI prints of the node's redundancy and message spool.
 
-Sources: seed 003 ("Verify the Message Spool") for the appliance's ``show redundancy``; the captured login on a
-software broker for ``detail`` and for cells that stay blank; facts/solace.md 3.5 and 3.6. A line whose value the
-appliance does not give is left out, and such a cell is left blank.
+Sources: docs/sources/solace-procedure.md, uncontrolled 4.2 for the appliance's ``show redundancy``; the captured
+login on a software broker for ``detail`` and for cells that stay blank; docs/sources/solace.md, 3.5 and 3.6. A line
+whose value the appliance does not give is left out, and such a cell is left blank.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def _cells(view: RedundancyView, rows: list[tuple[str, str]]) -> list[str]:
 
 
 def message_spool_block(view: RedundancyView) -> list[str]:
-    """``show message-spool [detail]``; the lines with a source whose values the node knows (facts/solace.md 3.6)."""
+    """``show message-spool [detail]``; the lines with a source whose values the node knows (docs/sources/solace.md,
+    3.6)."""
     is_disabled = view.spool == "AD-Disabled"
     pairs = [
         ("Config Status:", "Disabled" if is_disabled else f"Enabled ({view.role})"),

@@ -27,7 +27,7 @@ _ALL = 1_000_000_000  # messages: more than any endpoint has
 
 
 class Shows:
-    """Every ``show`` that this appliance answers, in every mode (the seed does it from configure)."""
+    """Every ``show`` that this appliance answers, in every mode (the procedure does it from configure)."""
 
     def __init__(self, appliance: Appliance, edition: Edition) -> None:
         self._appliance = appliance
@@ -207,7 +207,7 @@ class Shows:
         return self._appliance.platform()
 
     def _transaction_reader(self, words: Sequence[str]) -> Callable[[], Lines]:
-        # "count num-elements N" ends the line in the documented grammar; facts/solace.md 3.4.
+        # "count num-elements N" ends the line in the documented grammar; docs/sources/solace.md, 3.4.
         limit: int | None = None
         if len(words) >= 3 and list(words[-3:-1]) == ["count", "num-elements"]:
             limit, words = _number(words[-1]), words[:-3]

@@ -1,6 +1,7 @@
 """What the CLI prints of a node's services, clients, endpoints and platform: values in, lines of text out.
 
-Source: facts/solace-cli.md, whose sections are given. A layout or word that no source shows is named as an assumption.
+Source: docs/sources/solace-cli.md, whose sections are given. A layout or word that no source shows is named as an
+assumption.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who may speak SEMP with a simulated broker: a login with a limited number of sessions, or a bearer token.
 
-facts/solace.md section 1.2. A session is a cookie; when all are used up, the answer is 529. Not a security boundary:
+docs/sources/solace.md, 1.2. A session is a cookie; when all are used up, the answer is 529. Not a security boundary:
 it stands on a loopback port and guards nothing.
 """
 

@@ -1,6 +1,6 @@
 """PATCH and PUT of SEMP v2: what may be changed of a simulated broker, and how it says no.
 
-facts/solace.md sections 1.1, 1.4, 1.5 and 1.8. A request is understood whole before anything is done. What a broker
+docs/sources/solace.md, 1.1, 1.4, 1.5 and 1.8. A request is understood whole before anything is done. What a broker
 could change and this one cannot is refused, never quietly accepted.
 """
 

@@ -1,6 +1,6 @@
 """The objects of SEMP v2 as an appliance's views give them: attributes, and the sizes of their collections.
 
-Attribute names and values are those of facts/solace.md sections 1.4 to 1.10. A value that does not apply on this
+Attribute names and values are those of docs/sources/solace.md, 1.4 to 1.10. A value that does not apply on this
 side, or that the appliance cannot tell, is left out of the answer: absent is not false. Nothing here changes anything.
 """
 

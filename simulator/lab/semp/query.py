@@ -1,6 +1,6 @@
 """What a SEMP v2 request asks for: the parts of its path and its query, read as strictly as a broker reads them.
 
-facts/solace.md section 1.1. Commas of ``select`` and ``where`` are literal, names are not; an attribute nobody knows
+docs/sources/solace.md, 1.1. Commas of ``select`` and ``where`` are literal, names are not; an attribute nobody knows
 is refused; cursors are opaque. Nothing here looks at an appliance.
 """
 

@@ -1,6 +1,6 @@
 """GET of SEMP v2: from a target to objects, and from objects to the envelope. Nothing here changes an appliance.
 
-Which paths there are is facts/solace.md sections 1.2 and 1.4 to 1.10. A path that is not among them is refused as not
+Which paths there are is docs/sources/solace.md, 1.2 and 1.4 to 1.10. A path that is not among them is refused as not
 found, never answered with something near it.
 """
 

@@ -1,7 +1,7 @@
 """SEMP of one simulated broker: v2 for configuration, monitoring and actions, and v1, over any ``Appliance``.
 
 Pure: a request in, an answer out, no transport and no time of its own, so that it is tested in process. It is the
-``handler`` of ``simulator.http.server``. Sources: facts/solace.md sections 1 and 2.
+``handler`` of ``simulator.http.server``. Sources: docs/sources/solace.md, 1 and 2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SEMP v1 of a simulated broker: requests by their exact shape, replies in the layout of facts/solace.md section 2.
+"""SEMP v1 of a simulated broker: requests by their exact shape, replies in the layout of docs/sources/solace.md, 2.
 
 The shape of a request is its elements in order, as the schema has them; any other order or element is a parse error,
 with HTTP 200, as everything is. Nothing is guessed: a ``show`` whose reply no source prints is not offered.
