@@ -10,15 +10,16 @@ from tempfile import TemporaryDirectory
 
 from adapters.mock.adapter import MockAdapter
 from orchestrator.clock import Clock
-from orchestrator.core.run import Run, begin
+from orchestrator.core.run import Run
 from orchestrator.documents.loader import load_runbook
 from orchestrator.engine.dispatch import Fleet, InlineFleet
 from orchestrator.engine.dispatch_threaded import ThreadedFleet
 from orchestrator.engine.engine import Engine
+from orchestrator.engine.held import hold_new
 from orchestrator.family.contract import Setting
 from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lease import Lease, create_run
+from orchestrator.journal.lease import Lease
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device, Inventory, Pair, Site
 from simulator.solace.layout import SiteLayout, VpnLayout, WorldLayout
@@ -80,10 +81,8 @@ def lead(bench: Bench, *, threads: bool) -> Run:
 def lead_in(journal: Journal, bench: Bench, *, threads: bool) -> Run:
     """The same in a journal of the caller's, as run ``bench``."""
     created = ev.RunCreated(plan=bench.plan, by="bench", version="bench")
-    lease, writer = create_run(journal, bench.clock, "bench", created)
-    record = ev.Record(run="bench", seq=1, at=bench.clock.now(), lane=None, event=created)
-    fleet = _fleet(bench, lease, threads)
-    run = Engine(journal, lease, writer, begin(record), fleet, bench.clock, by="bench").run()
+    held = hold_new(journal, bench.clock, "bench", created)
+    run = Engine(journal, *held, _fleet(bench, held.lease, threads), bench.clock, by="bench").run()
     if run.outcome is not ev.Outcome.DONE:
         raise RuntimeError(f"the benchmark's run ended {run.outcome}")
     return run

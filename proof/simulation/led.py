@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from orchestrator.core.run import Run, begin, fold
+from orchestrator.core.run import Run, fold
 from orchestrator.engine.dispatch import Fleet, InlineFleet
 from orchestrator.engine.engine import Engine
+from orchestrator.engine.held import hold_again, hold_new
 from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.family.contract import Adapter, Call, Setting
-from orchestrator.journal.lease import create_run, service_key, take
 from orchestrator.model import events as ev
 from orchestrator.model.reading import Reading
 from orchestrator.model.runbook import Side
@@ -203,21 +203,17 @@ class Led:
         try:
             if is_new:
                 made = ev.RunCreated(plan=self.plan, by="ann", version="0")
-                lease, writer = create_run(journal, process.clock, self.name, made, key=night.key_of(self))
-                state = begin(ev.Record(run=self.name, seq=1, at=process.clock.now(), lane=None, event=made))
+                held = hold_new(journal, process.clock, self.name, made, key=night.key_of(self))
             else:
-                state = fold(journal.records(self.name))
-                lanes = state.lanes.values()
-                keys = {service_key(state.plan, lane.service): lane.service for lane in lanes if not lane.settled}
-                lease, writer = take(journal, process.clock, self.name, keys)
+                held = hold_again(journal, process.clock, self.name)
                 self.catch_up(journal)
-            self._has_taken(process, lease.epoch)
-            process.lease = lease
+            self._has_taken(process, held.lease.epoch)
+            process.lease = held.lease
             night.living.append((self, process))
             fleet, is_attended = self._fleet(process)
             if abort is not None:
                 self.judge.resumed_to_abort()
-            engine = Engine(journal, lease, writer, state, fleet, process.clock, by="ann", attended=is_attended)
+            engine = Engine(journal, *held, fleet, process.clock, by="ann", attended=is_attended)
             process.engine = engine
             return engine.run(abort=abort, policy=policy)
         except Killed:

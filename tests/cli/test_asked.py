@@ -84,8 +84,8 @@ def test_a_disguised_procedure(office: Office) -> None:
 
 def test_it_is_also_shown_when_asked(office: Office) -> None:
     """Law: what bob confirms on his terminal has the same lines."""
-    from orchestrator.cli.runs.approve import _folded
     from orchestrator.operations.runs.agreement import what_is_asked
+    from orchestrator.operations.runs.approval import folded_with_creation
 
     lines: list[str] = []
 
@@ -93,7 +93,7 @@ def test_it_is_also_shown_when_asked(office: Office) -> None:
         tools = office.tools("bob")
         journal = tools.journal()
         name = journal.runs()[0].run
-        run, created = _folded(journal, name)
+        run, created = folded_with_creation(journal, name)
         lines.extend(what_is_asked(tools, name, run, created, whole=False))
         journal.close()
 

@@ -90,7 +90,7 @@ def test_every_command_is_told() -> None:
 
 def test_the_figures_are_those_of_the_program() -> None:
     """Law: what the page says of back-off and of the end of a run is what happens."""
-    from orchestrator.cli.runs.notify import END_WITHIN
+    from orchestrator.operations.runs.hooks import END_WITHIN
 
     assert (BACK_OFF_FIRST, BACK_OFF_MAX, END_WITHIN) == (1.0, 60.0, 10.0)
     assert "after a second, then two, four, and so on up to a minute" in PAGE

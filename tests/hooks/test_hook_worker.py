@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.runs.notify import telling
 from orchestrator.clock import SystemClock, VirtualClock
 from orchestrator.core.run import Run, begin
 from orchestrator.engine.dispatch import InlineFleet
@@ -29,6 +28,7 @@ from orchestrator.notifications.backlog import owed
 from orchestrator.notifications.delivery import BACK_OFF_MAX
 from orchestrator.notifications.delivery_context import Office
 from orchestrator.notifications.worker import Hooks
+from orchestrator.operations.runs.hooks import telling
 from tests.core.scripted import ScriptedPair
 from tests.hooks.hooking import RUN, Recorded, Scripted, a_hook, a_webhook, an_office, lines_of, plan_with, record
 
@@ -234,16 +234,14 @@ def test_a_mistake_of_ours_is_said(journal: Journal, clock: VirtualClock, path: 
     assert made.ended_by("web") == "RuntimeError: a bug"
 
 
-def test_what_a_thread_ended_by_is_said(
-    journal: Journal, clock: VirtualClock, path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_thread_ended_by_is_said(journal: Journal, clock: VirtualClock, path: Path) -> None:
     """Law: also a mistake that came too late for the record is said, with what the hook has not taken by it."""
     record(journal, clock, plan_with(a_webhook()))
     office = an_office(path, clock, poster=Scripted(RuntimeError("a bug")))
-    with telling(Hooks(office, RUN, [a_webhook()], simulated=True), journal, RUN):
+    said: list[str] = []
+    with telling(Hooks(office, RUN, [a_webhook()], simulated=True), journal, RUN, said.append):
         pass
-    said = capsys.readouterr().err.splitlines()[0]
-    assert said.startswith(f"hook web: 1 event of run {RUN} not delivered yet (RuntimeError: a bug)")
+    assert said[0].startswith(f"hook web: 1 event of run {RUN} not delivered yet (RuntimeError: a bug)")
 
 
 def test_a_journal_that_cannot_be_opened_ends_no_run(journal: Journal, clock: VirtualClock, path: Path) -> None:
@@ -374,7 +372,7 @@ def test_a_block_that_raises_waits_for_no_hook(
     hook = a_hook(command=["sh", "-c", f"echo $$ > {started}; exec sleep 20"], timeout="1m")
     record(journal, clock, plan_with(hook))
     hooks = Hooks(an_office(path, SystemClock()), RUN, [hook], simulated=True)
-    with pytest.raises(KeyboardInterrupt), telling(hooks, journal, RUN):
+    with pytest.raises(KeyboardInterrupt), telling(hooks, journal, RUN, print):
         until(lambda: started.exists() and started.read_text().strip())
         raise KeyboardInterrupt
     assert hooks.wait(0)

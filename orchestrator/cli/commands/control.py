@@ -128,8 +128,9 @@ def approve(
       failover approve --deny --reason "not before the market closes"
       failover approve last --break-glass "nobody else can be reached"
     """
-    from orchestrator.cli.runs.approve import Word, approve_run, show_run
+    from orchestrator.cli.runs.approve import approve_run, show_run
     from orchestrator.cli.tools import tools as tools_of
+    from orchestrator.operations.runs.approval import Word
     from orchestrator.operations.runtime import checked_text
 
     if show:

@@ -27,6 +27,7 @@ from orchestrator.operations.families import AMPS, known_family, see_offered
 from orchestrator.operations.guard.targets import Beat, Post
 from orchestrator.operations.guard.targets_amps import InstancePost
 from orchestrator.operations.guard.targets_appliances import AppliancePost
+from orchestrator.operations.runs.lead import Request
 from orchestrator.operations.runs.plan import Wish as PlanWish
 from orchestrator.operations.runs.plan import make_plan, services_of
 from orchestrator.operations.runs.plan_recovery import was_standby
@@ -188,7 +189,7 @@ class _Guard:
         if not self._may_try():
             return False
         try:
-            self._note(lead_new(self._tools, plan, as_json=self._as_json))
+            self._note(lead_new(self._tools, Request(plan), as_json=self._as_json))
         except FailoverError as error:
             self._fail(error)
             return False

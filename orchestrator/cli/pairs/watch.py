@@ -30,6 +30,7 @@ from orchestrator.model.readings import Role
 from orchestrator.model.readings_solace import QueueDepth, ReplicationStatus
 from orchestrator.operations.families import AMPS, SOLACE, known_family, see_offered
 from orchestrator.operations.read_only_sessions import reading_only
+from orchestrator.operations.runs.lead import Request
 from orchestrator.operations.runs.plan import Wish as PlanWish
 from orchestrator.operations.runs.plan import make_plan, services_of
 from orchestrator.operations.runtime import Tools
@@ -236,7 +237,7 @@ class _Watcher:
         self._under_way = plan, now
         self._say(f"{plan.services[0]}: {reason}: replication is being suspended")
         try:
-            self._code = lead_new(self._tools, plan, as_json=self._as_json)
+            self._code = lead_new(self._tools, Request(plan), as_json=self._as_json)
         except FailoverError:
             self._under_way = None
             raise

@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.cli.render.terminal import say, show, show_json
-from orchestrator.cli.runs.approve import break_the_glass
-from orchestrator.cli.runs.lead import keep_policy, new_run_name
-from orchestrator.core.run import fold
 from orchestrator.errors import DefinitionError, JournalUnavailable
 from orchestrator.interpreter import module, same_code
-from orchestrator.journal.idempotency_keys import stored
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lease import create_run
 from orchestrator.journal.unavailability import WATCHED, Patience
 from orchestrator.model import events as ev
+from orchestrator.operations.runs.lead import Request, begin_run
 from orchestrator.operations.runs.plan import recordable
 from orchestrator.operations.runtime import Tools
 from orchestrator.operations.secret_references import asks_somebody
-from orchestrator.version import VERSION
 
 if TYPE_CHECKING:
     from orchestrator.journal.journal import RunRow
@@ -34,40 +29,21 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.1
 
 
-def begin(
-    tools: Tools,
-    plan: ev.Plan,
-    *,
-    as_json: bool,
-    key: str | None = None,
-    asked: Mapping[str, str] | None = None,
-    break_glass: str | None = None,
-) -> int:
-    """Begin a run of ``plan`` and leave it to another process. Returns 0 once that one leads it.
-
-    ``asked``: all that ``key`` stands for (``idempotency``). ``break_glass``: why it begins without the approvals
-    that the plan asks for.
+def begin(tools: Tools, request: Request, *, as_json: bool) -> int:
+    """Begin the run that is asked for and leave it to another process. Returns 0 once that one leads it.
 
     Raises ``DefinitionError`` when a secret would have to be typed, ``NotStarted`` when no session can be made,
     ``KeyUsed``, and ``JournalUnavailable`` when the other process ended before it led the run.
     """
-    plan = recordable(plan)
+    plan = recordable(request.plan)
     if any(asks_somebody(site) for site in plan.inventory.sites.values()):
         raise DefinitionError(
             "--no-wait leaves the run to a process that nobody can type a password for",
             hint="name the secrets by env or file in the inventory, or wait for the end",
         )
     with closing(tools.journal()) as journal:
-        with tools.adapters(plan):
-            pass
-        keep_policy(tools, journal, plan)
-        created = ev.RunCreated(plan=plan, version=VERSION, **tools.who()._asdict())
-        name = new_run_name(tools.clock.now())
-        lease, _ = create_run(journal, tools.clock, name, created, key=key, asked=stored(asked or {}))
+        lease = begin_run(tools, journal, replace(request, plan=plan)).held.lease
         journal.patience = Patience(tools.clock, WATCHED, say)
-        if break_glass is not None:
-            recorded = fold(journal.records(lease.run)).plan
-            break_the_glass(tools, journal, lease.run, recorded, break_glass)
         lease.release()
         log = _log_file(tools, lease.run)
         leader = _start(lease.run, log)

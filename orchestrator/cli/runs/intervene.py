@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from orchestrator.cli.render.terminal import show, show_json
-from orchestrator.cli.runs.approve import HOW_TO_SIGN, signature_of
 from orchestrator.cli.runs.lead import lead_again
 from orchestrator.core.decide.approve import alone
 from orchestrator.core.run import Run, fold
@@ -19,6 +18,7 @@ from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, is_led, lead
 from orchestrator.journal.signing import decision_statement
 from orchestrator.model import events as ev
 from orchestrator.operations.find_run import find_open_run
+from orchestrator.operations.runs.approval import HOW_TO_SIGN, signature_of
 from orchestrator.operations.runs.plan import as_asked
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.abort import has_answered, verdict_on_abort

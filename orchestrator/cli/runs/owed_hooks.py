@@ -6,12 +6,12 @@ from contextlib import closing
 from dataclasses import asdict
 
 from orchestrator.cli.render.terminal import say, show, show_json
-from orchestrator.cli.runs.notify import event_count, office_of, owed_words
 from orchestrator.errors import DefinitionError, LeaseHeld
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.outbox import Outbox
 from orchestrator.notifications.backlog import drop, flush, owed
 from orchestrator.operations.find_run import find_run
+from orchestrator.operations.runs.hooks import event_count, office_of, owed_words
 from orchestrator.operations.runtime import Tools
 
 

@@ -30,7 +30,8 @@ def start(
     With a key that has begun a run already, that run's result is printed instead, and its exit code returned. With
     ``no_wait`` the run is left to a process of its own; one that has begun already is shown as it stands.
     """
-    from orchestrator.cli.runs.approve import Eyes, with_approval
+    from orchestrator.operations.runs.approval import Eyes, with_approval
+    from orchestrator.operations.runs.lead import Request
 
     if begin.dry_run and begin.fault:
         raise DefinitionError(
@@ -59,14 +60,15 @@ def start(
         from orchestrator.cli.simulated.lab_service import script_faults
 
         script_faults(tools, plan, begin.fault)
+    request = Request(plan, key, asked, glass)
     try:
         if begin.no_wait:
             from orchestrator.cli.runs.background import begin as begin_elsewhere
 
-            return begin_elsewhere(tools, plan, as_json=as_json, key=key, asked=asked, break_glass=glass)
+            return begin_elsewhere(tools, request, as_json=as_json)
         from orchestrator.cli.runs.lead import lead_new
 
-        return lead_new(tools, plan, as_json=as_json, key=key, asked=asked, break_glass=glass)
+        return lead_new(tools, request, as_json=as_json)
     except KeyUsed:  # at the same moment, by another process
         assert key is not None  # or nothing could have used it
         code = first_result(tools, asked, key, wait=not begin.no_wait, as_json=as_json)

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from orchestrator.cli.runs.lead import new_run_name
 from orchestrator.clock import Clock
-from orchestrator.core.run import begin
 from orchestrator.engine.dispatch import InlineFleet
 from orchestrator.engine.engine import Engine
+from orchestrator.engine.held import hold_new
 from orchestrator.errors import NotStarted
-from orchestrator.journal.lease import create_run
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import FenceOption, Inventory, Pair, Site
 from orchestrator.model.runbook import Choice
+from orchestrator.operations.runs.lead import new_run_name
 from orchestrator.operations.runs.plan import Wish as PlanWish
 from orchestrator.operations.runs.plan import make_plan
 from orchestrator.operations.runtime import Tools
@@ -118,13 +117,11 @@ class Prelude:
         plan = make_plan(
             self.tools, PlanWish(runbook, self.inventory, cast.services, False, None, cast.source, policy)
         )
-        now = self.clock.now()
         created = ev.RunCreated(plan=plan, by=REHEARSAL, version=VERSION)
         with closing(self.tools.journal()) as journal:
-            lease, writer = create_run(journal, self.clock, new_run_name(now), created)
-            run = begin(ev.Record(run=lease.run, seq=1, at=now, lane=None, event=created))
-            fleet = InlineFleet(self.tools.make_adapters(plan), lease, self.clock)
-            ended = Engine(journal, lease, writer, run, fleet, self.clock, by=REHEARSAL).run()
+            held = hold_new(journal, self.clock, new_run_name(self.clock.now()), created)
+            fleet = InlineFleet(self.tools.make_adapters(plan), held.lease, self.clock)
+            ended = Engine(journal, *held, fleet, self.clock, by=REHEARSAL).run()
         if ended.outcome is not ev.Outcome.DONE:
             raise NotStarted(f"the prelude of the rehearsal, {runbook}, ended {ended.outcome}")
 

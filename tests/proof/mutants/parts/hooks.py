@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from adapters.http.session import HttpSession
-from orchestrator.cli.runs.notify import telling
 from orchestrator.journal.lease import create_run
 from orchestrator.journal.outbox import Outbox, _row
 from orchestrator.notifications.backlog import drop, flush
@@ -13,6 +12,7 @@ from orchestrator.notifications.delivery_context import Office
 from orchestrator.notifications.message import message_of, signature, wants
 from orchestrator.notifications.webhook import WebhookSender
 from orchestrator.notifications.worker import _BacklogThread, _HookThread
+from orchestrator.operations.runs.hooks import telling
 from tests.proof.mutants.editing import edit
 from tests.proof.mutants.parts.catching import PartMutant
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchestrator.cli.render.terminal import say
 from orchestrator.counting import counted
 from orchestrator.errors import JournalError
 from orchestrator.journal.journal import Journal
@@ -44,8 +43,8 @@ def hooks_of(tools: Tools, plan: ev.Plan, run: str) -> Hooks:
 
 
 @contextmanager
-def telling(hooks: Hooks, journal: Journal, run: str) -> Iterator[None]:
-    """Tell ``hooks`` while the block leads ``run``; then give them a little time for the rest, and say what is left.
+def telling(hooks: Hooks, journal: Journal, run: str, tell: Callable[[str], object]) -> Iterator[None]:
+    """Tell ``hooks`` while the block leads ``run``; then give them a little time for the rest, and ``tell`` what is left.
 
     A block that raises is not waited for: what is left stays in the outbox.
     """
@@ -59,13 +58,13 @@ def telling(hooks: Hooks, journal: Journal, run: str) -> Iterator[None]:
     hooks.finish(END_WITHIN)
     with suppress(KeyboardInterrupt):
         if not hooks.wait(_SAY_AFTER):
-            say(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends that, and nothing is lost")
+            tell(f"waiting up to {END_WITHIN:.0f}s for hooks; Ctrl-C ends that, and nothing is lost")
             hooks.wait(END_WITHIN - _SAY_AFTER)
     hooks.halt()
     with suppress(JournalError):  # the run's own end has been said already, and is what matters
         for left in owed(outbox, run):
             left = replace(left, failed=left.failed or hooks.ended_by(left.hook))
-            say(f"{owed_words(left)}; later: failover hooks flush {run}")
+            tell(f"{owed_words(left)}; later: failover hooks flush {run}")
 
 
 def owed_words(left: Owed) -> str:

@@ -1,0 +1,179 @@
+"""Approval of a plan: what it takes to begin, and the words that people say about it, which a request carries."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.core.approvals import signed_in
+from orchestrator.core.decide.approve import hear
+from orchestrator.core.run import Run, fold
+from orchestrator.counting import counted
+from orchestrator.engine.approvers import POLICY_FILE, Approvers
+from orchestrator.errors import DefinitionError, NotStarted
+from orchestrator.journal.approval_policies import own_policy, policies_of
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.signing import approval_statement
+from orchestrator.model import events as ev
+from orchestrator.model.approval_policy import strictest
+from orchestrator.model.inventory import ApprovedCommand
+from orchestrator.model.runbook import parse_duration
+from orchestrator.operations.runtime import Tools, checked_text
+
+Word = Literal["approve", "deny", "break-glass"]
+HOW_TO_SIGN = (
+    "`failover runs keygen` makes a key; its public half (`failover runs keygen --public`) belongs into "
+    f"{POLICY_FILE} of the machines that lead runs"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """How many others have to agree, as it was typed; ``command`` is what policies call the command."""
+
+    command: ApprovedCommand
+    by: int | None = None
+    within: str | None = None
+    break_glass: str | None = None
+
+
+def with_approval(tools: Tools, plan: ev.Plan, eyes: Eyes) -> ev.Plan:
+    """The plan with what it takes to begin: what the inventory's policy, those that its services had before, and this
+    machine's ask for, and what was typed, if that is more. A rehearsal needs nobody."""
+    if tools.is_rehearsal:
+        return plan
+    typed = None if eyes.within is None else _within(eyes.within)
+    approvers = tools.approvers()
+    before = _had_before(tools, plan, eyes.command)
+    own = [one for one in [own_policy(plan)] if one is not None and eyes.command in one.commands]
+    rule = strictest(
+        [*own, *before, *approvers.demands_on(plan)],
+        requester=tools.account,
+        signed=approvers.policy is not None,
+        needed=eyes.by or 0,
+        within=typed,
+    )
+    if rule is None:
+        if typed is not None:
+            raise DefinitionError("--approve-within: nobody has to approve this run", hint="add --approve-by N")
+        return plan
+    if eyes.break_glass is not None:
+        _see_glass(rule, eyes.break_glass)
+    dropped = [one for one in before if one not in own]
+    notes = [_dropped(len(dropped), max(one.needed for one in dropped))] if dropped else []
+    return plan.model_copy(update={"approval": rule, "notes": (*plan.notes, *notes)})
+
+
+def _had_before(tools: Tools, plan: ev.Plan, command: ApprovedCommand) -> list[ev.ApprovalPolicy]:
+    if not tools.has_journal:
+        return []
+    with closing(tools.journal()) as journal:
+        return [one for one in policies_of(journal, plan) if command in one.commands]
+
+
+def _dropped(count: int, needed: int) -> str:
+    policies = "an approval policy" if count == 1 else f"{count} approval policies"
+    people = counted(needed, "person has", "people have")
+    return (
+        f"these services had {policies} that this inventory does not have: {people} to agree, and when they do, what "
+        "this inventory says holds"
+    )
+
+
+def terms_of(approvers: Approvers, plan: ev.Plan, requester: str) -> ev.ApprovalRule | None:
+    """What this machine's policy asks of the stored ``plan`` that ``requester`` asked for, where that is more than the
+    plan has; None where nothing is to change.
+
+    Raises ``NotStarted`` for a plan that takes signed words, on a machine that knows no approver.
+    """
+    rule = plan.approval
+    if rule is not None and rule.signed and approvers.policy is None:
+        raise NotStarted(
+            f"this run takes approvals that are signed, and this machine has no approval policy in {POLICY_FILE}",
+            hint="go on with it where that policy is, or have it installed here; `failover abort` takes nobody else",
+        )
+    demands = approvers.demands_on(plan)
+    if not demands:
+        return None
+    wanted = strictest(
+        demands,
+        requester=requester if rule is None else rule.requester,
+        signed=True,
+        needed=0 if rule is None else rule.needed,
+        within=None if rule is None else rule.within,
+        break_glass=rule is None or rule.break_glass,
+    )
+    return None if wanted == rule else wanted
+
+
+def _within(text: str) -> float:
+    """Seconds that people have, as typed; what a policy says may be less."""
+    try:
+        typed = parse_duration(text)
+    except ValueError as error:
+        raise DefinitionError(f"--approve-within: {error}") from error
+    if typed <= 0:
+        raise DefinitionError("--approve-within: nobody can approve in no time")
+    return typed
+
+
+def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
+    if not rule.break_glass:
+        raise DefinitionError(
+            "the approval policy does not allow to break the glass", hint="leave --break-glass out, and wait"
+        )
+    if not checked_text(reason, "--break-glass").strip():
+        raise DefinitionError("--break-glass is recorded with its reason; please give one")
+
+
+def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> dict[str, str]:
+    """The request that tells the process that leads ``run`` what this account says about the plan with this digest, with
+    the signature of its key, if it has one."""
+    at = int(tools.clock.now())
+    signature = signature_of(tools, approval_statement(run, digest, word, at), at)
+    who = {"by": tools.approvers().account_of(signature.get("key", "")) or tools.account}
+    who |= {"account": tools.account, "uid": str(tools.uid), "host": socket.gethostname()}
+    return {"kind": "approval", "choice": word, "reason": reason, "plan": digest, **who, **signature}
+
+
+def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, str]:
+    """What a request says of its signature; nothing where this account has no key."""
+    signer = tools.signer()
+    if signer is None:
+        return {}
+    key, signature = signer.sign_bytes(statement)
+    return {"key": key, "signature": signature, "at": str(at)}
+
+
+def break_the_glass(tools: Tools, journal: Journal, run: str, plan: ev.Plan, reason: str) -> None:
+    """Let ``run``, whose stored plan this is, begin without the approvals that it asks for, if it asks for any."""
+    if plan.approval is not None:
+        journal.ask(run, word_on(tools, run, plan.digest, "break-glass", reason))
+
+
+def folded_with_creation(journal: Journal, name: str) -> tuple[Run, ev.RunCreated]:
+    records = list(journal.records(name))
+    created = records[0].event
+    assert isinstance(created, ev.RunCreated)  # or the fold would have refused it
+    return fold(records), created
+
+
+def see_that_it_counts(tools: Tools, name: str, run: Run, request: Mapping[str, str]) -> None:
+    """The process that leads the run judges by the same rules; who types is told at once."""
+    approvers, rule = tools.approvers(), run.plan.approval
+    signed = signed_in(request)
+    signer = ""
+    if signed is not None:
+        statement = approval_statement(name, request["plan"], request["choice"], signed.at)
+        signer = approvers.signer_of(statement, signed)
+    if rule is not None and rule.signed and approvers.policy is None and signed is not None:
+        signer = request["by"]  # who leads the run knows the approvers; this machine does not
+    events = hear(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
+    if not events:
+        raise DefinitionError(f"run {name} waits for no approval", hint=f"see `failover runs show {name}`")
+    if isinstance(events[0], ev.ApprovalRefused):
+        hint = HOW_TO_SIGN if rule is not None and rule.signed and not signer else f"see `failover runs show {name}`"
+        raise DefinitionError(events[0].why, hint=hint)
