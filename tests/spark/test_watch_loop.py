@@ -76,25 +76,31 @@ def test_as_the_plain_fold(
     assert [batch.lines for batch in follow(tmp_path)] == [0]
 
 
-# Follows what is there, again and again, each time killed right before its Nth call to the system that concerns files or
-# the database, then once undisturbed; tells how many instants there were.
+# Follows what is there, again and again, each time killed right before its Nth call to the system that concerns files, or
+# to the database, then once undisturbed; tells how many instants there were.
 KILLED = """
 import os, pathlib, shutil, signal, sys
 from tests.spark.test_watch_loop import follow
 
 def killed(place, calls):
-    def count(event, arguments):
+    def count():
         nonlocal calls
+        calls -= 1
+        if calls < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def call(event, arguments):
         if event in {"open", "os.rename", "os.remove", "os.scandir", "sqlite3.connect"}:
-            calls -= 1
-            if calls < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-    sys.addaudithook(count)
+            count()
+    def statement(frame, event, called):
+        if event == "c_call" and called.__name__ in {"execute", "executemany"}:
+            count()
+    sys.addaudithook(call)
+    sys.setprofile(statement)
     follow(place)
     os._exit(0)
 
 source = pathlib.Path(sys.argv[1])
-for instant in range(0, 400, 2):
+for instant in range(0, 800, 3):
     place = pathlib.Path(sys.argv[2], str(instant))
     shutil.copytree(source, place)
     for file in (source / "readings").iterdir():
@@ -112,8 +118,8 @@ for instant in range(0, 400, 2):
 
 @pytest.mark.realtime
 def test_killed_at_any_instant(tmp_path: Path) -> None:
-    """Law: killed right before any of its calls to the system, the next process has in the end written the alerts of an
-    undisturbed fold, each once."""
+    """Law: killed right before any of its calls to the system or to the database, the next process has in the end written
+    the alerts of an undisturbed fold, each once."""
     files = night()[:36]  # four batches, with alerts in most of them
     (tmp_path / "source").mkdir()
     bring(tmp_path / "source", files)
