@@ -7,7 +7,6 @@ a late one cannot count. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import IllegalTransition
@@ -98,48 +97,6 @@ def _as_before(approvals: Approvals) -> Approvals:
     """Other decisions are not asked about any more: what was agreed to before stands."""
     assert approvals.before is not None  # by who asks
     return replace(approvals.before, changers=approvals.changers, leaders=approvals.leaders)
-
-
-# --- words that other processes leave: texts by name ------------------------------------------------------------------
-
-
-# What each kind of request has to say, besides who left it.
-_NEEDED: Mapping[str, frozenset[str]] = {
-    "abort": frozenset(),
-    "decide": frozenset({"gate", "choice"}),
-    "approval": frozenset({"choice"}),
-}
-# More digits than any account or moment has.
-_DIGITS_MAX = 12
-
-
-def is_request(request: Mapping[str, str]) -> bool:
-    """Does it say what is asked of the run, and by whom? Anybody may have left it, and anything."""
-    needed = _NEEDED.get(request.get("kind", ""))
-    return needed is not None and "by" in request and needed <= request.keys()
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
-
-
-def who_in(request: Mapping[str, str]) -> ev.Who:
-    """Who left a request, as it says itself."""
-    return ev.Who(request["by"], request.get("account", ""), _number(request.get("uid", "")))
-
-
-def signed_in(request: Mapping[str, str]) -> ev.Signed | None:
-    """The signature that a request has, whatever it is worth; None where there is none."""
-    at, signature = _number(request.get("at", "")), request.get("signature", "")
-    if not signature or at is None:
-        return None
-    return ev.Signed(key=request.get("key", ""), signature=signature, at=at)
-
-
-def ruling_in(request: Mapping[str, str]) -> ev.Ruling:
-    """The decision that a request is."""
-    said = {"choice": request["choice"], "reason": request.get("reason", "")}
-    return ev.Ruling.model_validate({**said, **who_in(request)._asdict()})
 
 
 def _refuse_unless_asked(approvals: Approvals, kind: str) -> None:

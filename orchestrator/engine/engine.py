@@ -11,11 +11,10 @@ from __future__ import annotations
 import gc
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from orchestrator.clock import Clock
-from orchestrator.core.approvals import is_request
 from orchestrator.core.decide import Ask, ClaimSite, Observe, Request, decide
 from orchestrator.core.rollout import to_begin
 from orchestrator.core.run import Lane, Run, worst
@@ -31,6 +30,7 @@ from orchestrator.journal.lease import Lease, service_key
 from orchestrator.journal.site_claims import Sites
 from orchestrator.model import events as ev
 from orchestrator.model.outcome import Effect
+from orchestrator.model.requests import ApprovalRequest
 
 # How often the inbox is looked at while nothing else happens, seconds.
 INBOX_EVERY = 1.0
@@ -232,12 +232,12 @@ class Engine:
         touched = []
         for number, request in self._journal.requests(self._writer.run):
             draft.taken.append(number)
-            if not is_request(request):
+            if request is None:
                 continue
-            if request["kind"] == "approval":
+            if isinstance(request, ApprovalRequest):
                 self._hearing.about_plan(draft, request)
                 continue
-            for service in self._concerned(request):
+            for service in self._concerned(request.lane):
                 lane = draft.lane(service)
                 if lane.ended:
                     continue
@@ -246,8 +246,7 @@ class Engine:
                 touched.append(service)
         return touched
 
-    def _concerned(self, request: Mapping[str, str]) -> list[str]:
-        lane = request.get("lane")
+    def _concerned(self, lane: str | None) -> list[str]:
         return [service for service in self.run_state.lanes if lane is None or service == lane]
 
     # --- one turn -------------------------------------------------------------------------------------------------

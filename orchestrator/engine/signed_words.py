@@ -7,9 +7,9 @@ words it does not count, and the record says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from orchestrator.core.approvals import APPROVAL_GATE, Approvals, ruling_in, signed_in, who_in
+from orchestrator.core.approvals import APPROVAL_GATE, Approvals
 from orchestrator.core.decide import follow
 from orchestrator.core.decide.approve import alone, hear, propose, seek, why_denied
 from orchestrator.core.run import Lane
@@ -17,6 +17,7 @@ from orchestrator.engine.approvers import Approvers
 from orchestrator.engine.turn import Draft
 from orchestrator.journal.signing import approval_statement, decision_statement, is_signable
 from orchestrator.model import events as ev
+from orchestrator.model.requests import AbortRequest, ApprovalRequest, DecideRequest
 
 # A lane that is not on its way back, and not at an end.
 _FORWARD = frozenset({"ready", "running", "committed", "escalating"})
@@ -80,9 +81,9 @@ class Hearing:
 
     # --- words about the plan -------------------------------------------------------------------------------------
 
-    def about_plan(self, draft: Draft, request: Mapping[str, str]) -> None:
+    def about_plan(self, draft: Draft, request: ApprovalRequest) -> None:
         """What follows from somebody's word about the plan."""
-        signed, about = signed_in(request), (request.get("plan", ""), request["choice"])
+        signed, about = request.signed, (request.plan, request.choice)
         signer = ""
         if signed is not None and is_signable(*about):
             signer = self._approvers.signer_of(approval_statement(self._run, *about, signed.at), signed)
@@ -123,21 +124,22 @@ class Hearing:
 
     # --- answers to questions of a lane ---------------------------------------------------------------------------
 
-    def requested(self, draft: Draft, lane: Lane, request: Mapping[str, str]) -> tuple[ev.Event, ...]:
+    def requested(self, draft: Draft, lane: Lane, request: AbortRequest | DecideRequest) -> tuple[ev.Event, ...]:
         """The events of a request from the inbox to a lane; none for one that no longer fits."""
-        if request["kind"] == "abort":
-            return (ev.AbortAsked(reason=request.get("reason", ""), **who_in(request)._asdict()),)
-        gate = lane.open_gate(request["gate"], request.get("item"))
-        if gate is None or request["choice"] not in gate.choices:
+        if isinstance(request, AbortRequest):
+            return (ev.AbortAsked(reason=request.reason, **request.who._asdict()),)
+        gate = lane.open_gate(request.gate, request.item)
+        if gate is None or request.choice not in gate.choices:
             return ()
-        ruling, signed, signer = ruling_in(request), signed_in(request), ""
+        said = {"choice": request.choice, "reason": request.reason, **request.who._asdict()}
+        ruling, signed, signer = ev.Ruling.model_validate(said), request.signed, ""
         if signed is not None:
             number = question_number(self._records(), lane.service, gate)
             statement = decision_statement(self._run, draft.run.plan.digest, number, ruling.choice, signed.at)
             signer = self._approvers.signer_of(statement, signed)
         if signer:
             ruling = ruling.model_copy(update={"by": signer, "signed": signed})
-        return self._followed(draft, lane, gate, ruling, signer=signer, host=request.get("host", ""))
+        return self._followed(draft, lane, gate, ruling, signer=signer, host=request.host)
 
     def answer(self, draft: Draft, lane: Lane, gate: ev.GateOpened, ruling: ev.Ruling) -> tuple[ev.Event, ...]:
         """The same for what was typed at the terminal of who leads the run, which nobody has signed."""

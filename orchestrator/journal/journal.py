@@ -18,7 +18,6 @@ Everything that enters passes ``scrub`` first: no secret is ever written.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -37,6 +36,7 @@ from orchestrator.journal.errors import gone, lost, mapped_errors, no_such_run, 
 from orchestrator.journal.hash_chain import GENESIS, Link, Signature, follow, link_hash, record_of
 from orchestrator.journal.heads import Heads, Noted
 from orchestrator.model import events as ev
+from orchestrator.model.requests import InboxRequest, read_request
 
 if TYPE_CHECKING:
     from orchestrator.journal.signing import Signer
@@ -330,32 +330,23 @@ class Journal:
 
     # --- the inbox ------------------------------------------------------------------------------------------------
 
-    def ask(self, run: str, request: Mapping[str, str]) -> None:
+    def ask(self, run: str, request: InboxRequest) -> None:
         """Leave a request for the process that leads ``run``."""
-        body = self._scrub(json.dumps(request, sort_keys=True))
+        body = self._scrub(request.as_json())
         with mapped_errors("be written"), self.database.writing() as commit:
             commit.run(sql.ADD_REQUEST, [{"run": run, "body": body, "taken": False}])
 
-    def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
-        """The requests that are not used up yet, oldest first, each with its number for ``append``; an empty one for what
-        is none. Everybody can leave one who can write the database."""
+    def requests(self, run: str) -> list[tuple[int, InboxRequest | None]]:
+        """The requests that are not used up yet, oldest first, each with its number for ``append``; None for what is
+        none. Everybody can leave one who can write the database."""
 
-        def read() -> list[tuple[int, Mapping[str, str]]]:
+        def read() -> list[tuple[int, InboxRequest | None]]:
             with mapped_errors("be read"):
-                return [(number, _request(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})]
+                return [
+                    (number, read_request(body)) for number, body in self.database.ask(sql.REQUESTS, {"b_run": run})
+                ]
 
         return self.insist(read)
-
-
-def _request(body: str) -> Mapping[str, str]:
-    """Texts by name, each of which can be recorded; nothing for anything else."""
-    try:
-        request = json.loads(body)
-        json.dumps(request, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return {}
-    is_one = isinstance(request, dict) and all(isinstance(value, str) for value in request.values())
-    return request if is_one else {}
 
 
 def _hash_of(row: Row | None, run: str, seq: int) -> str:

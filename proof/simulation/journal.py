@@ -17,6 +17,7 @@ from orchestrator.journal.database.database import Database, Row, Statement, Tra
 from orchestrator.journal.database.embedded_files import Files
 from orchestrator.journal.database.schema import METADATA
 from orchestrator.journal.journal import Journal
+from orchestrator.model.requests import InboxRequest
 from proof.simulation.process import Onlooker, Process
 
 _EMPTY = ";".join(f"DELETE FROM {table.name}" for table in METADATA.sorted_tables)
@@ -113,7 +114,7 @@ class NightJournal(Journal):
             self.database._idle.pop().invalidate()
         self.engine.dispose()
 
-    def requests(self, run: str) -> list[tuple[int, Mapping[str, str]]]:
+    def requests(self, run: str) -> list[tuple[int, InboxRequest | None]]:
         self.onlooker.listening()
         return super().requests(run)
 

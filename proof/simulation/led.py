@@ -13,6 +13,7 @@ from orchestrator.errors import JournalUnavailable, LeaseHeld, LeaseLost
 from orchestrator.family.contract import Adapter, Call, Setting
 from orchestrator.model import events as ev
 from orchestrator.model.reading import Reading
+from orchestrator.model.requests import request_of
 from orchestrator.model.runbook import Side
 from proof.promises import Broken, Judge
 from proof.simulation.adapter import NightAdapter
@@ -341,7 +342,7 @@ class Led:
         """Somebody leaves a request."""
         wish = {**wish, "reason": self.night.said(wish.get("reason", ""))}
         self.judge.hear(wish, is_led=any(led is self for led, _ in self.night.living))
-        self.night.store.ask(self.name, wish)
+        self.night.store.ask(self.name, request_of(wish))
 
     def answer(self, strike: Strike) -> None:
         """Somebody answers every open question from elsewhere."""

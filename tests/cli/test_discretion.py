@@ -13,6 +13,7 @@ from orchestrator.cli.render.terminal import redact_with, show_document
 from orchestrator.family.secrets import Redactor
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
+from orchestrator.model.requests import AbortRequest
 from orchestrator.operations.free_texts import FREE_TEXTS, scrub_free_texts
 
 # Texts that say which thing is meant, by whom, or what the definitions say. None comes from a device's free output.
@@ -117,8 +118,8 @@ def test_a_request_is_stored_without_secrets(tmp_path: Path) -> None:
     redactor = Redactor()
     redactor.learn("hunter2")
     with closing(Journal.at(tmp_path / "journal.sqlite", scrub=scrub_free_texts(redactor.scrub))) as journal:
-        journal.ask("run-1", {"kind": "abort", "reason": "since hunter2 leaked"})
-        assert [asked["reason"] for _, asked in journal.requests("run-1")] == ["since [redacted] leaked"]
+        journal.ask("run-1", AbortRequest(by="ann", reason="since hunter2 leaked"))
+        assert [asked and asked.reason for _, asked in journal.requests("run-1")] == ["since [redacted] leaked"]
 
 
 def test_a_document_is_printed_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:

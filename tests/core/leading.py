@@ -15,6 +15,7 @@ from orchestrator.family.contract import Adapter
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import create_run, service_key, take
 from orchestrator.model import events as ev
+from orchestrator.model.requests import request_of
 from orchestrator.model.runbook import Side
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, killing
@@ -153,7 +154,9 @@ def pausing(lead: Lead) -> Callable[..., None]:
 
 def asking(lead: Lead, **request: str) -> Callable[..., None]:
     """Something that leaves a request for the run, as another process does."""
-    return lambda *_: lead.journal.ask(RUN, {"by": "bob", "reason": "the change was called off", **request})
+    return lambda *_: lead.journal.ask(
+        RUN, request_of({"by": "bob", "reason": "the change was called off", **request})
+    )
 
 
 def lost_bridge(lead: Lead) -> None:

@@ -18,6 +18,7 @@ from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
 from orchestrator.model.outcome import Failure
 from orchestrator.model.reading import Reading
+from orchestrator.model.requests import AbortRequest
 from tests.core.builders import CONTROLLED, a_plan
 from tests.core.killing import judge_safety
 from tests.core.leading import RUN, Lead, ScriptedDesk, When
@@ -132,7 +133,7 @@ def test_an_abort_from_another_process(lead: Lead) -> None:
     """The inbox is looked at while the run waits for its devices."""
     lead.pair.services["Trading"].rate = 0.0
     other = Journal(lead.journal.url)
-    request = {"kind": "abort", "by": "bob", "reason": "not tonight"}
+    request = AbortRequest(by="bob", reason="not tonight")
     run = lead.start(quick(), observers=[When(ev.Observed, lambda *_: other.ask(RUN, request), nth=3)])
     other.close()
     assert (run.outcome, judge_safety(lead.pair, run.outcome)) == (Outcome.REVERTED, [])

@@ -23,6 +23,7 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import Lease
 from orchestrator.model import events as ev
+from orchestrator.model.requests import AbortRequest
 from orchestrator.model.runbook import Runbook, Side
 from proof.promises.solace.facts import NOT_IDEMPOTENT
 from proof.simulation.solace.looks import look
@@ -199,7 +200,7 @@ def watched(engine: type[Engine], stages: Sequence[Watched], wish: CallOff | Non
         ) -> None:
             def call(record: ev.Record, run: Run) -> None:
                 if wish is not None and label_of(record.event) == wish.on:
-                    journal.ask(RUN, {"kind": "abort", "by": "ann", "reason": wish.reason})
+                    journal.ask(RUN, AbortRequest(by="ann", reason=wish.reason))
 
             watch = stages[-1].watch
             watch.lead(journal, lease)

@@ -24,6 +24,7 @@ from orchestrator.journal.lease import create_run
 from orchestrator.journal.readiness_results import store_checks
 from orchestrator.journal.signing import Signer, generate
 from orchestrator.model import events as ev
+from orchestrator.model.requests import DecideRequest
 from orchestrator.model.runbook import Side
 from orchestrator.version import VERSION
 from tests.core.builders import a_plan, created
@@ -61,7 +62,7 @@ def fill(journal: Journal) -> None:
     except Killed as killed:
         if "before set_role" not in str(killed):
             raise ValueError(f"it was to be killed with an intent on disk: {killed}") from killed
-    journal.ask(KILLED, {"kind": "decide", "lane": "Orders", "gate": "no-such-gate", "choice": "wait", "by": "bob"})
+    journal.ask(KILLED, DecideRequest(lane="Orders", gate="no-such-gate", choice="wait", by="bob"))
     store_checks(journal, clock.now(), {"scripted/Orders": (True, ())})
     with journal.engine.begin() as connection:
         connection.execute(sa.update(RUNS).values(holder=_HOLDER))

@@ -13,6 +13,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.signing import Signer, approval_statement, decision_statement, generate, public_half
 from orchestrator.model import events as ev
 from orchestrator.model.approval_policy import Approver, MachinePolicy
+from orchestrator.model.requests import request_of
 from tests.core.leading import RUN
 
 
@@ -84,7 +85,7 @@ class People:
     def leave(self, *requests: dict[str, str]) -> None:
         """Put these into the inbox."""
         for request in requests:
-            self.journal.ask(RUN, request)
+            self.journal.ask(RUN, request_of(request))
 
 
 def signed_rule(needed: int = 1, **more: Any) -> ev.ApprovalRule:

@@ -21,6 +21,7 @@ from orchestrator.family.secrets import SecretStore
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
+from orchestrator.model.requests import ApprovalRequest, request_of
 from orchestrator.operations.runtime import Tools
 from orchestrator.reports.report import build
 from tests.cli.processes import Bench, line_with
@@ -52,7 +53,7 @@ class Colleagues:
         """One person's word about the plan as it is stored now, or about another one."""
         digest = fold(self.journal.records(RUN)).plan.digest if plan is None else plan
         word = {"kind": "approval", "choice": choice, "by": by, "host": "bastion-2", "reason": reason}
-        self.journal.ask(RUN, {**word, "plan": digest})
+        self.journal.ask(RUN, request_of({**word, "plan": digest}))
 
     def saying(self, *words: Mapping[str, Any]) -> Callable[..., None]:
         """An observer's deed: all of these, one after the other."""
@@ -221,7 +222,7 @@ def test_a_word_at_the_last_moment_is_late() -> None:
     """From the very moment at which the time is over no agreement counts, heard before anything else though it is."""
     plan = the_plan(needed=1)
     [asked] = seek(plan, Approvals(), 0.0)
-    word = {"kind": "approval", "choice": "approve", "by": "bob", "plan": plan.digest}
+    word = ApprovalRequest(choice="approve", by="bob", plan=plan.digest)
     [in_time] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN - 0.1)
     [late] = hear(plan, fold_approvals(Approvals(), asked), word, WITHIN)
     assert isinstance(in_time, ev.ApprovalGiven)

@@ -21,6 +21,7 @@ from orchestrator.journal.lease import claims, create_run
 from orchestrator.journal.process_identity import holder_is_dead, holder_name
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
+from orchestrator.model.requests import AbortRequest
 from tests.core.builders import a_plan, created
 from tests.core.leading import RUN, Lead, When, pausing
 from tests.core.scripted import ScriptedPair
@@ -91,9 +92,9 @@ def test_a_secret_in_an_event_is_not_stored(scrubbing: Journal, clock: VirtualCl
 def test_a_secret_in_a_request_is_not_stored(scrubbing: Journal, clock: VirtualClock) -> None:
     """Promise 10: neither is one that somebody types as the reason of an abort or a decision."""
     create_run(scrubbing, clock, RUN, created())
-    scrubbing.ask(RUN, {"kind": "abort", "by": "bob", "reason": f"the password is {SECRET}"})
+    scrubbing.ask(RUN, AbortRequest(by="bob", reason=f"the password is {SECRET}"))
     assert (SECRET in stored(scrubbing, INBOX.c.body), "***" in stored(scrubbing, INBOX.c.body)) == (False, True)
-    assert [request["reason"] for _, request in scrubbing.requests(RUN)] == ["the password is ***"]
+    assert [request and request.reason for _, request in scrubbing.requests(RUN)] == ["the password is ***"]
 
 
 # --- what waits when the engine ends ----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import claims, create_run, take
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
+from orchestrator.model.requests import AbortRequest
 from tests.core.builders import a_plan, created
 from tests.core.killing import Fuse, Killed, bury, judge_pair
 from tests.core.leading import RUN, Lead, When
@@ -74,7 +75,7 @@ def test_a_request_is_left_by_another_process(opened: Opener, pair: ScriptedPair
     pair.services["Trading"].rate = 10.0
 
     def abort(*_: object) -> None:
-        other.ask(RUN, {"kind": "abort", "by": "bob", "reason": "not tonight"})
+        other.ask(RUN, AbortRequest(by="bob", reason="not tonight"))
 
     run = Lead(pair, opened()).start(observers=[When(ev.Observed, abort, nth=3)])
     assert (run.outcome, other.requests(RUN)) == (Outcome.REVERTED, [])
@@ -84,15 +85,15 @@ def test_requests_come_in_order_and_stay_until_they_are_used_up(opened: Opener, 
     """What is asked first is handed out first, again and again, until the append that answers it."""
     _, writer = create_run(opened(), clock, RUN, created())
     for number in range(3):
-        opened().ask(RUN, {"kind": "abort", "by": "bob", "reason": str(number)})
-    opened().ask("another run", {"kind": "abort"})
+        opened().ask(RUN, AbortRequest(by="bob", reason=str(number)))
+    opened().ask("another run", AbortRequest(by="bob"))
     waiting = opened().requests(RUN)
     assert waiting == opened().requests(RUN)
-    assert [request["reason"] for _, request in waiting] == ["0", "1", "2"]
+    assert [request and request.reason for _, request in waiting] == ["0", "1", "2"]
     opened().append(
         writer, clock.now(), [(None, ev.RunPaused(reason="x"))], taken=[number for number, _ in waiting[:2]]
     )
-    assert [request["reason"] for _, request in opened().requests(RUN)] == ["2"]
+    assert [request and request.reason for _, request in opened().requests(RUN)] == ["2"]
 
 
 @pytest.mark.realtime

@@ -28,6 +28,7 @@ from orchestrator.journal.outbox import Outbox
 from orchestrator.journal.readiness_results import last_checks
 from orchestrator.journal.signing import Verifier, load_public
 from orchestrator.model import events as ev
+from orchestrator.model.requests import DecideRequest
 from tests.cli.shell import Shell
 from tests.core.builders import a_plan, created
 from tests.core.killing import judge_pair
@@ -64,7 +65,9 @@ def test_an_older_journal_is_brought_up_to_date(old: str) -> None:
             assert (verdict.records, verdict.problem) == (count, "")
         assert set(claims(journal).values()) == {KILLED}
         assert run_of_key(journal, KEY) == UsedKey(DONE, None)
-        assert [request["kind"] for _, request in journal.requests(KILLED)] == ["decide"]
+        assert [request for _, request in journal.requests(KILLED)] == [
+            DecideRequest(lane="Orders", gate="no-such-gate", choice="wait", by="bob")
+        ]
         assert last_checks(journal, ["scripted/Orders"])["scripted/Orders"].findings == ()
         assert [(one.run, one.hook, one.seq) for one in Outbox(journal).behind()] == [(DONE, "log", 0)]
         found = sa.inspect(journal.engine)

@@ -14,6 +14,7 @@ from orchestrator.core.run import Run, fold
 from orchestrator.journal.journal import Journal
 from orchestrator.model import events as ev
 from orchestrator.model.events import Outcome
+from orchestrator.model.requests import AbortRequest
 from orchestrator.reports.report import build
 from tests.core.builders import a_plan
 from tests.core.killing import Killed, bury, judge_pair
@@ -326,7 +327,7 @@ def test_still_other_decisions(opened: Opener, lead: Lead, people: People) -> No
 def test_calling_it_off_takes_nobody(opened: Opener, lead: Lead, people: People) -> None:
     """Law: an abort is done at once, while other decisions are asked about too."""
     begun(lead, people, nth=3)
-    leave = When(ev.GateOpened, lambda *_: lead.journal.ask(RUN, {"kind": "abort", "by": "ann"}))
+    leave = When(ev.GateOpened, lambda *_: lead.journal.ask(RUN, AbortRequest(by="ann")))
     run = lead.resume(journal=opened(), policy=OTHER, approvers=people.known(), account="ann", observers=[leave])
     assert (run.outcome, judge_pair(lead.pair, run.outcome)) == (Outcome.REVERTED, [])
 

@@ -18,6 +18,7 @@ from orchestrator.journal.database.schema import METADATA
 from orchestrator.journal.journal import Journal, Writer
 from orchestrator.journal.lease import create_run
 from orchestrator.model import events as ev
+from orchestrator.model.requests import AbortRequest
 from tests.core.builders import created
 
 Opener = Callable[..., Journal]
@@ -197,7 +198,7 @@ def test_a_table_that_is_gone(opened: Opener, clock: VirtualClock) -> None:
         lambda: list(journal.records("run-1")),
         lambda: journal.runs(),
         lambda: journal.requests("run-1"),
-        lambda: journal.ask("run-1", {"kind": "abort"}),
+        lambda: journal.ask("run-1", AbortRequest(by="bob")),
     ):
         with pytest.raises(JournalUnavailable):
             doing()

@@ -28,6 +28,7 @@ from orchestrator.journal.journal import Journal, Writer
 from orchestrator.journal.lease import Lease, create_run, service_key, take
 from orchestrator.model import events as ev
 from orchestrator.model.inventory import Device, Inventory, Pair, Site
+from orchestrator.model.requests import AbortRequest
 from orchestrator.model.runbook import Runbook, Side
 from orchestrator.reports.history import History
 from orchestrator.reports.report import RunReport, build
@@ -271,7 +272,7 @@ class _Caller:
     def __call__(self, record: ev.Record, run: Run) -> None:
         if not self._called and label_of(record.event) in (self._wish.on, f"{self._wish.on} "):
             self._called = True
-            self._journal.ask(self._run, {"kind": "abort", "by": "ann", "reason": self._wish.reason})
+            self._journal.ask(self._run, AbortRequest(by="ann", reason=self._wish.reason))
 
 
 def label_of(event: ev.Event) -> str:

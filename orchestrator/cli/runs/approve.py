@@ -51,10 +51,8 @@ def approve_run(tools: Tools, name: str | None, word: Word, reason: str, *, yes:
         # It is said when it is confirmed, not when it was shown.
         journal.ask(run_name, word_on(tools, run_name, digest, word, reason))
         led = is_led(journal.row(run_name), tools.clock.now())
-    signed = (
-        ", signed" if "signature" in request and run.plan.approval is not None and run.plan.approval.signed else ""
-    )
-    words = f"{_SAID[word]} by {request['by']}{signed}"
+    signed = ", signed" if request.signature and run.plan.approval is not None and run.plan.approval.signed else ""
+    words = f"{_SAID[word]} by {request.by}{signed}"
     words += "" if led else f"; nobody leads it: failover resume {run_name}"
     if as_json:
         result = {"run": run_name, "simulated": run.plan.simulated, "plan": digest, "message": words}

@@ -17,6 +17,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.lease import CLOCKS_APART, LEASE_SECONDS, is_led, leader
 from orchestrator.journal.signing import decision_statement
 from orchestrator.model import events as ev
+from orchestrator.model.requests import AbortRequest, DecideRequest
 from orchestrator.operations.find_run import find_open_run
 from orchestrator.operations.runs.approval import HOW_TO_SIGN, signature_of
 from orchestrator.operations.runs.plan import as_asked
@@ -65,7 +66,7 @@ def abort_run(tools: Tools, name: str | None, reason: str, *, as_json: bool) -> 
         run = fold(journal.records(run_name))
         asked = ev.AbortAsked(reason=reason, **tools.who()._asdict())
         if _is_led(tools, journal, run_name):
-            journal.ask(run_name, {"kind": "abort", "reason": reason, **said_by(tools)})
+            journal.ask(run_name, AbortRequest(reason=reason, **tools.who()._asdict()))
             report = _await_answer(tools, journal, run_name)
             row, now = journal.row(run_name), tools.clock.now()
             is_answered = all(has_answered(lane) for lane in report.lanes)
@@ -119,12 +120,18 @@ def decide_for(tools: Tools, name: str | None, decision: Decision, *, as_json: b
 
 def _signed(
     tools: Tools, name: str, run: Run, records: Sequence[ev.Record], decision: Decision, service: str
-) -> dict[str, str]:
+) -> DecideRequest:
     """The answer for one service as a request; signed where the run takes signed words. Raises ``DefinitionError`` for
     one that would not count."""
-    request = {"kind": "decide", "lane": service, "gate": decision.gate, "choice": decision.choice}
-    item = {} if decision.item is None else {"item": decision.item}
-    request |= {"reason": decision.reason, "host": socket.gethostname(), **said_by(tools), **item}
+    request = DecideRequest(
+        lane=service,
+        gate=decision.gate,
+        choice=decision.choice,
+        item=decision.item,
+        reason=decision.reason,
+        host=socket.gethostname(),
+        **tools.who()._asdict(),
+    )
     if run.plan.approval is None or not run.plan.approval.signed:
         return request
     gate = run.lanes[service].open_gate(decision.gate, decision.item)
@@ -136,13 +143,7 @@ def _signed(
     why = alone(run.plan, run.approvals, decision.choice, signer)
     if why and approvers.policy is not None:
         raise DefinitionError(why, hint=f"from an account of theirs: failover decide …; {HOW_TO_SIGN}")
-    return {**request, **signature}
-
-
-def said_by(tools: Tools) -> dict[str, str]:
-    """Who leaves a request, as the texts that a request consists of."""
-    who = tools.who()
-    return {"by": who.by, "account": who.account, "uid": str(who.uid)}
+    return request.model_copy(update=signature)
 
 
 def _asked(name: str, run: Run, decision: Decision) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from orchestrator.core.approvals import APPROVAL_GATE, Approvals, signed_in, who_in
+from orchestrator.core.approvals import APPROVAL_GATE, Approvals
 from orchestrator.core.comparisons import RULES, compared_by
 from orchestrator.core.decide.decision import Next, Observe, say
 from orchestrator.core.decide.evaluate import again, fresh, judge_one, patience
@@ -14,6 +12,7 @@ from orchestrator.counting import counted
 from orchestrator.family.contract import NOT_OFFERED
 from orchestrator.model import events as ev
 from orchestrator.model.reading import Reading
+from orchestrator.model.requests import ApprovalRequest
 from orchestrator.model.runbook import Answer, Approval, Check, Step, format_duration
 
 # How many reasons a question names; the record of the readings has them all.
@@ -111,13 +110,12 @@ def propose(plan: ev.Plan, rule: ev.ApprovalRule, policy: ev.Policy, now: float)
 
 
 def hear(
-    plan: ev.Plan, approvals: Approvals, request: Mapping[str, str], now: float, *, signer: str = ""
+    plan: ev.Plan, approvals: Approvals, request: ApprovalRequest, now: float, *, signer: str = ""
 ) -> tuple[ev.Event, ...]:
-    """What follows from somebody's word about the plan: ``choice``, ``by``, ``host``, ``reason``, and ``plan``, the
-    digest of what they saw. ``signer``: the approver whose signature over it was found good. None when nothing is asked
-    any more."""
-    sought, choice = approvals.sought, request["choice"]
-    who, host, reason = who_in(request), request.get("host", ""), request.get("reason", "")
+    """What follows from somebody's word about the plan. ``signer``: the approver whose signature over it was found good.
+    None when nothing is asked any more."""
+    sought, choice = approvals.sought, request.choice
+    who, host, reason = request.who, request.host, request.reason
     rule = plan.approval
     if rule is None or sought is None:
         return ()
@@ -125,7 +123,7 @@ def hear(
         why = _unsigned(rule, sought, request, now, signer)
         if why:
             return (ev.ApprovalRefused(host=host, why=why, **who._asdict()),)
-    signed = signed_in(request) if rule.signed and signer == who.by else None
+    signed = request.signed if rule.signed and signer == who.by else None
     if choice == "deny":
         return (_decided("deny", reason, who, signed),)
     why = "it came too late" if now >= sought.expires_at else _objection(rule, approvals, sought, request)
@@ -137,15 +135,15 @@ def hear(
 
 
 def _unsigned(
-    rule: ev.ApprovalRule, sought: ev.ApprovalSought, request: Mapping[str, str], now: float, signer: str
+    rule: ev.ApprovalRule, sought: ev.ApprovalSought, request: ApprovalRequest, now: float, signer: str
 ) -> str:
     """Why a word that has to be signed does not count, or empty."""
-    signed = signed_in(request)
+    signed = request.signed
     if signed is None:
         return "it is not signed, and this plan takes words that an approver has signed"
-    if signer != request["by"]:
+    if signer != request.by:
         whose = f"it is signed by {signer}" if signer else "no approver has a key that fits its signature"
-        return f"it says that it is of {request['by']}, and {whose}"
+        return f"it says that it is of {request.by}, and {whose}"
     if not sought.expires_at - rule.within - _SKEW <= signed.at <= now + _SKEW:
         return "it was signed at another time than this was asked, by the clock it was signed with"
     return ""
@@ -173,18 +171,18 @@ def why_denied(approvals: Approvals) -> str:
 
 
 def _objection(
-    rule: ev.ApprovalRule, approvals: Approvals, sought: ev.ApprovalSought, request: Mapping[str, str]
+    rule: ev.ApprovalRule, approvals: Approvals, sought: ev.ApprovalSought, request: ApprovalRequest
 ) -> str:
     """Why this word does not count, or empty."""
-    by = request["by"]
-    if request.get("plan") != sought.plan:
+    by = request.by
+    if request.plan != sought.plan:
         return "it is for another plan than the one that is asked about"
-    if request["choice"] == "break-glass" and not rule.break_glass:
+    if request.choice == "break-glass" and not rule.break_glass:
         return "the inventory does not allow to break the glass"
-    if request["choice"] == "break-glass":
-        return "" if request.get("reason", "").strip() else "the glass is broken for a reason, or not at all"
-    if request["choice"] != "approve":
-        return f"{request['choice']} is no answer to this"
+    if request.choice == "break-glass":
+        return "" if request.reason.strip() else "the glass is broken for a reason, or not at all"
+    if request.choice != "approve":
+        return f"{request.choice} is no answer to this"
     stake = approvals.stake_of(rule.requester, by)
     if stake:
         return f"{by} {stake}; somebody else has to approve it"

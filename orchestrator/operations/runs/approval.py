@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from orchestrator.core.approvals import signed_in
 from orchestrator.core.decide.approve import hear
 from orchestrator.core.run import Run, fold
 from orchestrator.counting import counted
@@ -20,6 +18,7 @@ from orchestrator.journal.signing import approval_statement
 from orchestrator.model import events as ev
 from orchestrator.model.approval_policy import strictest
 from orchestrator.model.inventory import ApprovedCommand
+from orchestrator.model.requests import ApprovalRequest
 from orchestrator.model.runbook import parse_duration
 from orchestrator.operations.runtime import Tools, checked_text
 
@@ -129,23 +128,30 @@ def _see_glass(rule: ev.ApprovalRule, reason: str) -> None:
         raise DefinitionError("--break-glass is recorded with its reason; please give one")
 
 
-def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> dict[str, str]:
+def word_on(tools: Tools, run: str, digest: str, word: Word, reason: str) -> ApprovalRequest:
     """The request that tells the process that leads ``run`` what this account says about the plan with this digest, with
     the signature of its key, if it has one."""
     at = int(tools.clock.now())
     signature = signature_of(tools, approval_statement(run, digest, word, at), at)
-    who = {"by": tools.approvers().account_of(signature.get("key", "")) or tools.account}
-    who |= {"account": tools.account, "uid": str(tools.uid), "host": socket.gethostname()}
-    return {"kind": "approval", "choice": word, "reason": reason, "plan": digest, **who, **signature}
+    return ApprovalRequest(
+        choice=word,
+        reason=reason,
+        plan=digest,
+        by=tools.approvers().account_of(signature.get("key", "")) or tools.account,
+        account=tools.account,
+        uid=tools.uid,
+        host=socket.gethostname(),
+        **signature,
+    )
 
 
-def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, str]:
+def signature_of(tools: Tools, statement: bytes, at: int) -> dict[str, Any]:
     """What a request says of its signature; nothing where this account has no key."""
     signer = tools.signer()
     if signer is None:
         return {}
     key, signature = signer.sign_bytes(statement)
-    return {"key": key, "signature": signature, "at": str(at)}
+    return {"key": key, "signature": signature, "at": at}
 
 
 def break_the_glass(tools: Tools, journal: Journal, run: str, plan: ev.Plan, reason: str) -> None:
@@ -161,16 +167,16 @@ def folded_with_creation(journal: Journal, name: str) -> tuple[Run, ev.RunCreate
     return fold(records), created
 
 
-def see_that_it_counts(tools: Tools, name: str, run: Run, request: Mapping[str, str]) -> None:
+def see_that_it_counts(tools: Tools, name: str, run: Run, request: ApprovalRequest) -> None:
     """The process that leads the run judges by the same rules; who types is told at once."""
     approvers, rule = tools.approvers(), run.plan.approval
-    signed = signed_in(request)
+    signed = request.signed
     signer = ""
     if signed is not None:
-        statement = approval_statement(name, request["plan"], request["choice"], signed.at)
+        statement = approval_statement(name, request.plan, request.choice, signed.at)
         signer = approvers.signer_of(statement, signed)
     if rule is not None and rule.signed and approvers.policy is None and signed is not None:
-        signer = request["by"]  # who leads the run knows the approvers; this machine does not
+        signer = request.by  # who leads the run knows the approvers; this machine does not
     events = hear(run.plan, run.approvals, request, tools.clock.now(), signer=signer)
     if not events:
         raise DefinitionError(f"run {name} waits for no approval", hint=f"see `failover runs show {name}`")

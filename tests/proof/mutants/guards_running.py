@@ -7,7 +7,7 @@ from typing import Any
 import orchestrator.family.reachability
 import orchestrator.journal.idempotency_keys
 import orchestrator.journal.lease
-from orchestrator.core.approvals import Approvals, fold_approvals, ruling_in
+from orchestrator.core.approvals import Approvals, fold_approvals
 from orchestrator.core.decide import decide
 from orchestrator.core.decide.approve import _objection, compare, seek
 from orchestrator.core.decide.approve import approve as ask_people
@@ -191,12 +191,12 @@ INBOX = (
     Mutant(
         "inbox-answers-anything",
         "an answer from elsewhere need not be among what was offered",
-        (edit(Hearing.requested, ('if gate is None or request["choice"] not in gate.choices:', "if gate is None:")),),
+        (edit(Hearing.requested, ("if gate is None or request.choice not in gate.choices:", "if gate is None:")),),
     ),
     Mutant(
         "inbox-forgets-who",
         "an answer from elsewhere is recorded as the policy's",
-        (edit(ruling_in, ("**who_in(request)._asdict()", '**who_in(request)._asdict(), "by": "policy"')),),
+        (edit(Hearing.requested, ("**request.who._asdict()}", '**request.who._asdict(), "by": "policy"}')),),
     ),
     Mutant(
         "late-answer-taken",
@@ -277,7 +277,7 @@ APPROVALS = (
     Mutant(
         "other-plan-approved",
         "an approval of another plan counts",
-        (edit(_objection, ('if request.get("plan") != sought.plan:', "if False:")),),
+        (edit(_objection, ("if request.plan != sought.plan:", "if False:")),),
     ),
     Mutant(
         "approval-never-expires",
@@ -292,7 +292,7 @@ APPROVALS = (
     Mutant(
         "glass-broken-without-leave",
         "the glass is broken where the inventory forbids it",
-        (edit(_objection, ('if request["choice"] == "break-glass" and not rule.break_glass:', "if False:")),),
+        (edit(_objection, ('if request.choice == "break-glass" and not rule.break_glass:', "if False:")),),
     ),
     Mutant(
         "changed-plan-stays-approved",
