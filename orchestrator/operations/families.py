@@ -123,4 +123,4 @@ def only_for(family: str, wanted: str, option: str) -> None:
     """Raise ``DefinitionError`` when ``option`` means nothing for ``family``."""
     if family != wanted:
         names = {AMPS: "AMPS", SOLACE: "message VPNs"}
-        raise DefinitionError(f"{option} is an option of {names[wanted]} only", hint="leave it out")
+        raise DefinitionError(f"{option} means something for {names[wanted]} only", hint="leave it out")

@@ -140,7 +140,7 @@ JOURNAL = (
         (
             edit(
                 Journal.ask,
-                ("self._scrub(json.dumps(request, sort_keys=True))", "json.dumps(request, sort_keys=True)"),
+                ("self._scrub(request.as_json())", "request.as_json()"),
             ),
         ),
     ),

@@ -221,7 +221,7 @@ REDACTION = (
         (
             edit(
                 Journal.ask,
-                ("self._scrub(json.dumps(request, sort_keys=True))", "json.dumps(request, sort_keys=True)"),
+                ("self._scrub(request.as_json())", "request.as_json()"),
             ),
         ),
         caught_by=f"{_FREE}::test_a_request_is_stored_without_secrets",
